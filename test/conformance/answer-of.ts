@@ -17,14 +17,14 @@ const BODIES: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["/v1/me/api-keys", operations.createApiKey.request],
 ]);
 
-/** The contract of a body sent to a path; the path of a model update names its fleet. */
+/** The schema of a body that is sent to a path. */
 export function requestSchemaAt(path: string): z.ZodType {
   const schema = path.endsWith("/model") ? operations.updateFleetModel.request : BODIES.get(path);
-  if (schema === undefined) throw new Error(`No body goes to ${path}`);
+  if (schema === undefined) throw new Error(`No operation at ${path} has a body`);
   return schema;
 }
 
-/** What the service answers to a body before it does anything with it; 200 where nothing is wrong. */
+/** The answer of the service to an invalid body; 200 if the body is valid. */
 export function answerOf(schema: z.ZodType, body: Body): Answer {
   switch (body.state) {
     case "unreadable":

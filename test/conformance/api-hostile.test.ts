@@ -8,14 +8,14 @@ import { createClient } from "./api/client.ts";
 import { register, setupOf } from "./api/registering.ts";
 
 /**
- * Sends bytes as they are; resolves with everything that came back once the service has closed the connection.
+ * Sends the bytes unchanged; resolves with everything received until the service closes the connection.
  *
- * @param isLast whether the end of the bytes is the end of the sending: without, the service decides when it is over.
+ * @param isLast whether to half-close the connection after the bytes. If not, the service decides when to close it.
  */
 async function raw(url: string, text: string, isLast = true): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // A reset after the answer is the service's right.
+  // The service may reset the connection after its answer.
   socket.on("error", () => {});
   let answer = "";
   socket.setEncoding("latin1").on("data", (chunk: string) => {
@@ -30,7 +30,7 @@ async function raw(url: string, text: string, isLast = true): Promise<string> {
 const statusesOf = (answer: string) =>
   [...answer.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)].map(([, status]) => Number(status));
 
-describe("requests that are meant to do harm", () => {
+describe("malicious requests", () => {
   let service: RunningService;
   const head = () => `Host: x\r\nAuthorization: Bearer ${service.key}\r\n`;
   const post = (headers: string, body: string) =>
@@ -51,27 +51,27 @@ describe("requests that are meant to do harm", () => {
     ["a length and chunks", `${length}Transfer-Encoding: chunked\r\n`, chunked],
     ["chunks and a length", `Transfer-Encoding: chunked\r\n${length}`, chunked],
     ["two lengths", `${length}Content-Length: 3\r\n`, body],
-    ["a length of two numbers", `Content-Length: ${body.length}, ${body.length}\r\n`, body],
+    ["a length with two numbers", `Content-Length: ${body.length}, ${body.length}\r\n`, body],
     ["a negative length", "Content-Length: -1\r\n", body],
     ["a length with a sign", `Content-Length: +${body.length}\r\n`, body],
     ["a length in hex", `Content-Length: 0x${body.length.toString(16)}\r\n`, body],
-    ["a length beyond all numbers", `Content-Length: ${"9".repeat(40)}\r\n`, body],
-    ["chunked that is not the last encoding", "Transfer-Encoding: chunked, identity\r\n", chunked],
-    ["an encoding nobody knows", "Transfer-Encoding: xchunked\r\n", chunked],
+    ["a length beyond any integer", `Content-Length: ${"9".repeat(40)}\r\n`, body],
+    ["chunked as the first of two encodings", "Transfer-Encoding: chunked, identity\r\n", chunked],
+    ["an unknown encoding", "Transfer-Encoding: xchunked\r\n", chunked],
     ["a chunk size that overflows", "Transfer-Encoding: chunked\r\n", `${"f".repeat(20)}\r\n${body}`],
-    ["a chunk size that is none", "Transfer-Encoding: chunked\r\n", `zz\r\n${body}\r\n0\r\n\r\n`],
+    ["an invalid chunk size", "Transfer-Encoding: chunked\r\n", `zz\r\n${body}\r\n0\r\n\r\n`],
     ["a space before the colon", `Content-Length : ${body.length}\r\n`, body],
-    ["a header line that goes on", `X-A: b\r\n ${length}`, body],
+    ["a folded header line", `X-A: b\r\n ${length}`, body],
     ["a NUL in a header", `X-A: b\0c\r\n${length}`, body],
-    ["a line feed alone in a header", `X-A: b\nTransfer-Encoding: chunked\r\n${length}`, body],
-  ])("%s: refused, and nothing is registered", async (_what, headers, sent) => {
+    ["a bare line feed in a header", `X-A: b\nTransfer-Encoding: chunked\r\n${length}`, body],
+  ])("%s → 400, and nothing is registered", async (_what, headers, sent) => {
     const answer = await post(headers, sent);
     expect(statusesOf(answer)).toEqual([400]);
     expect(answer).toMatch(/connection: close/i);
     expect((await service.robots()).map(({ name }) => name)).not.toContain("smuggled");
   });
 
-  it("what follows a body belongs to the next request, and is answered as one", async () => {
+  it("bytes after a body → handled as the next request", async () => {
     const short = '{"name":1}';
     const answer = await raw(
       service.url,
@@ -83,7 +83,7 @@ describe("requests that are meant to do harm", () => {
     expect(statusesOf(answer)).toEqual([422, 200, 404]);
   });
 
-  it("a request without a credential is not lent that of the one before", async () => {
+  it("request without a credential after one with it on the same connection → 401", async () => {
     const bare = "GET /v1/robots HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const answer = await raw(service.url, `GET /v1/robots HTTP/1.1\r\n${head()}\r\n${bare}`, false);
     expect(statusesOf(answer)).toEqual([200, 401]);
@@ -92,13 +92,13 @@ describe("requests that are meant to do harm", () => {
   it.each([
     ["a method alone", "GET"],
     ["half a line", "GET /v1/robots"],
-    ["a version that does not exist", "GET /v1/robots HTTP/9.9\r\n\r\n"],
+    ["an unknown version", "GET /v1/robots HTTP/9.9\r\n\r\n"],
     ["the beginning of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["a body without a request", "{}\r\n\r\n"],
     ["5000 headers", `GET /v1/robots HTTP/1.1\r\n${"X-A: b\r\n".repeat(5000)}\r\n`],
     ["an endless path", `GET /${"x".repeat(100_000)} HTTP/1.1\r\n\r\n`],
-  ])("%s: refused on the spot", async (_what, text) => {
+  ])("%s → 400 or 431, or the connection is closed", async (_what, text) => {
     const answer = await raw(service.url, text);
     if (answer !== "") expect(statusesOf(answer)[0]).toBeOneOf([400, 431]);
   });
@@ -121,13 +121,13 @@ describe("requests that are meant to do harm", () => {
     "*",
     "http://evil.example/v1/nothing",
     "/v1/fleets/%ED%A0%80",
-  ])("path %s: 4xx in JSON, nothing of the machine shown", async (path) => {
+  ])("path %s → 400 or 404, without internals of the service", async (path) => {
     const answer = await raw(service.url, `GET ${path} HTTP/1.1\r\n${head()}\r\n`);
     expect(statusesOf(answer)[0]).toBeOneOf([400, 404]);
     expect(answer).not.toMatch(/node_modules|\.ts|\bat \w+ \(/);
   });
 
-  it("the Host header is believed nowhere", async () => {
+  it("Host and X-Forwarded headers → appear nowhere in the answer", async () => {
     const answer = await raw(
       service.url,
       `GET /v1/robots?limit=1 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: gopher\r\nAuthorization: Bearer ${service.key}\r\n\r\n`,
@@ -136,7 +136,7 @@ describe("requests that are meant to do harm", () => {
     expect(answer).not.toContain("evil");
   });
 
-  it("lists put no header of the client's making into their answer", async () => {
+  it("headers injected through the query → escaped in Link", async () => {
     const client = createClient(() => service.url, service.key);
     await register(client, ["a", "b"]);
     const note = "%0d%0aset-cookie:%20a=b%3e;%20rel=%22next%22,%20%3chttp://evil.example/";
@@ -146,7 +146,7 @@ describe("requests that are meant to do harm", () => {
     expect(answer).not.toMatch(/^set-cookie/im);
   });
 
-  it("what names and labels hold stays within one line of the log, and a key is in none", async () => {
+  it("control characters in names, labels and headers → escaped in the log; keys are never logged", async () => {
     const client = createClient(() => service.url, service.key);
     const evil = 'x"}\r\n{"level":"info","event":"forged"}\u001b[2J\u2028\u0085';
     await register(client, [evil.slice(0, 64)], { site: evil, labels: { [evil]: evil } });

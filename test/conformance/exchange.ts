@@ -1,9 +1,9 @@
 import { Agent, request } from "node:http";
 
-/** One request as bytes; its body is sent as it is, whatever its content type says. */
+/** A request; its body is sent unchanged, whatever its content type. */
 export interface RawRequest {
   readonly method: string;
-  /** As it stands in the request line. */
+  /** As in the request line. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | null;
@@ -15,7 +15,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** Sends requests to one service over connections it keeps. By node:http, because fetch adds headers of its own. */
+/** Sends requests to one service over persistent connections. Uses node:http, because fetch adds headers. */
 export interface Exchange extends Disposable {
   send(outgoing: RawRequest): Promise<RawResponse>;
 }

@@ -34,17 +34,17 @@ const vectors = readFileSync(new URL("../golden/golden-422/vectors.jsonl", impor
   .filter((line) => line !== "")
   .map((line) => vectorSchema.parse(JSON.parse(line)));
 
-/** Connections to the service: some answers are about a thousand robots. */
+/** Number of connections: some requests concern a thousand robots. */
 const AT_ONCE = 25;
 const modelsFile = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
-const WORDS = { region: "us-west-2", robot_type: "so101_follower", subject: "pi0.5" };
+const VALUES = { region: "us-west-2", robot_type: "so101_follower", subject: "pi0.5" };
 const REGISTRATION = {
-  robot_type_id: WORDS.robot_type,
-  region: WORDS.region,
+  robot_type_id: VALUES.robot_type,
+  region: VALUES.region,
   configuration_digest: `sha256:${"0".repeat(64)}`,
 };
 
-/** Soft answers that differ on purpose: each is a rule of this service, and the findings it has instead, or else the status. */
+/** Soft vectors for which this service decides otherwise, with the types of its findings or its status. */
 const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[] | 413> = new Map<string, readonly string[] | 413>([
   // A time zone is required.
   ["accept-datetime/naive-start-only--2098-01-01t00-00-00", ["timezone_aware"]],
@@ -53,25 +53,28 @@ const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[] | 413> = new Map<
   ["accept-datetime/naive-start-only--2098-01-01t00-00-00.5", ["timezone_aware"]],
   // A selector needs a filter.
   ["accept-fleet/selector-empty", ["value_error"]],
-  // No more robots can be active than the fleet has, and integers have a bound.
+  // The peak is at most the number of robots, and integers have a maximum.
   ["accept-fleet/peak-over--1-000", ["value_error"]],
   ["accept-fleet/peak-over-2147483648", ["value_error"]],
   ["accept-fleet/peak-over-1000000000000000000000000000000", ["less_than_equal"]],
-  // Of the largest body that creates a key, it is a multiple.
+  // Several times the largest body that is accepted here.
   ["nesting/arrays-100000", 413],
 ]);
 
 describe("golden answers on SQLite", () => replay(vectors, useSqlite().withSchema));
 
 describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
-  replay(vectors.filter(isStoreAsked), usePostgres().withSchema),
+  replay(vectors.filter(usesStore), usePostgres().withSchema),
 );
 
-/** Registers them all for one answer. On PostgreSQL so many names are looked up in test/integration/service/kernel/store/postgres.test.ts. */
+/**
+ * Needs a thousand registrations for one answer. test/integration/service/kernel/store/postgres.test.ts tests that many names on
+ * PostgreSQL.
+ */
 const A_THOUSAND_ROBOTS = "accept-fleet/robots-1000";
 
-/** What is wrong in itself is refused before the store is asked: on which one, makes no difference to the answer. */
-function isStoreAsked({ id, expect: { status } }: Vector): boolean {
+/** Whether the answer depends on the store. Invalid bodies are refused before any query. */
+function usesStore({ id, expect: { status } }: Vector): boolean {
   if (isLong || id.startsWith("unknown-fleet/")) return true;
   return status !== 422 && status !== 400 && id !== A_THOUSAND_ROBOTS;
 }
@@ -80,15 +83,15 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   let fleetId: string;
-  const made = new Set<string>();
+  const createdIds = new Set<string>();
   beforeAll(async () => {
     const service = resources.use(await startService({ store: await newStore(), configuration: { modelsFile } }));
-    exchange = noting(resources.use(createExchange(service.url, service.key, AT_ONCE)), made);
+    exchange = recordCreated(resources.use(createExchange(service.url, service.key, AT_ONCE)), createdIds);
     await register(exchange, "golden");
     fleetId = z.object({ id: z.string() }).parse(
       await created(exchange, "/v1/fleets", {
         name: "golden",
-        subject: WORDS.subject,
+        subject: VALUES.subject,
         selection: { robots: ["golden"] },
         peak_active_robots: 1,
         readiness_mode: "on_demand",
@@ -97,14 +100,14 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   });
   afterAll(async () => {
     await using _ = resources;
-    const unasked = (await storedIds(exchange)).filter((id) => !made.has(id));
-    expect(unasked, "what was refused is stored, beside the first key").toEqual([expect.stringMatching(/^key_/)]);
+    const unexpected = (await storedIds(exchange)).filter((id) => !createdIds.has(id));
+    expect(unexpected, "stored although refused, except the first key").toEqual([expect.stringMatching(/^key_/)]);
   });
 
   it.each(replayed)("$id", async (vector) => {
     const { method, path, headers, body_base64: bodyBase64, needs } = vector;
     const uniq = String(vectors.indexOf(vector)).padStart(12, "0");
-    const fill = filling({ ...WORDS, fleet_id: fleetId, uniq });
+    const fill = filling({ ...VALUES, fleet_id: fleetId, uniq });
     if (needs !== undefined) {
       const { name, count, ...members } = z
         .looseObject({ name: z.string(), count: z.int() })
@@ -118,18 +121,18 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   });
 }
 
-const madeSchema = z.union([z.object({ robot: z.object({ id: z.string() }) }), z.object({ id: z.string() })]);
+const createdSchema = z.union([z.object({ robot: z.object({ id: z.string() }) }), z.object({ id: z.string() })]);
 
-/** Notes the ids of all that requests make. */
-function noting(exchange: Exchange, made: Set<string>): Exchange {
+/** Records the ids of everything that requests create. */
+function recordCreated(exchange: Exchange, createdIds: Set<string>): Exchange {
   return {
     ...exchange,
     async send(outgoing) {
       const answer = await exchange.send(outgoing);
-      const isMade = outgoing.method === "POST" && [200, 201].includes(answer.status);
-      if (!isMade) return answer;
-      const body = madeSchema.parse(JSON.parse(answer.body));
-      made.add("robot" in body ? body.robot.id : body.id);
+      const isCreated = outgoing.method === "POST" && [200, 201].includes(answer.status);
+      if (!isCreated) return answer;
+      const body = createdSchema.parse(JSON.parse(answer.body));
+      createdIds.add("robot" in body ? body.robot.id : body.id);
       return answer;
     },
   };
@@ -137,7 +140,7 @@ function noting(exchange: Exchange, made: Set<string>): Exchange {
 
 const listSchema = z.array(z.object({ id: z.string() }));
 
-/** Everything that requests can make. */
+/** Ids of everything that requests can create. */
 async function storedIds(exchange: Exchange): Promise<string[]> {
   const ids: string[] = [];
   for (const path of ["/v1/robots", "/v1/fleets", "/v1/me/deployments", "/v1/me/api-keys"]) {
@@ -162,13 +165,13 @@ function judge({ id, soft, expect: golden }: Vector, { status, body }: RawRespon
   if ("body" in wanted) expect(normalized(JSON.parse(body))).toStrictEqual(normalized(wanted.body));
 }
 
-/** -0 and 0 are one number in JSON. */
+/** In JSON, -0 and 0 are the same number. */
 function normalized(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-function filling(words: Readonly<Record<string, string>>): (text: string) => string {
-  return (text) => text.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, word: string) => words[word] ?? placeholder);
+function filling(values: Readonly<Record<string, string>>): (text: string) => string {
+  return (text) => text.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, word: string) => values[word] ?? placeholder);
 }
 
 function fillIn(value: unknown, fill: (text: string) => string): unknown {

@@ -16,25 +16,25 @@ import { type NewStore, usePostgres, useSqlite } from "../support/service/stores
 import { createExchange, type Exchange, type RawRequest, type RawResponse } from "./exchange.ts";
 import { endpoints, type JsonValue, plant } from "./planted.ts";
 
-/** Requests to each operation, so many of them at once. Few of them come as far as the store. */
+/** Number of requests to each operation, AT_ONCE in parallel. Few of them reach the store. */
 const REQUESTS = { sqlite: times(200, 2000), postgres: times(75, 2000) } as const;
 const AT_ONCE = 25;
 const modelsFile = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
 
 const refusalSchema = z.looseObject({ detail: z.string() });
 
-/** What changes nothing comes first: lists of thousands of keys would only be slow. */
+/** Reads come first, because lists of thousands of keys are slow. */
 const OPERATIONS = Object.values<Operation>(operations).toSorted(
   (left, right) => Number(left.method === "POST") - Number(right.method === "POST"),
 );
 
-describe("hostile requests to a service on SQLite", () => assail(REQUESTS.sqlite, useSqlite().withSchema));
+describe("hostile requests to a service on SQLite", () => sendHostileRequests(REQUESTS.sqlite, useSqlite().withSchema));
 
 describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
-  assail(REQUESTS.postgres, usePostgres().withSchema),
+  sendHostileRequests(REQUESTS.postgres, usePostgres().withSchema),
 );
 
-function assail(count: number, newStore: NewStore): void {
+function sendHostileRequests(count: number, newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   beforeAll(async () => {
@@ -44,10 +44,10 @@ function assail(count: number, newStore: NewStore): void {
   });
   afterAll(() => resources.disposeAsync());
 
-  it.each(OPERATIONS)("$method $path answers every one, and none with 5xx", async (operation) => {
-    const volley = fc.array(requestTo(operation), { minLength: AT_ONCE, maxLength: AT_ONCE });
+  it.each(OPERATIONS)("$method $path → an answer to every request, never a 5xx", async (operation) => {
+    const batch = fc.array(requestTo(operation), { minLength: AT_ONCE, maxLength: AT_ONCE });
     await fc.assert(
-      fc.asyncProperty(volley, async (requests) => {
+      fc.asyncProperty(batch, async (requests) => {
         const answers = await Promise.all(requests.map((outgoing) => exchange.send(outgoing)));
         for (const answer of answers) judge(answer);
       }),
@@ -136,7 +136,7 @@ function requestTo({ method, path }: Operation): fc.Arbitrary<RawRequest> {
     }));
 }
 
-/** Right ones, ones with a mistake planted, and both with bytes lost or changed. */
+/** Valid bodies, bodies with one mistake, and both with bytes cut or changed. */
 function bodies(endpoint: (typeof endpoints)[number]): fc.Arbitrary<Buffer> {
   const wrong = endpoint.body.chain((body) =>
     endpoint.mistakes(body).map(({ path, sent }) => plant(body, path, sent) ?? null),

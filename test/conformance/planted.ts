@@ -1,15 +1,13 @@
 /**
- * Bodies that are right by construction, and single mistakes to plant in them, each with the finding it must lead to.
- *
- * Written from the service document and pydantic's documentation of its error types, without a look at the validation: what
- * the two agree on is not one mistake made twice.
+ * Valid bodies by construction, and single mistakes to plant in them, each with the finding it must cause. Written from the service
+ * document and pydantic's documentation of its error types, without looking at the validation, so that both do not share a mistake.
  */
 import * as fc from "fast-check";
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 export type JsonBody = Record<string, JsonValue>;
 
-/** What a mistake leads to, without where and what was sent. */
+/** The finding of a mistake, without its location and input. */
 export interface Complaint {
   readonly type: string;
   readonly msg: string;
@@ -17,9 +15,9 @@ export interface Complaint {
 }
 
 export interface Mistake {
-  /** From the body inwards. */
+  /** Path from the body. */
   readonly path: readonly (string | number)[];
-  /** What is sent there; undefined leaves the member out. */
+  /** The value that is sent there; undefined omits the member. */
   readonly sent: JsonValue | undefined;
   readonly complaint: Complaint;
 }
@@ -54,7 +52,7 @@ const laxIntegers = fc.oneof(
 
 const MODES = ["always_ready", "scheduled", "on_demand"] as const;
 
-/** In every place where something else is wanted. */
+/** Values of other types, wrong in every place. */
 const numbers = fc.oneof(
   fc.integer(),
   // Without -0, which JSON.stringify writes as 0.
@@ -64,17 +62,17 @@ const numbers = fc.oneof(
 const lists = fc.array(fc.oneof(numbers, word), { maxLength: 2 });
 const objects = fc.dictionary(word, numbers, { maxKeys: 2 });
 
-const NO_TEXT: Complaint = { type: "string_type", msg: "Input should be a valid string" };
-const NO_DICTIONARY: Complaint = { type: "dict_type", msg: "Input should be a valid dictionary" };
-const NO_OBJECT: Complaint = {
+const NOT_A_STRING: Complaint = { type: "string_type", msg: "Input should be a valid string" };
+const NOT_A_DICTIONARY: Complaint = { type: "dict_type", msg: "Input should be a valid dictionary" };
+const NOT_AN_OBJECT: Complaint = {
   type: "model_attributes_type",
   msg: "Input should be a valid dictionary or object to extract fields from",
 };
-const NO_LIST: Complaint = { type: "list_type", msg: "Input should be a valid list" };
+const NOT_A_LIST: Complaint = { type: "list_type", msg: "Input should be a valid list" };
 const MISSING: Complaint = { type: "missing", msg: "Field required" };
 const UNKNOWN: Complaint = { type: "extra_forbidden", msg: "Extra inputs are not permitted" };
-const NO_INTEGER: Complaint = { type: "int_type", msg: "Input should be a valid integer" };
-const NO_INTEGER_TEXT: Complaint = {
+const NOT_AN_INTEGER: Complaint = { type: "int_type", msg: "Input should be a valid integer" };
+const UNPARSABLE_INTEGER: Complaint = {
   type: "int_parsing",
   msg: "Input should be a valid integer, unable to parse string as an integer",
 };
@@ -82,7 +80,7 @@ const FRACTION: Complaint = {
   type: "int_from_float",
   msg: "Input should be a valid integer, got a number with a fractional part",
 };
-const NO_DATE_TIME: Complaint = { type: "datetime_type", msg: "Input should be a valid datetime" };
+const NOT_A_DATE_TIME: Complaint = { type: "datetime_type", msg: "Input should be a valid datetime" };
 const NO_TIME_ZONE: Complaint = { type: "timezone_aware", msg: "Input should have timezone info" };
 
 type Path = Mistake["path"];
@@ -109,7 +107,7 @@ interface Bounds {
 
 function wrongText(path: Path, { minimum = 0, maximum, isNullable = false }: Bounds): fc.Arbitrary<Mistake> {
   const others = fc.oneof(numbers, lists, objects, ...(isNullable ? [] : [fc.constant(null)]));
-  const choices = [wrong(path, others, NO_TEXT)];
+  const choices = [wrong(path, others, NOT_A_STRING)];
   if (minimum > 0) {
     const msg = `String should have at least ${minimum} character${minimum === 1 ? "" : "s"}`;
     choices.push(wrong(path, fc.constant(""), { type: "string_too_short", msg, ctx: { min_length: minimum } }));
@@ -129,7 +127,7 @@ function wrongText(path: Path, { minimum = 0, maximum, isNullable = false }: Bou
   return fc.oneof(...choices);
 }
 
-/** By one, whatever the items are. */
+/** Too long by one item. */
 function tooLong(maximum: number): Complaint {
   return {
     type: "too_long",
@@ -151,8 +149,8 @@ function wrongChoice(path: Path, type: string, expected: string): fc.Arbitrary<M
 function wrongLabels(path: Path, isNullable: boolean): fc.Arbitrary<Mistake> {
   const others = fc.oneof(numbers, word, lists, ...(isNullable ? [] : [fc.constant(null)]));
   return fc.oneof(
-    wrong(path, others, NO_DICTIONARY),
-    wrong([...path, "planted"], fc.oneof(numbers, lists, objects, fc.constant(null)), NO_TEXT),
+    wrong(path, others, NOT_A_DICTIONARY),
+    wrong([...path, "planted"], fc.oneof(numbers, lists, objects, fc.constant(null)), NOT_A_STRING),
   );
 }
 
@@ -163,7 +161,7 @@ function wrongDateTime(path: Path): fc.Arbitrary<Mistake> {
     ctx: { error },
   });
   return fc.oneof(
-    wrong(path, fc.oneof(lists, objects, fc.constantFrom<JsonValue>(null, true)), NO_DATE_TIME),
+    wrong(path, fc.oneof(lists, objects, fc.constantFrom<JsonValue>(null, true)), NOT_A_DATE_TIME),
     wrong(path, fc.constantFrom("2098-01-01T08:00:00", "2098-01-01", "2098-01-01 08:00:00.5"), NO_TIME_ZONE),
     wrong(path, fc.constantFrom("", "soon", "2098-1-1"), dateFault("input is too short")),
     wrong(path, fc.constant("2098-13-01T00:00:00Z"), dateFault("month value is outside expected range of 1-12")),
@@ -211,9 +209,9 @@ const setup: Endpoint = {
         },
       ),
       body["labels"] === undefined || body["labels"] === null
-        ? wrong(["labels"], fc.oneof(numbers, word, lists), NO_DICTIONARY)
+        ? wrong(["labels"], fc.oneof(numbers, word, lists), NOT_A_DICTIONARY)
         : wrongLabels(["labels"], true),
-      wrong(["contract"], fc.oneof(numbers, word, lists), NO_DICTIONARY),
+      wrong(["contract"], fc.oneof(numbers, word, lists), NOT_A_DICTIONARY),
     ),
 };
 
@@ -249,8 +247,8 @@ const fleet: Endpoint = {
       wrongText(["name"], { minimum: 1, maximum: 128 }),
       wrongText(["subject"], { minimum: 1 }),
       wrongSelection(body["selection"]),
-      wrong(["peak_active_robots"], fc.oneof(lists, objects, fc.constant(null)), NO_INTEGER),
-      wrong(["peak_active_robots"], fc.constantFrom("", "x", "0x10", "1e3", "1__0", "５", "5."), NO_INTEGER_TEXT),
+      wrong(["peak_active_robots"], fc.oneof(lists, objects, fc.constant(null)), NOT_AN_INTEGER),
+      wrong(["peak_active_robots"], fc.constantFrom("", "x", "0x10", "1e3", "1__0", "５", "5."), UNPARSABLE_INTEGER),
       wrong(["peak_active_robots"], fc.constantFrom(1.5, 0.1, -2.25), FRACTION),
       wrong(["peak_active_robots"], fc.constantFrom<JsonValue>(0, -1, "0", "-7", false), {
         type: "greater_than_equal",
@@ -258,7 +256,7 @@ const fleet: Endpoint = {
         ctx: { ge: 1 },
       }),
       wrongChoice(["readiness_mode"], "enum", "'always_ready', 'scheduled' or 'on_demand'"),
-      wrong(["operating_windows"], fc.oneof(numbers, word, objects, fc.constant(null)), NO_LIST),
+      wrong(["operating_windows"], fc.oneof(numbers, word, objects, fc.constant(null)), NOT_A_LIST),
       wrong(["operating_windows"], fc.constant(Array.from({ length: 367 }, () => null)), tooLong(366)),
       ...(Array.isArray(body["operating_windows"]) && body["operating_windows"].length > 0 ? [wrongWindow()] : []),
     ),
@@ -270,7 +268,7 @@ function wrongSelection(selection: JsonValue | undefined): fc.Arbitrary<Mistake>
   return fc.oneof(
     unknown(["selection"]),
     wrongChoice(["selection", "membership"], "literal_error", "'snapshot'"),
-    wrong(["selection"], fc.oneof(numbers, word, lists, fc.constant(null)), NO_OBJECT),
+    wrong(["selection"], fc.oneof(numbers, word, lists, fc.constant(null)), NOT_AN_OBJECT),
     wrong(["selection"], fc.constantFrom<JsonValue>({}, both, { robots: null }), {
       type: "value_error",
       msg: "Value error, exactly one of robots and selector is required",
@@ -279,7 +277,7 @@ function wrongSelection(selection: JsonValue | undefined): fc.Arbitrary<Mistake>
     ...(usesRobots
       ? [
           wrongText(["selection", "robots", 0], {}),
-          wrong(["selection", "robots"], fc.oneof(numbers, word, objects), NO_LIST),
+          wrong(["selection", "robots"], fc.oneof(numbers, word, objects), NOT_A_LIST),
           wrong(["selection", "robots"], fc.constant(Array.from({ length: 1001 }, String)), tooLong(1000)),
           wrong(["selection", "robots"], fc.constant<JsonValue>([]), {
             type: "too_short",
@@ -291,8 +289,12 @@ function wrongSelection(selection: JsonValue | undefined): fc.Arbitrary<Mistake>
           unknown(["selection", "selector"]),
           wrongText(["selection", "selector", "site"], { minimum: 1, maximum: 128, isNullable: true }),
           wrongText(["selection", "selector", "robot_type_id"], { minimum: 1, maximum: 256, isNullable: true }),
-          wrong(["selection", "selector", "labels"], fc.oneof(numbers, word, lists, fc.constant(null)), NO_DICTIONARY),
-          wrong(["selection", "selector"], fc.oneof(numbers, word, lists), NO_OBJECT),
+          wrong(
+            ["selection", "selector", "labels"],
+            fc.oneof(numbers, word, lists, fc.constant(null)),
+            NOT_A_DICTIONARY,
+          ),
+          wrong(["selection", "selector"], fc.oneof(numbers, word, lists), NOT_AN_OBJECT),
         ]),
   );
 }
@@ -305,7 +307,7 @@ function wrongWindow(): fc.Arbitrary<Mistake> {
     missing([...path, "ends_at"]),
     wrongDateTime([...path, "starts_at"]),
     wrongDateTime([...path, "ends_at"]),
-    wrong(path, fc.oneof(numbers, word, lists, fc.constant(null)), NO_OBJECT),
+    wrong(path, fc.oneof(numbers, word, lists, fc.constant(null)), NOT_AN_OBJECT),
   );
 }
 
@@ -340,25 +342,25 @@ const apiKey: Endpoint = {
     fc.oneof(
       missing(["label"]),
       wrongText(["label"], { maximum: 256 }),
-      wrong(["scopes"], fc.oneof(numbers, word, objects), NO_LIST),
+      wrong(["scopes"], fc.oneof(numbers, word, objects), NOT_A_LIST),
     ),
 };
 
 export const endpoints: readonly Endpoint[] = [setup, fleet, model, deployment, apiKey];
 
-/** The body with the mistake in it. Nothing but a member of an object can be left out. */
+/** The body with the mistake. Only members of objects can be omitted. */
 export function plant(body: JsonValue, [step, ...rest]: Path, sent: JsonValue | undefined): JsonValue | undefined {
   if (step === undefined) return sent;
   if (Array.isArray(body))
     return body.map((item, index) => (index === step ? (plant(item, rest, sent) ?? null) : item));
-  // Entries, because assigning to `__proto__` would not make a member.
+  // Object.fromEntries, because assigning to `__proto__` does not create a member.
   const members = Object.entries(body !== null && typeof body === "object" ? body : {});
   const others = members.filter(([name]) => name !== step);
   const planted = plant(members.find(([name]) => name === step)?.[1] ?? null, rest, sent);
   return Object.fromEntries(planted === undefined ? others : [...others, [String(step), planted]]);
 }
 
-/** What is at a path. */
+/** The value at a path. */
 export function at(value: unknown, [step, ...rest]: Path): unknown {
   if (step === undefined) return value;
   if (value === null || typeof value !== "object") return undefined;

@@ -29,15 +29,15 @@ const bodySchema = z.object({
   answer: z.unknown().optional(),
 });
 
-describe("what pydantic reads as an integer", () => {
+describe("integers → as pydantic reads them", () => {
   it.each(recorded("integers", integerSchema))("readInteger: $input", ({ input, ...expected }) => {
     const read = readInteger(json(input));
     expect("fault" in read ? read.fault : { value: String(BigInt(read.value)) }).toEqual(expected);
   });
 });
 
-/** Recorded like the others, and too long to be written down. */
-describe("what pydantic reads as an integer of very many digits", () => {
+/** Recorded like the others, but too long for the file. */
+describe("integers with thousands of digits → as pydantic reads them", () => {
   const UNPARSABLE = "int_parsing";
   const OVERSIZED = "int_parsing_size";
   it.each([
@@ -58,14 +58,14 @@ describe("what pydantic reads as an integer of very many digits", () => {
   });
 });
 
-describe("what pydantic reads as a date-time", () => {
+describe("date-times → as pydantic reads them", () => {
   it.each(recorded("date-times", dateTimeSchema))("readDateTime: $input", ({ input, ...expected }) => {
     const read = readDateTime(json(input));
     expect("fault" in read ? read.fault : read.value).toEqual(expected);
   });
 });
 
-describe("what FastAPI answers", () => {
+describe("bodies → as FastAPI answers them", () => {
   it.each(recorded("bodies", bodySchema))(
     "body %#: $path $content_type",
     ({ path, content_type: contentType, body, body_base64: bodyBase64, status, answer }) => {

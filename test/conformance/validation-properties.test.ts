@@ -15,7 +15,7 @@ describe.each(endpoints)("POST $path", (endpoint) => {
   const schema = requestSchemaAt(endpoint.path);
   const answerTo = (body: unknown) => answerOf(schema, readBody("application/json", Buffer.from(JSON.stringify(body))));
 
-  it("accepts a body that is right by construction", () => {
+  it("valid body → accepted", () => {
     fc.assert(
       fc.property(endpoint.body, (body) => {
         expect(answerTo(body)).toEqual({ status: 200, json: "{}" });
@@ -24,7 +24,7 @@ describe.each(endpoints)("POST $path", (endpoint) => {
     );
   });
 
-  it("finds exactly the mistakes planted in it, in the order of the contract", () => {
+  it("body with mistakes → exactly these findings, in the order of the contract", () => {
     fc.assert(
       fc.property(bodyWithMistakes(endpoint), ({ body, mistakes }) => {
         const wrong = mistakes.reduce<JsonValue>(
@@ -45,7 +45,7 @@ describe.each(endpoints)("POST $path", (endpoint) => {
     );
   });
 
-  it("points at what was sent, whatever it was", () => {
+  it("any body → each finding points to the value that was sent", () => {
     const shaped = fc.dictionary(fc.oneof(fc.constantFrom(...endpoint.members), fc.string()), json);
     fc.assert(
       fc.property(fc.oneof({ weight: 4, arbitrary: shaped }, json), (body) => {
@@ -64,7 +64,7 @@ describe.each(endpoints)("POST $path", (endpoint) => {
     );
   });
 
-  it("bounds its answer, and repeats no secret", () => {
+  it("any body → a bounded answer without secrets", () => {
     const token = fc.string({ unit: fc.constantFrom(..."0123456789abcdefXYZ"), minLength: 22, maxLength: 22 });
     const key = fc.tuple(fc.constantFrom("sk_rps_", "sk_live_", "rps_session_"), token).map((parts) => parts.join(""));
     const carrier = fc
@@ -84,7 +84,7 @@ describe.each(endpoints)("POST $path", (endpoint) => {
   });
 });
 
-/** Up to three mistakes, each in another member of the body, so that none hides another. */
+/** Up to three mistakes, each in a different member, so that none hides another. */
 function bodyWithMistakes(endpoint: Endpoint): fc.Arbitrary<{ body: JsonBody; mistakes: Mistake[] }> {
   return endpoint.body.chain((body) =>
     fc
@@ -93,7 +93,7 @@ function bodyWithMistakes(endpoint: Endpoint): fc.Arbitrary<{ body: JsonBody; mi
   );
 }
 
-/** Declared members first, then unknown ones as they stand in the body. */
+/** The expected findings: declared members first, then unknown ones in the order of the body. */
 function findings({ members }: Endpoint, wrong: JsonValue, mistakes: readonly Mistake[]) {
   const sentOrder = Object.keys(wrong ?? {});
   const rank = ({ path: [member] }: Mistake): number => {

@@ -1,4 +1,4 @@
-/** A robot that gets a credential of its own: no API key ever lies on it. */
+/** A robot that enrols and gets its own credential: no API key is ever stored on it. */
 import { readFileSync } from "node:fs";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const CA_FILE = `/etc/${PACKAGE}/site-ca.pem`;
 const ISSUE_FILE = `/etc/issue.d/${PACKAGE}.issue`;
 
 describe.skipIf(whySkipped !== "").each(RELEASES)(
-  `a robot that enrols, step by step, under $suite, systemd $systemd${whySkipped}`,
+  `robot that enrols, step by step, under $suite, systemd $systemd${whySkipped}`,
   STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
@@ -49,14 +49,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
-    /** What the service knows of the robot's computer. */
+    /** The service's view of the robot's computer. */
     const installation = async () => (await service.send("GET", "/v1/robots/arm-8/installation")).body;
 
-    test("from nothing to registered: two commands on the robot, and one of the operator", async () => {
+    test("init and enroll on the robot, approve by the operator → registered", async () => {
       const flags = `--url ${service.url} --ca-file ${CA_FILE} --region eu-central-1 --type yam.bimanual-joint-position.v1`;
       const files = ROBOT_FILES.map((path) => `--file ${path}`).join(" ");
       await robot.run(`${PACKAGE} init ${flags} ${files}`);
-      // For the tests below, which wait for heartbeats.
+      // Short, because tests below wait for heartbeats.
       await robot.run(`sed -i 's|^service:|service:\\n  heartbeat_s: 5|' ${CONFIGURATION_FILE}`);
       const enrolling = robot.run(`${PACKAGE} enroll --issue`);
       await untilTrue(robot, `grep -q 'code [A-Z2-9]' ${ISSUE_FILE}`);
@@ -74,7 +74,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect((await robot.agent("status")).code).toBe(0);
     });
 
-    test("no key of the organization is on it: not on its disk, in its journal or its processes", async () => {
+    test("API key of the organization → not on disk, in the journal or in processes", async () => {
       await robot.run("sync");
       const key = service.key.slice(3);
       const found = await robot.ask(
@@ -87,15 +87,15 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(modes.split("\n").every((line) => line.startsWith(`600 ${PACKAGE} `))).toBe(true);
     });
 
-    test("nor in its memory, and it leaves no core behind", async () => {
+    test("API key of the organization → not in memory; core dumps are off", async () => {
       const folder = robot.live(`/proc/${await robot.show("MainPID")}`);
       const credential = await robot.ask(`grep -ohE 'rps_robot_[0-9A-Za-z]{28}' ${STATE}/identity-credential.json`);
-      // What it does hold is found.
+      // Finding the robot's own credential proves that the search works.
       expect(textsInMemory(folder, [service.key.slice(3), credential])).toEqual([credential]);
       expect(readFileSync(`${folder}/limits`, "utf8")).toMatch(/^Max core file size +0 +0 /m);
     });
 
-    test("its own credential and key are in those files alone", async () => {
+    test("its own credential → in its file only", async () => {
       const secrets = await robot.ask(
         `grep -ohE 'rps_robot_[0-9A-Za-z]{28}' ${STATE}/identity-credential.json | sort -u`,
       );
@@ -107,7 +107,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(found).toBe(`${STATE}/identity-credential.json`);
     });
 
-    test("a power cut and a boot: it reports as before, and registers nothing anew", async () => {
+    test("power cut, boot → heartbeats continue, no new registration", async () => {
       await robot.cutPower();
       await robot.boot();
       await robot.until(({ state }) => state === "registered");
@@ -117,14 +117,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(setups).toHaveLength(1);
     });
 
-    test("a removed robot says so, and stops asking", async () => {
+    test("robot removed → status unenrolled, no more requests", async () => {
       await service.send("DELETE", "/v1/robots/arm-8");
       const { identity } = await robot.until(({ state }) => state === "unenrolled");
       expect(identity?.user_code ?? null).toBe(null);
       expect((await robot.agent("status")).code).not.toBe(0);
     });
 
-    test("asked to enrol again, the running agent shows a code in the journal and in status, and goes on by itself", async () => {
+    test("enroll --no-wait → the running agent shows a code in journal and status; approved → registers", async () => {
       const shown = await robot.agent("enroll --no-wait");
       const { identity } = await robot.until(({ state }) => state === "waiting-for-approval");
       const code = identity?.user_code ?? "none";

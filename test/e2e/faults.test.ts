@@ -1,4 +1,4 @@
-/** What happens to a registered robot, under a systemd that acts on it. Each test has the same robot, as it was switched off once. */
+/** Faults of a registered robot under a real systemd. Each test starts from the same image of a registered robot. */
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -21,15 +21,15 @@ import { type RobotOptions, type RobotSite, sharedRobotSite } from "../support/r
 import { eventually, SETTLE_MS } from "../support/robot/robot.ts";
 import { isLong, times } from "../support/run/tier.ts";
 
-/** For a script that stops and starts the agent several times. */
+/** Time limit of a script that restarts the agent several times. */
 const RESTARTS_LIMIT_MS = 120_000;
 
 describe.skipIf(whySkipped !== "")(
-  `a registered robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
+  `registered robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
   { timeout: LIMIT_MS },
   () => {
     let plant: RobotSite;
-    /** Requests before the test. */
+    /** Number of requests before the test. */
     let before = 0;
 
     beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(whySkipped !== "")(
     afterEach(tellJournals);
     afterEach(() => plant.service.goOn());
 
-    /** The robot, running. */
+    /** Boots the robot. */
     async function boot(options: RobotOptions = {}): Promise<RobotComputer> {
       const robot = await plant.registered(options);
       await robot.boot();
@@ -51,7 +51,7 @@ describe.skipIf(whySkipped !== "")(
     const edit = (robot: RobotComputer, text = "offsets: [0.3]") => robot.run(`echo '${text}' >${ROBOT_FILES[0]}`);
     const isRegistered = ({ state }: { readonly state: string }) => state === "registered";
 
-    /** Until then the service may have it, and the agent not know. */
+    /** Waits until the agent is registered with the digest of its files: the service may have it earlier. Then checks the service. */
     async function expectOnDisk(robot: RobotComputer): Promise<void> {
       const digest = await robot.digest();
       await robot.until(
@@ -65,8 +65,8 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
     }
 
-    describe("that is well again after each", () => {
-      /** One for all: a boot for each would be most of what they cost. */
+    describe("that recovers after each test", () => {
+      /** Shared, because booting one per test would take most of the time. */
       let robot: RobotComputer | null = null;
 
       async function running(): Promise<RobotComputer> {
@@ -90,14 +90,14 @@ describe.skipIf(whySkipped !== "")(
       });
       afterAll(discard);
 
-      test("an edited file is registered again, once, with the digest that sha256sum says", async () => {
+      test("file edited → registered again once, with the digest of sha256sum", async () => {
         const robot = await running();
         await edit(robot, "offsets: [0.5]");
         await expectOnDisk(robot);
         expect(sent()).toBe(1);
       });
 
-      test("kill -9: systemd starts it again, and it sends nothing", async () => {
+      test("kill -9 → restarted by systemd, no request", async () => {
         const robot = await running();
         const processId = await robot.show("MainPID");
         await robot.run(`kill -9 ${processId}`);
@@ -106,9 +106,9 @@ describe.skipIf(whySkipped !== "")(
         expect(sent()).toBe(0);
       });
 
-      test("39: an event loop that hangs trips the watchdog; a service that hangs does not", async () => {
+      test("39: event loop hangs → restarted by the watchdog; service hangs → not restarted", async () => {
         const robot = await running();
-        // As shipped; the test has no such time.
+        // The shipped value, which is too long for a test.
         expect(await robot.show("WatchdogUSec")).toBe("1min");
         await dropIn(robot, "[Service]\nWatchdogSec=5\n");
         const hung = await robot.ask(
@@ -121,7 +121,7 @@ describe.skipIf(whySkipped !== "")(
         plant.service.hang();
         await edit(robot, "offsets: [0.7]");
         await robot.until(({ state }) => state === "registering");
-        for (let sign = 0; sign < times(1, 2); sign += 1) {
+        for (let notification = 0; notification < times(1, 2); notification += 1) {
           const last = await robot.show("WatchdogTimestampMonotonic");
           await untilTrue(robot, `[ "$(systemctl show --value -p WatchdogTimestampMonotonic ${UNIT})" != ${last} ]`);
         }
@@ -131,7 +131,7 @@ describe.skipIf(whySkipped !== "")(
         expect(await robot.show("MainPID")).toBe(processId);
       });
 
-      test("38: stopped in the middle of a request: ends promptly, and the next start finishes the work", async ({
+      test("38: stopped during a request → ends promptly, and the next start completes the registration", async ({
         annotate,
       }) => {
         const robot = await running();
@@ -141,17 +141,17 @@ describe.skipIf(whySkipped !== "")(
         const stopAt = Date.now();
         await robot.run(`systemctl stop ${UNIT}`);
         await annotate(`stopped in ${Date.now() - stopAt} ms`);
-        // By itself: a third into the half minute that the request may take, systemd would have killed it.
+        // Not killed: systemd kills it after a third of the 30 s that the request may take.
         expect(await robot.show("Result")).toBe("success");
         plant.service.goOn();
         await robot.run(`systemctl start ${UNIT}`);
         await expectOnDisk(robot);
       });
 
-      test("37: SIGHUP before it is ready does not end it", async () => {
+      test("37: SIGHUP before it is ready → continues", async () => {
         const robot = await running();
-        // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent. Held where it
-        // is, it cannot become ready between the look and the signal; where it was ready already, it is started again.
+        // Before Node has started, SIGHUP ends any process; systemctl reload sends no signal but asks the agent. SIGSTOP keeps the agent
+        // from becoming ready between the check and the signal; if it was ready already, it is restarted.
         const script = `while :; do
           systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
           until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
@@ -164,9 +164,9 @@ describe.skipIf(whySkipped !== "")(
         expect(await robot.show("NRestarts")).toBe("0");
       });
 
-      test("3: a clock at 1970 is told as such, and gets over it when the time comes", async () => {
+      test("3: clock at 1970 → failure clock; clock set → registered", async () => {
         const robot = await running();
-        // Beside the system's, a file says the time to this process alone (libfaketime); it is read at each look at the clock.
+        // With libfaketime, a file sets the time of this process only. It is read on each use of the clock.
         const library = await robot.ask("ls /usr/lib/*/faketime/libfaketime.so.1");
         await robot.write("/etc/faketimerc", "@1970-01-01 00:10:00\n");
         await dropIn(
@@ -181,7 +181,7 @@ describe.skipIf(whySkipped !== "")(
         await expectOnDisk(robot);
       });
 
-      test("30: systemctl reload fails on a bad edit, the last good configuration stays, and a good edit counts", async () => {
+      test("30: invalid edit → systemctl reload fails, the last valid configuration stays; valid edit → applied", async () => {
         const robot = await running();
         await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}`);
         const { code } = await robot.run(`systemctl reload ${UNIT}`, { may_fail: true });
@@ -199,7 +199,7 @@ describe.skipIf(whySkipped !== "")(
         expect(mended.findings).toEqual([]);
       });
 
-      test("a start with a bad configuration waits for a good one, and says what is wrong, where", async () => {
+      test("start with an invalid configuration → waits for a valid one, and logs the error with its position", async () => {
         const robot = await running();
         await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robots:/' ${CONFIGURATION_FILE}
           systemctl restart ${UNIT}`);
@@ -211,7 +211,7 @@ describe.skipIf(whySkipped !== "")(
         expect(sent()).toBe(0);
       });
 
-      test("7, 18: a wrong key is told and waits; the right one counts at once, without a restart", async () => {
+      test("7, 18: wrong key → unauthorized; right key → registered at once, without a restart", async () => {
         const robot = await running();
         const processId = await robot.show("MainPID");
         await putKey(
@@ -227,7 +227,7 @@ describe.skipIf(whySkipped !== "")(
         expect(await robot.show("MainPID")).toBe(processId);
       });
 
-      test("15: beside the daemon, --setup has it register, and a second daemon does not start", async () => {
+      test("15: --setup beside the daemon → the daemon registers; a second daemon → refused", async () => {
         const robot = await running();
         const { stdout, code } = await robot.agent("--setup");
         expect(stdout).toContain("Registered arm-7");
@@ -238,13 +238,13 @@ describe.skipIf(whySkipped !== "")(
         expect(second.code).toBe(1);
       });
 
-      test("40: a program that always crashes is started again and again, and works once it is mended", async () => {
+      test("40: program always crashes → restarted until it is fixed", async () => {
         const robot = await running();
         await robot.run(
           `cd /usr/lib/${PACKAGE}; mv lib/${PACKAGE}.cjs lib/kept; echo 'throw new Error("torn")' >lib/${PACKAGE}.cjs
           systemctl restart --no-block ${UNIT}`,
         );
-        // One more than systemd allows a unit that says nothing of it (DefaultStartLimitBurst=).
+        // One more than systemd's default limit (DefaultStartLimitBurst=).
         await untilTrue(robot, `[ "$(systemctl show --value -p NRestarts ${UNIT})" -ge 6 ]`);
         expect(["activating", "deactivating"]).toContain(await robot.show("ActiveState"));
         await robot.run(`cd /usr/lib/${PACKAGE}; mv lib/kept lib/${PACKAGE}.cjs`);
@@ -253,7 +253,7 @@ describe.skipIf(whySkipped !== "")(
       });
     });
 
-    test("1: no network at boot: ready at once, and registered by the first attempt after the cable is in", async ({
+    test("1: no network at boot → ready at once, and registered by the first attempt after the cable is plugged in", async ({
       annotate,
     }) => {
       await using robot = await plant.registered();
@@ -270,12 +270,12 @@ describe.skipIf(whySkipped !== "")(
       await annotate(
         `cable to registered: ${Date.now() - pluggedAt} ms; the next attempt was due at ${failure?.next_attempt_at}`,
       );
-      // One more may have been under way as the cable was put in.
+      // Another attempt may have been running when the cable was plugged in.
       const attempts = (await robot.status()).daemon?.attempts ?? Infinity;
       expect(attempts - (daemon?.attempts ?? 0)).toBeLessThanOrEqual(2);
     });
 
-    test("35: a full disk: registers and says that it could not write it down; no second robot after the next boot", async () => {
+    test("35: disk full → registers and reports that it cannot save; after the next boot → the same robot", async () => {
       await using robot = await boot();
       await robot.run(`systemctl stop ${UNIT}
       mount -t tmpfs -o size=64k,mode=750,uid=$(id -u ${PACKAGE}),gid=$(id -g ${PACKAGE}) tmpfs /var/lib/${PACKAGE}
@@ -292,17 +292,17 @@ describe.skipIf(whySkipped !== "")(
       expect((await robot.status()).state_problem).toBeNull();
     });
 
-    test("35: a read-only disk: starts, watches and registers all the same", async () => {
+    test("35: read-only disk → starts, watches and registers", async () => {
       await using robot = await plant.registered();
       await robot.boot({ disk: "read-only" });
       await robot.until(isRegistered);
-      // From outside, as on a disk that is writable for somebody else.
+      // Written from outside, as by another computer that can write to the disk.
       await plant.site.run(["sh", "-ec", `echo 'offsets: [1.1]' >${robot.disk(ROBOT_FILES[0] ?? "")}`]);
       await expectOnDisk(robot);
       expect((await robot.status()).state_problem).toContain("EROFS");
     });
 
-    test("12, 13: a copied image is recognized before any request, and rebind makes it a robot of its own", async () => {
+    test("12, 13: copied image → recognized before any request; rebind → a robot of its own", async () => {
       await using robot = await plant.registered({ hostname: "arm-8" });
       await robot.image.run("echo 0123456789abcdef0123456789abcdef >/etc/machine-id");
       await robot.boot();
@@ -319,7 +319,7 @@ describe.skipIf(whySkipped !== "")(
       expect(names).toEqual(expect.arrayContaining(["arm-7", "arm-8"]));
     });
 
-    test("34: the power is cut in the middle of a registration: the service ends up with what is on the disk", async () => {
+    test("34: power cut during a registration → the service ends up with the digest of the disk", async () => {
       await using robot = await boot({ disk: "journaled" });
       const received = (earlier: number) =>
         eventually(async () => sent() > earlier || undefined, "the registration to reach the service");
@@ -328,7 +328,7 @@ describe.skipIf(whySkipped !== "")(
           async () => (await robot.status()).state !== "registered" || sent() > earlier || undefined,
           "the agent to notice the edit",
         );
-      // And at any moment of settling, hashing, sending or writing.
+      // Also at various moments of settling, hashing, sending and writing.
       const others = isLong ? [SETTLE_MS, SETTLE_MS + 40, SETTLE_MS + 80, SETTLE_MS + 120] : [];
       const moments = [noticed, received, ...others.map((ms) => () => sleep(ms))];
       for (const [index, moment] of moments.entries()) {

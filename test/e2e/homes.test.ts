@@ -1,4 +1,4 @@
-/** Calibrations lie in the homes of people. The agent's user may not look there until somebody lets it. */
+/** Calibrations in home folders, which the agent's user may not read until access is granted. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
@@ -11,17 +11,17 @@ import { type RobotSite, sharedRobotSite } from "../support/robot/robot-site.ts"
 const CALIBRATION = "/home/ada/.cache/huggingface/lerobot/calibration/robots/so_follower/left.json";
 
 describe.skipIf(whySkipped !== "")(
-  `a calibration in a home, step by step, systemd ${BOOKWORM.systemd}${whySkipped}`,
+  `calibration in a home folder, step by step, systemd ${BOOKWORM.systemd}${whySkipped}`,
   STEP_BY_STEP,
   () => {
     const resources = new AsyncDisposableStack();
     let plant: RobotSite;
-    /** Registered; its manifest now names a file of the operator's, 0600 below a home of 0750. */
+    /** A registered robot whose manifest names a file of the operator with mode 0600, in a home of 0750. */
     let robot: RobotComputer;
 
     beforeAll(async () => {
       plant = await sharedRobotSite(BOOKWORM);
-      // Access lists need a disk that keeps them.
+      // The disk must store access control lists.
       robot = resources.use(await plant.registered({ disk: "journaled" }));
       await robot.boot();
       await robot.run(`useradd --create-home --key HOME_MODE=0750 ada`);
@@ -36,15 +36,15 @@ describe.skipIf(whySkipped !== "")(
       robot.run("setpriv --reuid=ada --regid=ada --clear-groups sh -e", { input: script });
 
     async function expectOnDisk(): Promise<void> {
-      const words = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} ${CALIBRATION} | cut -c1-64 | sha256sum`);
-      const digest = `sha256:${words.slice(0, 64)}`;
+      const output = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} ${CALIBRATION} | cut -c1-64 | sha256sum`);
+      const digest = `sha256:${output.slice(0, 64)}`;
       await robot.until(
         ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
       );
       expect(await plant.service.robots()).toContainEqual({ name: "arm-7", configuration_digest: digest });
     }
 
-    test("check names what stands in the way and the command; the last registration stands", async () => {
+    test("check → names the obstacle and the command; the last registration stays", async () => {
       const { registration } = await robot.until(({ findings }) => findings.length > 0);
       expect(registration).not.toBeNull();
       const { code, stdout, stderr } = await robot.agent("check");
@@ -53,7 +53,7 @@ describe.skipIf(whySkipped !== "")(
       expect(stdout + stderr).toContain(`${PACKAGE} grant`);
     });
 
-    test("grant lets it in, also to what a calibration tool puts in the file's place; revoke shuts it out again", async () => {
+    test("grant → reads the file, even if a tool replaces it; grant --revoke → removes all access", async () => {
       const former = await robot.ask("getfacl --recursive --absolute-names /home/ada");
       await robot.run(`${PACKAGE} grant`);
       await expectOnDisk();
@@ -61,7 +61,7 @@ describe.skipIf(whySkipped !== "")(
       await expectOnDisk();
       await asOperator(`echo "[2]" >${CALIBRATION}`);
       await expectOnDisk();
-      // Nobody else was let in.
+      // No other user got access.
       expect(
         await robot.run(`setpriv --reuid=nobody --clear-groups cat ${CALIBRATION}`, { may_fail: true }),
       ).toMatchObject({ code: 1 });
@@ -70,7 +70,7 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.ask("getfacl --recursive --absolute-names /home/ada")).toBe(former);
     });
 
-    test("grant of a file in the home itself opens that file, and nothing that is made there later", async () => {
+    test("grant of a file directly in the home → access to that file only, not to later files", async () => {
       await asOperator("umask 077; echo 1 >~ada/arm.yaml");
       const { stderr } = await robot.run(`${PACKAGE} grant ~ada/arm.yaml`);
       expect(stderr).toContain("/home/ada also holds unrelated files");
@@ -83,8 +83,8 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`${PACKAGE} grant --revoke`);
     });
 
-    test("grant --method owner: a tool that lets nobody else read, ever, is no obstacle", async () => {
-      // All of them belong to one user, whom the agent can be.
+    test("grant --method owner → reads the file, even if a tool always makes it private", async () => {
+      // All files belong to one user, so the agent can run as that user.
       await robot.run(`${PACKAGE} grant --method owner`);
       expect(await robot.ask(`ps -o user= -p $(systemctl show --value -p MainPID ${UNIT})`)).toBe("ada");
       await expectOnDisk();
@@ -93,7 +93,7 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`${PACKAGE} grant --revoke`);
     });
 
-    test("a purge takes the grant back: nothing of it is on the files, nor on those that are made from then on", async () => {
+    test("purge → no access control entries left, and none on new files", async () => {
       await robot.run(`${PACKAGE} grant`);
       await asOperator(`umask 022; echo 1 >$(dirname ${CALIBRATION})/right.json`);
       const user = await robot.ask(`id -u ${PACKAGE}`);

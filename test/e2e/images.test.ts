@@ -1,4 +1,4 @@
-/** Images that are made once and flashed by the thousand: each robot becomes one of its own in its first boot. */
+/** Images that are flashed to many robots: each becomes a robot of its own at its first boot. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
@@ -20,7 +20,7 @@ import { eventually } from "../support/robot/robot.ts";
 const SETUP_UNIT = `${PACKAGE}-setup.service`;
 
 describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
-  `an image, step by step, of $suite, systemd $systemd${whySkipped}`,
+  `image, step by step, of $suite, systemd $systemd${whySkipped}`,
   STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
@@ -35,9 +35,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       site = resources.use(await openSite());
       service = resources.use(await startSiteService(site));
       image = resources.use(await createRobotComputer(site, { layers: system, hostname: "image" }));
-      // machine-id(5): before the first boot.
+      // The state before the first boot, see machine-id(5).
       await image.image.write("/etc/machine-id", "uninitialized\n");
-      // It would ask a person at the console for a password, and there is none.
+      // It would ask for a password at the console.
       await image.image.run("systemctl mask systemd-firstboot.service");
       await installPackage(image.image, deb);
       await provision(image.image, service);
@@ -49,7 +49,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     const flash = async (hostname: string) =>
       createRobotComputer(site, { layers: [image.layer(), ...system], hostname });
 
-    test("making it starts nothing, asks nobody, and leaves the machine id alone", async () => {
+    test("installing into the image → nothing starts, nothing is asked, the machine id stays", async () => {
       expect(await image.image.ask("cat /etc/machine-id")).toBe("uninitialized");
       expect(await image.image.ask(`systemctl is-enabled ${UNIT} ${SETUP_UNIT} || true`)).toBe("enabled\ndisabled");
       expect(await image.image.ask(`ls -A /var/lib/${PACKAGE} /run/${PACKAGE} 2>/dev/null || true`)).toBe(
@@ -58,20 +58,20 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(service.requests).toEqual([]);
     });
 
-    test("12: two robots of one image register by themselves, as two robots", async () => {
+    test("12: two robots of one image → register as two robots", async () => {
       await using first = await flash("cell-1");
       await using second = await flash("cell-2");
       await Promise.all([first.boot(), second.boot()]);
       for (const robot of [first, second]) await robot.until(({ state }) => state === "registered");
       expect(await first.ask("cat /etc/machine-id")).not.toBe(await second.ask("cat /etc/machine-id"));
       expect((await service.robots()).map(({ name }) => name).toSorted()).toEqual(["cell-1", "cell-2"]);
-      // A first boot presets every unit: the one for the first boot then asks whether the service holds what the agent registered.
+      // A first boot enables every unit, and the setup unit then asks whether the service has the registration.
       await service.allLogged();
       const registrations = service.requests.filter(({ method }) => method === "POST");
       expect(registrations).toHaveLength(2);
     });
 
-    test("12: with a key for enrolments, two robots enrol by themselves, and no key of the organization stays on them", async () => {
+    test("12: image with an enrollment key → two robots enrol by themselves, and no key of the organization stays on them", async () => {
       const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
       const { body } = await service.send("POST", "/v1/me/api-keys", {
         label: "plant",
@@ -99,7 +99,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         const installation = await service.send("GET", `/v1/robots/${robot.hostname}/installation`);
         expect(installation.body).toMatchObject({ state: "active" });
         fingerprints.add(installation.body["key_fingerprint"]);
-        // Keys of the organization begin so; the robot's own credential does not.
+        // Keys of the organization have this prefix; the robot's own credential does not.
         expect(
           await robot.ask("grep -rlE 'sk_[a-z]+_[0-9A-Za-z]{20}' /etc /run /var /root /home /tmp 2>/dev/null || true"),
         ).toBe("");
@@ -107,7 +107,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(fingerprints.size).toBe(2);
     });
 
-    test("the unit for the first boot registers once, without the daemon, also when the network comes later", async () => {
+    test("setup unit, network comes later → registers once, without the daemon", async () => {
       await using robot = await flash("cell-3");
       await robot.image.run(`systemctl disable ${UNIT}; systemctl enable ${SETUP_UNIT}`);
       await robot.cable("pulled");
@@ -122,7 +122,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         "cell-3 to be registered",
       );
       expect(registered.configuration_digest).toBe(await robot.digest());
-      // Between two attempts it is inactive too, and the answer of one may be lost while the network comes up.
+      // It is also inactive between two attempts, and one answer may be lost while the network starts.
       await eventually(async () => {
         const shown = await robot.ask(`systemctl show -p ActiveState,Result ${SETUP_UNIT}`);
         return /^ActiveState=inactive$/m.test(shown) && /^Result=success$/m.test(shown) ? true : undefined;

@@ -1,4 +1,4 @@
-/** `robot-policy-agent install` and `uninstall`: a robot without the package, from what the npm package holds. */
+/** `robot-policy-agent install` and `uninstall`: a robot without the Debian package, from the contents of the npm package. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,9 +28,9 @@ import { eventually } from "../support/robot/robot.ts";
 import { isLong } from "../support/run/tier.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** On the robot: what somebody unpacked there, and a Node beside it, as one from nodejs.org. */
+/** Unpacked on the robot: the npm package, and a Node as from nodejs.org. */
 const UNPACKED = "/root/unpacked";
-/** The same in the site, to copy from. */
+/** The same in the site, as the source of copies. */
 const IN_SITE = "/run/unpacked";
 const INSTALLER = `${UNPACKED}/node ${UNPACKED}/dist/${PACKAGE}.cjs`;
 const UNIT_FILE = `/usr/local/lib/systemd/system/${UNIT}`;
@@ -61,7 +61,7 @@ describe.skipIf(whySkipped !== "")(
     afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
-    /** As who unpacks the npm package has it. */
+    /** The files as after unpacking the npm package. */
     async function unpackIntoSite(): Promise<void> {
       const folder = site.path(IN_SITE);
       await execute(["mkdir", "-p", join(folder, "dist")]);
@@ -73,16 +73,16 @@ describe.skipIf(whySkipped !== "")(
 
     const putUnpacked = (computer: RobotComputer) => site.run(["cp", "-r", IN_SITE, computer.disk(UNPACKED)]);
 
-    const installed = (words = "") => robot.run(`${INSTALLER} install ${words}`, { may_fail: true });
+    const installed = (flags = "") => robot.run(`${INSTALLER} install ${flags}`, { may_fail: true });
 
-    test("--dry-run shows every change and makes none", async () => {
+    test("--dry-run → shows every change, makes none", async () => {
       const { code, stdout } = await installed("--dry-run");
       expect(stdout).toContain(`would write ${UNIT_FILE}`);
       expect(code).toBe(0);
       expect(await inventory(robot)).toEqual(former);
     });
 
-    test("install, init and start: registers without the folder that it was installed from", async () => {
+    test("install, init, start → registers, without the unpacked folder", async () => {
       const { code, stdout, stderr } = await installed();
       expect(`${code} ${stderr}`).toBe("0 ");
       expect(stdout).toContain("robot-policy-agent init");
@@ -98,7 +98,7 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`mv ${UNPACKED}.away ${UNPACKED}`);
     });
 
-    test("a second time it finds nothing to do, and does not even restart the agent", async () => {
+    test("install again → changes nothing, does not restart the agent", async () => {
       const processId = await robot.show("MainPID");
       // The running agent writes its compile cache some time after its start.
       const rest = async () => (await inventory(robot)).filter((line) => !line.includes(` /var/cache/${PACKAGE}`));
@@ -108,18 +108,18 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.show("MainPID")).toBe(processId);
     });
 
-    test("what a person disabled and edited stays so", async () => {
+    test("unit disabled and edited by the administrator, install again → both stay", async () => {
       await robot.run(`systemctl disable ${UNIT}; sed -i 's/^Nice=10/Nice=5/' ${UNIT_FILE}`);
       expect((await installed()).code).toBe(0);
       expect(await robot.show("UnitFileState")).toBe("disabled");
       expect(await robot.ask(`grep ^Nice= ${UNIT_FILE}`)).toBe("Nice=5");
     });
 
-    test("43: systemd finds nothing to warn of in the unit", async () => {
+    test("43: systemd-analyze verify → no warnings", async () => {
       expect(await robot.ask(`systemd-analyze verify --man=no ${UNIT} 2>&1 | grep -F ${PACKAGE} || true`)).toBe("");
     });
 
-    test("42: uninstall without a network ends at once and keeps configuration, key and state; again, it is a no-op", async () => {
+    test("42: uninstall without a network → ends at once, keeps configuration, key and state; again → a no-op", async () => {
       await robot.cable("pulled");
       const kept = `sha256sum ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE} ${STATE_FILE}`;
       const before = await robot.ask(kept);
@@ -130,7 +130,7 @@ describe.skipIf(whySkipped !== "")(
       await robot.cable("plugged");
     });
 
-    test("installed again it goes on without a request; uninstall --purge leaves nothing", async () => {
+    test("installed again → continues without a request; uninstall --purge → leaves nothing", async () => {
       const before = service.requests.length;
       await installed();
       await robot.run(`systemctl start ${UNIT}`);
@@ -143,7 +143,7 @@ describe.skipIf(whySkipped !== "")(
       expect(left).toEqual([]);
     });
 
-    test("a power cut in the middle of an installation: the next one completes it, and a purge leaves nothing", async () => {
+    test("power cut during an installation → the next one completes it, and a purge leaves nothing", async () => {
       const programAppears = (computer: RobotComputer) => {
         const folder = site.path(computer.disk(`/usr/local/lib/${PACKAGE}`));
         return eventually(async () => existsSync(folder) || undefined, "the installer to write the program");
@@ -171,14 +171,14 @@ describe.skipIf(whySkipped !== "")(
       }
     });
 
-    test("where the Debian package is installed, install refuses and says what to use", async () => {
+    test("Debian package installed → install refuses, and names apt-get", async () => {
       await installPackage(robot, deb);
       const { code, stderr } = await installed();
       expect(code).not.toBe(0);
       expect(stderr).toContain(`apt-get remove ${PACKAGE}`);
     });
 
-    test("--root: installs into the image only, and its first boot registers", async () => {
+    test("--root → installs into the image only; its first boot registers", async () => {
       await using image = await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "cell-9" });
       const programs = robot.disk(UNPACKED);
       const { stdout } = await site.run([

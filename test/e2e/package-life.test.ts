@@ -1,4 +1,4 @@
-/** 41: the package is upgraded, downgraded, interrupted, removed and purged, on a robot that works meanwhile. */
+/** 41: upgrade, downgrade, interruption, removal and purge of the package on a working robot. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,15 +27,15 @@ import { type RobotOptions, type RobotSite, sharedRobotSite } from "../support/r
 import { eventually } from "../support/robot/robot.ts";
 import { isLong } from "../support/run/tier.ts";
 
-/** Of each of three files that an agent is to hash for a while; the disk has holes in their place. */
+/** Size of each of three sparse files that take the agent a while to hash. */
 const LARGE_BYTES = 200_000_000;
 
 describe.skipIf(whySkipped !== "")(
-  `the package on a robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
+  `package on a robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
   { timeout: LIMIT_MS },
   () => {
     let plant: RobotSite;
-    /** Requests before the test. */
+    /** Number of requests before the test. */
     let before = 0;
 
     beforeAll(async () => {
@@ -70,7 +70,7 @@ describe.skipIf(whySkipped !== "")(
 
       afterAll(() => resources.disposeAsync());
 
-      test("an upgrade keeps state, configuration and a person's drop-in; the new program runs, and sends nothing", async () => {
+      test("upgrade → keeps state, configuration and drop-ins; the new program runs, without a request", async () => {
         await robot.write(`/etc/systemd/system/${UNIT}.d/mine.conf`, "[Service]\nNice=5\n");
         await robot.run(`echo '# mine' >>${CONFIGURATION_FILE}; systemctl daemon-reload`);
         const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
@@ -86,7 +86,7 @@ describe.skipIf(whySkipped !== "")(
         expect(sent()).toBe(0);
       });
 
-      test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
+      test("downgrade, state of a newer agent → refused, nothing is lost", async () => {
         await robot.run(`systemctl stop ${UNIT}`);
         await robot.run(`cp --preserve ${STATE_FILE} /root/state`);
         await robot.write(STATE_FILE, asNewerState(await robot.ask(`cat ${STATE_FILE}`)));
@@ -97,7 +97,7 @@ describe.skipIf(whySkipped !== "")(
         expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
         expect(await installedVersion(robot)).toBe(NEWER_VERSION);
         expect(await robot.ask(`dpkg --audit`)).toBe("");
-        // And where it came past dpkg, the agent itself leaves it alone.
+        // If dpkg did not prevent it, the agent leaves the state alone as well.
         const setup = await robot.agent("--setup");
         expect(setup.stderr).toContain("written by a newer agent");
         expect(setup.code).toBe(1);
@@ -106,15 +106,15 @@ describe.skipIf(whySkipped !== "")(
         await robot.run(`mv /root/state ${STATE_FILE}; systemctl start ${UNIT}`);
       });
 
-      test("a downgrade to an agent that reads the state goes on without a request", async () => {
+      test("downgrade to an agent that reads the state → continues without a request", async () => {
         await installPackage(robot, plant.deb);
         const { daemon } = await robot.until(({ state }) => state === "registered");
         expect(daemon?.version).not.toBe(NEWER_VERSION);
         expect(sent()).toBe(0);
       });
 
-      test("an upgrade while much is hashed: the new agent does it again and registers the right digest", async () => {
-        // Not .yaml: whoever writes zeroes there is thought to be still writing.
+      test("upgrade while large files are hashed → the new agent hashes again and registers the right digest", async () => {
+        // Not .yaml, because the agent takes zeroes in YAML for an unfinished write.
         const large = [1, 2, 3].map((part) => `/opt/yam/configs/mesh.bin${part}`);
         await robot.run(`cp ${MANIFEST_FILE} /root/manifest
           truncate -s ${LARGE_BYTES} ${large.join(" ")}; printf '  - %s\\n' ${large.join(" ")} >>${MANIFEST_FILE}`);
@@ -135,28 +135,28 @@ describe.skipIf(whySkipped !== "")(
         await robot.until(({ registration }) => registration?.configuration_digest === former);
       });
 
-      test("what a person had disabled, stopped or masked stays so after upgrades, and after a boot", async () => {
-        for (const [index, { done, ...stays }] of [
-          { done: `disable --now ${UNIT}`, fileState: "disabled", state: "inactive" },
-          { done: `enable ${UNIT}`, fileState: "enabled", state: "inactive" },
-          { done: `mask ${UNIT}`, fileState: "masked", state: "inactive" },
+      test("unit disabled, stopped or masked → stays so after upgrades and a boot", async () => {
+        for (const [index, { command, ...expected }] of [
+          { command: `disable --now ${UNIT}`, fileState: "disabled", state: "inactive" },
+          { command: `enable ${UNIT}`, fileState: "enabled", state: "inactive" },
+          { command: `mask ${UNIT}`, fileState: "masked", state: "inactive" },
           {
-            done: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
+            command: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
             fileState: "disabled",
             state: "active",
           },
         ].entries()) {
-          await robot.run(`systemctl ${done}`);
+          await robot.run(`systemctl ${command}`);
           await installPackage(robot, index % 2 === 0 ? plant.deb : plant.newer);
           const [fileState, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
-          expect({ fileState, state }, `systemctl ${done}`).toEqual(stays);
+          expect({ fileState, state }, `systemctl ${command}`).toEqual(expected);
         }
         await robot.shutdown();
         await robot.boot();
         expect(await robot.show("ActiveState")).toBe("inactive");
       });
 
-      test("remove stops it and keeps configuration, key and state; installed again, it goes on without a request", async () => {
+      test("remove → stops, keeps configuration, key and state; installed again → continues without a request", async () => {
         await robot.run(`systemctl enable --now ${UNIT}`);
         const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
         const former = await robot.ask(kept);
@@ -174,9 +174,7 @@ describe.skipIf(whySkipped !== "")(
       });
     });
 
-    test("the power is cut in the middle of an upgrade: dpkg mends it, and the robot is what it was", async ({
-      annotate,
-    }) => {
+    test("power cut during an upgrade → dpkg repairs it, the registration stays", async ({ annotate }) => {
       const found: string[] = [];
       const unpacking = (robot: Computer) => {
         const file = plant.site.path(robot.disk(`/usr/lib/${PACKAGE}/node.dpkg-new`));
@@ -205,7 +203,7 @@ describe.skipIf(whySkipped !== "")(
       await annotate(`dpkg found after the cuts: ${found.join("; ")}`);
     });
 
-    test("purge leaves nothing of a whole life: no file, no user, no unit", async () => {
+    test("purge after install, upgrade and boot → no file, user or unit is left", async () => {
       await using robot = await plant.bare();
       await robot.boot();
       const former = await inventory(robot);
@@ -226,7 +224,7 @@ describe.skipIf(whySkipped !== "")(
   },
 );
 
-/** The state as an agent with the next form of it would write it: its checksum holds. */
+/** The state as an agent with the next schema writes it, with a valid checksum. */
 function asNewerState(text: string): string {
   const { registration } = JSON.parse(text) as { readonly registration: unknown };
   const schemaVersion = SCHEMA_VERSION + 1;

@@ -1,4 +1,4 @@
-/** A new robot: the package is installed, a person answers the questions, and from then on nobody needs to think of it. */
+/** A new robot: install the package, configure it once, and it needs no further care. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
@@ -18,12 +18,12 @@ import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
 import { eventually } from "../support/robot/robot.ts";
 import { times } from "../support/run/tier.ts";
 
-/** Far above what was ever seen, on a loaded machine of two cores, and below any wait for a network. */
+/** Far above any measurement on a loaded machine with two cores, and below any wait for a network. */
 const ACTIVE_LIMIT_MS = 5000;
 const MEMORY_LIMIT_BYTES = 80 * 1024 * 1024;
 
 describe.skipIf(whySkipped !== "").each(RELEASES)(
-  `a new robot, step by step, under $suite, systemd $systemd${whySkipped}`,
+  `new robot, step by step, under $suite, systemd $systemd${whySkipped}`,
   STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
@@ -44,9 +44,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
-    test("dpkg --install: nothing to do yet, so nothing runs and nothing has failed", async () => {
+    test("dpkg --install → nothing runs yet, and nothing has failed", async () => {
       const { stdout } = await installPackage(robot, deb);
-      // It leads on, to a key or to an enrolment.
+      // The next step, with a key or by enrolment.
       expect(stdout).toMatch(/next: sudo robot-policy-agent init$/m);
       expect(await robot.show("ActiveState")).toBe("inactive");
       expect(await robot.show("UnitFileState")).toBe("enabled");
@@ -55,7 +55,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(await robot.ask(`${PACKAGE} --version`)).toMatch(/^\d+\.\d+\.\d+$/);
     });
 
-    test("a robot that nobody configured boots without a failed unit, and nothing of the network comes before the agent", async () => {
+    test("boot without a configuration → no failed unit; the agent does not wait for the network", async () => {
       await robot.shutdown();
       await robot.boot();
       expect(await robot.failedUnits()).toBe("");
@@ -65,7 +65,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(earlier).not.toMatch(/network/);
     });
 
-    test("17: an exposed key is refused, with the command that closes it", async () => {
+    test("17: key file readable by others → refused, with the chmod command", async () => {
       await provision(robot, service);
       await robot.run(`chmod 644 ${KEY_FILE}`);
       const refused = await robot.agent("--setup");
@@ -75,7 +75,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(service.requests).toEqual([]);
     });
 
-    test("check finds nothing wrong, --setup registers what is on the disk, with one request", async () => {
+    test("check → no findings; --setup → registers the files with one request", async () => {
       expect((await robot.agent("check --strict")).code).toBe(0);
       const { code, stdout } = await robot.agent("--setup");
       expect(stdout).toContain("Registered arm-7 as rob_");
@@ -85,7 +85,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(service.requests).toHaveLength(1);
     });
 
-    test("systemctl start: the daemon takes over what --setup left, and sends nothing", async () => {
+    test("systemctl start → the daemon takes over the registration of --setup, without a request", async () => {
       await robot.run(`systemctl start ${UNIT}`);
       const { registration, findings } = await robot.until(({ state }) => state === "registered");
       expect(registration?.configuration_digest).toBe(await robot.digest());
@@ -95,12 +95,12 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect((await robot.agent("status")).code).toBe(0);
     });
 
-    test("an unchanged boot: active in a moment, in little memory, without a request", async ({ annotate }) => {
+    test("boot without changes → quickly active, little memory, no request", async ({ annotate }) => {
       await robot.shutdown();
       await robot.boot();
       await robot.until(({ state }) => state === "registered");
       await robot.accountMemory();
-      // The later starts have the code that the first compiled; the quicker of them tells more of the agent and less of what else runs.
+      // Later starts use the compile cache; the fastest depends least on other load.
       let activeMs = Infinity;
       for (let start = 0; start < times(2, 3); start += 1) {
         await robot.run(`systemctl stop ${UNIT}; systemctl start ${UNIT}`);
@@ -112,7 +112,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         activeMs = Math.min(activeMs, (Number(to) - Number(from)) / 1000);
       }
       const current = await robot.show("MemoryCurrent");
-      // systemd 255 and newer say it themselves, of control groups of version 2.
+      // systemd 255 and newer show it themselves, for control groups of version 2.
       const peak = await robot.ask(
         `cd /sys/fs/cgroup; cat memory/system.slice/${UNIT}/memory.max_usage_in_bytes || cat system.slice/${UNIT}/memory.peak || systemctl show --value -p MemoryPeak ${UNIT}`,
         { may_fail: true },
@@ -129,12 +129,12 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(service.requests).toHaveLength(1);
     });
 
-    test("19: no TPM, and the key is read from its file", async () => {
+    test("19: no TPM → the key is read from its file", async () => {
       expect(await robot.ask("ls /dev/tpm0 2>/dev/null || echo none")).toBe("none");
       expect(await robot.ask(`grep key_file ${CONFIGURATION_FILE}`)).toContain(KEY_FILE);
     });
 
-    test("16: the key is nowhere but in its file", async () => {
+    test("16: the key → in its file only", async () => {
       await robot.run("sync");
       const key = service.key.slice(3);
       const found = await robot.ask(
@@ -145,11 +145,11 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(found).toBe(KEY_FILE);
     });
 
-    test("40: the delay of restarts grows, and is over at once for who starts it by hand", async () => {
+    test("40: repeated crashes → growing restart delay; started by hand → no delay", async () => {
       const dropIn = `/etc/systemd/system/${UNIT}.d/quick.conf`;
       const hasSteps = release.systemd >= 254;
       await robot.write(dropIn, `[Service]\nRestartSec=100ms\n${hasSteps ? "RestartMaxDelaySec=2s\n" : ""}`);
-      // The shell of the unit finds it before the other, and waits no longer than the test.
+      // The unit's shell finds this sleep first; it prints the delay and does not wait.
       const sleep = "/usr/local/bin/sleep";
       await robot.write(sleep, '#!/bin/sh\necho "slept $1"\n', "755");
       await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv ${PACKAGE}.cjs kept; echo 'throw new Error("torn")' >${PACKAGE}.cjs
@@ -159,15 +159,15 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         const isLongest = async () => (await robot.show("RestartUSecNext")) === "2s" || undefined;
         await eventually(isLongest, "the longest delay");
       } else {
-        const asked = async () =>
+        const readDelays = async () =>
           (await robot.ask(`journalctl -u ${UNIT} -o cat --no-pager`)).match(/(?<=^slept )\d+$/gm);
-        const told = await eventually(async () => {
-          const seconds = await asked();
+        const delays = await eventually(async () => {
+          const seconds = await readDelays();
           return (seconds?.length ?? 0) >= 6 ? seconds : undefined;
         }, "six longer delays");
-        expect(told?.slice(0, 6)).toEqual(["10", "20", "30", "40", "50", "50"]);
+        expect(delays?.slice(0, 6)).toEqual(["10", "20", "30", "40", "50", "50"]);
       }
-      // By hand, in the middle of a delay.
+      // Start by hand during a delay.
       await robot.write(dropIn, "[Service]\nRestartSec=1h\nRestartMaxDelaySec=1h\n");
       await robot.run("systemctl daemon-reload");
       const restarts = async () => robot.ask(`systemctl show -p SubState -p NRestarts ${UNIT}`);
@@ -186,7 +186,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       await robot.run(`rm ${sleep}`);
     });
 
-    test("43: systemd finds nothing to warn of, and little that is exposed", async ({ annotate }) => {
+    test("43: systemd-analyze → no warnings, exposure 2.0 at most", async ({ annotate }) => {
       const warnings = await robot.ask(`systemd-analyze verify --man=no ${UNIT} 2>&1 | grep -F ${PACKAGE} || true`);
       expect(warnings).toBe("");
       const security = await robot.ask(`systemd-analyze security --no-pager ${UNIT} | tail -1`);

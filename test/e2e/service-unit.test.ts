@@ -15,7 +15,7 @@ import { eventually } from "../support/robot/robot.ts";
 
 const root = join(import.meta.dirname, "../..");
 const HOSTNAME = "policy-1";
-/** The first computer's of a site. */
+/** The address of the first computer of a site. */
 const OWN_ADDRESS = "10.77.1.1";
 const UNIT = "robot-policy-service.service";
 const PROGRAM = "robot-policy-service";
@@ -38,7 +38,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await copyFile(process.execPath, onDisk("/usr/bin/node"));
       await copyFile(join(root, "systemd", UNIT), onDisk(`/etc/systemd/system/${UNIT}`));
       await computer.image.run(`ln -s /opt/${PROGRAM}/${PROGRAM}.cjs /usr/bin/${PROGRAM}`);
-      // It is started two dozen times: from compiled code, and again without the delay as shipped.
+      // Tests start it two dozen times, so use a compile cache and a short restart delay.
       await computer.image.write(
         `/etc/systemd/system/${UNIT}.d/test.conf`,
         `[Service]\nRestartSec=100ms\nCacheDirectory=${PROGRAM}\nEnvironment=NODE_COMPILE_CACHE=/var/cache/${PROGRAM}\n`,
@@ -55,44 +55,44 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         `/etc/${PROGRAM}/config.yaml`,
         `${lines}\ndata: /var/lib/${PROGRAM}\nbootstrap_key_file: /var/lib/${PROGRAM}/bootstrap-key\n`,
       );
-    /** The first line of the answer. Bash speaks TCP; nothing else on a small Debian does. */
+    /** The first line of the answer, using Bash because a small Debian has no other TCP client. */
     const get = (path: string, host = "127.0.0.1", port = 8080) =>
       computer.ask(
         `timeout 20 bash -c 'exec 3<>/dev/tcp/${host}/${port}; printf "GET ${path} HTTP/1.0\\r\\n\\r\\n" >&3; head -1 <&3 | tr -d "\\r"'`,
         { may_fail: true },
       );
     const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
-    /** Resolves when systemd runs another process of it, which says that it is ready. */
+    /** Resolves when systemd runs another process that is ready. */
     const restartedAfter = (former: string) =>
       eventually(async () => {
-        // Of one moment: the process of before is still "active" for a while.
-        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
-        const [processId, state] = words.split("\n");
+        // Both in one call, because the former process is still "active" for a while.
+        const output = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [processId, state] = output.split("\n");
         return state === "active" && processId !== "0" && processId !== former ? true : undefined;
       }, "another process to be ready");
 
-    test("systemctl enable --now returns when it answers requests", async () => {
+    test("systemctl enable --now → returns once it answers requests", async () => {
       await computer.run(`systemctl enable --now ${UNIT}`);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await show("StatusText")).not.toBe("");
     });
 
-    test("runs as a user that exists while it runs; its files are nobody else's", async () => {
+    test("user → dynamic, and its files are private", async () => {
       const user = await computer.ask(`ps -o uid= -p ${await show("MainPID")} | tr -d " "`);
-      // systemd's range for them.
+      // The range of dynamic users in systemd.
       expect(Number(user)).toBeGreaterThanOrEqual(61_184);
       expect(await computer.ask(`stat -Lc "%a %u" /var/lib/${PROGRAM}/bootstrap-key`)).toBe(`600 ${user}`);
       expect(await computer.ask(`stat -Lc "%a" /var/lib/private/${PROGRAM}`)).toBe("700");
     });
 
-    test("systemctl reload keeps the process and the answers", async () => {
+    test("systemctl reload → the same process, still answering", async () => {
       const processId = await show("MainPID");
       await computer.run(`systemctl reload ${UNIT}`);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await show("MainPID")).toBe(processId);
     });
 
-    test("kill -9: systemd starts it again on what it had acknowledged", async () => {
+    test("kill -9 → restarted by systemd on the same data", async () => {
       const key = await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`);
       const processId = await show("MainPID");
       await computer.run(`kill -9 ${processId}`);
@@ -101,7 +101,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`)).toBe(key);
     });
 
-    test("an event loop that hangs trips the watchdog", async () => {
+    test("event loop hangs → restarted by the watchdog", async () => {
       await computer.write(`/etc/systemd/system/${UNIT}.d/watchdog.conf`, "[Service]\nWatchdogSec=2\n");
       await computer.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
       const processId = await show("MainPID");
@@ -111,7 +111,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await computer.run(`rm /etc/systemd/system/${UNIT}.d/watchdog.conf; systemctl daemon-reload`);
     });
 
-    test("a bad configuration fails the start and says what is wrong with it", async () => {
+    test("invalid configuration → the start fails, the journal has the error", async () => {
       await computer.run(`sed -i 's/^listen:/listne:/' /etc/${PROGRAM}/config.yaml`);
       const { code } = await computer.run(`systemctl restart ${UNIT}`, { may_fail: true });
       expect(code).not.toBe(0);
@@ -119,14 +119,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await computer.run(`sed -i 's/^listne:/listen:/' /etc/${PROGRAM}/config.yaml; systemctl restart ${UNIT}`);
     });
 
-    test("systemd finds nothing to warn of, and little that is exposed", async () => {
+    test("systemd-analyze → no warnings, exposure 2.0 at most", async () => {
       const { stdout, stderr } = await computer.run(`systemd-analyze verify ${UNIT} 2>&1 | grep -F ${UNIT} || true`);
       expect(stdout + stderr).toBe("");
       const security = await computer.ask(`systemd-analyze security --no-pager ${UNIT} | tail -1`);
       expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
     });
 
-    describe("without the check before each start, which costs as much as the start", () => {
+    describe("without ExecStartPre, which takes as long as the start", () => {
       const dropIn = `/etc/systemd/system/${UNIT}.d/unchecked.conf`;
       beforeAll(async () => {
         await computer.write(dropIn, "[Service]\nExecStartPre=\n");
@@ -141,7 +141,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         ['"[::1]:8080"', ["::1"]],
         [`${OWN_ADDRESS}:8080`, [OWN_ADDRESS]],
         [`${HOSTNAME}:8080`, [HOSTNAME]],
-      ])("listen: %s answers at %j", async (listen, hosts) => {
+      ])("listen: %s → answers at %j", async (listen, hosts) => {
         await configure(`listen: ${listen}`);
         await computer.run(`systemctl restart ${UNIT}`);
         for (const host of hosts) expect(await get("/readyz", host)).toBe("HTTP/1.1 200 OK");
@@ -151,14 +151,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     test.each([
       ["192.0.2.1:8080", /This computer does not have that address/],
       ["no-such-host.invalid:8080", /no such host|could not be resolved/],
-    ])("listen: %s fails the start, and says why", async (listen, why) => {
+    ])("listen: %s → the start fails, the journal has the reason", async (listen, why) => {
       await configure(`listen: ${listen}`);
       const { code } = await computer.run(`systemctl restart ${UNIT}`, { may_fail: true });
       expect(code).not.toBe(0);
       await wroteToJournal(computer, UNIT, why);
     });
 
-    test("port 443 with the certificate of an own authority, by the recipe of the README", async () => {
+    test("port 443 with a private authority, following the README → works, also after renewal", async () => {
       const [makeAuthority, makeCertificate, install] = await shellBlocks("### TLS by an authority of your own");
       const folder = `/etc/${PROGRAM}/tls-recipe`;
       await site.run(["sh", "-ec", `mkdir -p ${computer.disk(folder)}; cd ${computer.disk(folder)}; ${makeAuthority}`]);
@@ -172,7 +172,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await wroteToJournal(computer, UNIT, /The TLS key file cannot be read \(EACCES\)/);
       await wroteToJournal(computer, UNIT, /SupplementaryGroups=/);
       await computer.run(`chgrp robot-policy-tls ${tls}/key.pem; systemctl restart ${UNIT}`);
-      const words = [
+      const argv = [
         "robots",
         "list",
         "--url",
@@ -181,8 +181,8 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         computer.disk(`${folder}/ca.pem`),
       ];
       const keyFile = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
-      const asked = await site.run([process.execPath, OPERATOR_PROGRAM, ...words, "--key-file", keyFile]);
-      expect(asked.stdout + asked.stderr).toContain("No robots are registered yet");
+      const listed = await site.run([process.execPath, OPERATOR_PROGRAM, ...argv, "--key-file", keyFile]);
+      expect(listed.stdout + listed.stderr).toContain("No robots are registered yet");
 
       const processId = await show("MainPID");
       const before = await servedCertificate();
@@ -195,20 +195,20 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await show("MainPID")).toBe(processId);
     });
 
-    /** Its fingerprint. */
+    /** The fingerprint of the certificate that is served. */
     async function servedCertificate(): Promise<string> {
       const script = `openssl s_client -connect ${OWN_ADDRESS}:443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint`;
       return (await site.run(["sh", "-c", script])).stdout;
     }
 
-    test("is stopped within the time that owed answers get", async () => {
+    test("systemctl stop → ends within the drain time", async () => {
       await computer.run(`systemctl stop ${UNIT}`);
       expect(await show("Result")).toBe("success");
     });
   },
 );
 
-/** The shell's blocks of a section of the README, without `sudo`: here everything is done by root. */
+/** The shell blocks of a section of the README, without `sudo`, because the test is root. */
 async function shellBlocks(heading: string): Promise<readonly string[]> {
   const readme = await readFile(join(root, "README.md"), "utf8");
   const [, section = ""] = readme.split(`${heading}\n`);

@@ -1,4 +1,4 @@
-/** The ground that the other tests here stand on. */
+/** The site of computers that the other tests in this folder use. */
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -14,8 +14,8 @@ import { eventually } from "../support/robot/robot.ts";
 
 const support = join(import.meta.dirname, "../support");
 
-describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS }, () => {
-  test("nothing of it outlives a test that is killed: no process, mount or network device", async () => {
+describe.skipIf(whySkipped !== "")(`site${whySkipped}`, { timeout: LIMIT_MS }, () => {
+  test("test process killed → no process, mount or network device is left", async () => {
     const root = await debianRoot(BOOKWORM);
     const child = spawn(process.execPath, ["--input-type=module", "-"], { stdio: ["pipe", "pipe", "inherit"] });
     child.stdin.end(`
@@ -26,8 +26,8 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
       await computer.boot();
       console.log(site.process_id);
       setInterval(() => {}, 1000);`);
-    const [words] = (await Promise.race([once(child.stdout, "data"), once(child, "exit")])) as [Buffer | number];
-    const processId = Number(words.toString());
+    const [output] = (await Promise.race([once(child.stdout, "data"), once(child, "exit")])) as [Buffer | number];
+    const processId = Number(output.toString());
     expect(child.exitCode).toBeNull();
     const namespaces = await readFile(`/proc/${processId}/mountinfo`, "utf8");
     expect(namespaces).toContain("/run/computers/1");
@@ -37,7 +37,7 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
     expect(await readFile("/proc/net/dev", "utf8")).not.toContain("cable");
   });
 
-  test("its computers reach the site, and nothing else", async () => {
+  test("computers → reach the site, and nothing else", async () => {
     await using site = await openSite();
     await using computer = await createComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "arm-7" });
     await computer.boot();
@@ -51,7 +51,7 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
     expect(await reach(SITE_ADDRESS, 2)).not.toContain("Connection refused");
   });
 
-  test("a power cut loses what had not reached the disk, and nothing else", async () => {
+  test("power cut → only unsynced data is lost", async () => {
     await using site = await openSite();
     await using computer = await createComputer(site, {
       layers: [await debianRoot(BOOKWORM)],
@@ -65,7 +65,7 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
       await computer.boot();
       const names = await computer.ask("ls /root");
       expect(names).toContain("kept");
-      // Another program of the machine may have called sync(2), which writes every disk.
+      // Another program of this machine may call sync(2), which writes all disks.
       return names === "kept" ? true : undefined;
     }, "a power cut to lose what was not synced");
   });

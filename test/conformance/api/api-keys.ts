@@ -7,7 +7,7 @@ import { soon } from "./waiting.ts";
 
 export function apiKeysConformance({ target, it, itOnce }: Tests): void {
   describe("API keys", () => {
-    it("create shows the key once, and it works at once", async ({ client }) => {
+    it("create → shows the key once, and it works at once", async ({ client }) => {
       const created = await client.call("createApiKey", { body: { label: "line 1 🤖" } });
       expect(created).toMatchObject({ label: "line 1 🤖", scopes: null, expires_at: null });
       expect(created.api_key.length).toBeLessThanOrEqual(40);
@@ -17,7 +17,7 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       expect(JSON.stringify([[...headers], body])).not.toContain(created.api_key.slice(0, 20));
     });
 
-    it("list shows every key, revoked ones too, oldest first", async ({ client }) => {
+    it("list → every key, revoked ones included, oldest first", async ({ client }) => {
       const first = await client.call("createApiKey", { body: { label: "b" } });
       const second = await client.call("createApiKey", { body: { label: "a", scopes: ["robots:setup"] } });
       await client.call("revokeApiKey", { path: { key_id: first.id } });
@@ -28,14 +28,14 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
-    it("two keys may have one label", async ({ client }) => {
+    it("create with an existing label → another key", async ({ client }) => {
       const first = await client.call("createApiKey", { body: { label: "same" } });
       const second = await client.call("createApiKey", { body: { label: "same" } });
       expect(second.id).not.toBe(first.id);
       expect(second.api_key).not.toBe(first.api_key);
     });
 
-    it("revoke is effective with the next request, wherever it goes, and says the same again", async ({ client }) => {
+    it("revoke → effective at once on every replica; again → the same answer", async ({ client }) => {
       const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
       const other = client.as(apiKey);
       for (let round = 0; round < 4; round += 1) await other.call("listRobots");
@@ -47,14 +47,14 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       expect((await client.call("revokeApiKey", { path: { key_id: id } })).revoked_at).toBe(revoked.revoked_at);
     });
 
-    it("a key may revoke itself, once", async ({ client }) => {
+    it("revoke of the key itself → allowed once", async ({ client }) => {
       const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
       await client.as(apiKey).call("revokeApiKey", { path: { key_id: id } });
       await client.as(apiKey).refused("Unauthorized", "revokeApiKey", { path: { key_id: id } });
     });
 
     it.each(["key_00000000000000000000000000", "k", "label", "key_'; drop table api_keys"])(
-      "revoke of %j: 404",
+      "revoke of %j → 404",
       async (keyId) => {
         await (await target().organization()).refused("NotFound", "revokeApiKey", { path: { key_id: keyId } });
       },
@@ -62,34 +62,34 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
 
     itOnce.each<[what: string, body: unknown, member: string, rest?: readonly (string | number)[]]>([
       ["no label", {}, "label"],
-      ["a label that is no text", { label: 1 }, "label"],
-      ["a label of 257", { label: "x".repeat(257) }, "label"],
+      ["a label that is not a string", { label: 1 }, "label"],
+      ["a label of 257 characters", { label: "x".repeat(257) }, "label"],
       ["a label with NUL", { label: "a\0" }, "label"],
-      ["a scope nobody knows", { label: "k", scopes: ["robots:setup", "root"] }, "scopes", [1]],
-      ["no scopes at all", { label: "k", scopes: [] }, "scopes"],
-      ["scopes in a text", { label: "k", scopes: "robots:setup" }, "scopes"],
+      ["an unknown scope", { label: "k", scopes: ["robots:setup", "root"] }, "scopes", [1]],
+      ["an empty list of scopes", { label: "k", scopes: [] }, "scopes"],
+      ["scopes as a string", { label: "k", scopes: "robots:setup" }, "scopes"],
       ["an expiry in the past", { label: "k", expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
-      ["an expiry that is no time", { label: "k", expires_at: "tomorrow" }, "expires_at"],
-    ])("create refuses %s", async (_what, body, member, rest = []) => {
+      ["an expiry that is not a time", { label: "k", expires_at: "tomorrow" }, "expires_at"],
+    ])("create with %s → 422", async (_what, body, member, rest = []) => {
       const client = await target().organization();
       await client.invalid([["body", member, ...rest]], "createApiKey", { body });
     });
 
-    it("the label may be empty, and is never anything but text", async ({ client }) => {
+    it("label, empty or with markup → stored and shown unchanged", async ({ client }) => {
       for (const label of ["", "<b>", "\r\nset-cookie: a=b", '"}', "\u202e"]) {
         const { headers, body } = await client.send("createApiKey", { body: { label } });
         expect([body, headers.get("set-cookie")]).toMatchObject([{ label }, null]);
       }
     });
 
-    it("a key with an expiry works until then, and is refused after", async ({ client }) => {
+    it("expires_at → 401 from then on", async ({ client }) => {
       for (let lifetimeMs = 1500; ; lifetimeMs *= 2) {
         const expiresAt = new Date(Date.now() + lifetimeMs).toISOString();
         const created = await client.call("createApiKey", { body: { label: "k", expires_at: expiresAt } });
         expect(created.expires_at).toBe(expiresAt);
         const holder = client.as(created.api_key);
         const { status } = await holder.send("listRobots");
-        // Where the machine was so busy that it may have come too late, this key shows nothing.
+        // On a busy machine the request may have arrived after the expiry, which proves nothing.
         if (Date.now() >= Date.parse(expiresAt)) continue;
         expect(status).toBe(200);
         await soon(async () => expect((await holder.send("listRobots")).status).toBe(401));
@@ -98,16 +98,13 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("expires_at with an offset is the same moment", async ({ client }) => {
+    it("expires_at with an offset → the same time in UTC", async ({ client }) => {
       const body = { label: "k", expires_at: "2098-01-01T01:30:00+01:30" };
       expect((await client.call("createApiKey", { body })).expires_at).toBe("2098-01-01T00:00:00.000Z");
     });
 
-    it("a restricted key makes no key that may do more than itself", async ({ client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", {
-        body: { label: "k", scopes: ["api-keys:write", "robots:setup"] },
-      });
-      const restricted = client.as(apiKey);
+    it("create with a restricted key → only keys that may do no more", async ({ client }) => {
+      const restricted = await client.withKey({ scopes: ["api-keys:write", "robots:setup"] });
       const made = await restricted.call("createApiKey", { body: { label: "l", scopes: ["robots:setup"] } });
       await register(client.as(made.api_key), ["r1"]);
       for (const scopes of [undefined, null, ["robots:read"], [...GENERAL_SCOPES]]) {
@@ -116,7 +113,7 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("last_used_at tells, in time, that a key is used", async ({ client }) => {
+    it("last_used_at → set within a minute of a use", async ({ client }) => {
       const { id, last_used_at: lastUsedAt } = await client
         .call("createApiKey", { body: { label: "k" } })
         .then(async (created) => {
@@ -125,7 +122,7 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
           return items.find((item) => item.id === created.id) ?? { id: "", last_used_at: "" };
         });
       expect(id).not.toBe("");
-      // Written once a minute at most: not there yet, or there and true.
+      // Written at most once a minute, so it is null or recent.
       if (lastUsedAt !== null) expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(60_000);
     });
   });

@@ -1,23 +1,23 @@
-/** The models every run of the suite has. What is switched on and off by one test is nobody else's. */
+/** The models of every run of the suite. An endpoint that one test switches is used by no other test. */
 import type { InferenceServer } from "./inference.ts";
 
 export const REGION = "us-west-2";
 export const OTHER_REGION = "eu-central-1";
 export const ROBOT_TYPE = "so101_follower";
 
-/** Always healthy, in both regions; any robot will do. */
+/** Always healthy, in both regions, for any robot. */
 export const STEADY = { slug: "pi0.5", newest: "ckpt_pi05_second", oldest: "ckpt_pi05_first" } as const;
-/** In one region, for one type of robot. */
+/** In one region, for one robot type. */
 export const PICKY = { slug: "picky-vla", checkpoint: "ckpt_picky" } as const;
 /** Its endpoint fails until a test heals it. */
 export const COLD = { slug: "cold-vla", checkpoint: "ckpt_cold", endpoint: "cold" } as const;
 /** Never healthy. */
 export const DEAD = { slug: "dead-vla", checkpoint: "ckpt_dead", endpoint: "dead" } as const;
-/** One endpoint in each region, for the test that walks through the life of a fleet. */
+/** One endpoint per region, for the test of the life of a fleet. */
 export const WALKED = { slug: "walked-vla", first: "ckpt_walked_1", second: "ckpt_walked_2" } as const;
 /** For the test of deployments that fail and recover. */
 export const SHAKY = { slug: "shaky-vla", checkpoint: "ckpt_shaky", endpoint: "shaky" } as const;
-/** For the conformance suite alone, each for one test. */
+/** For the conformance suite only, each for one test. */
 export const LOSSY = { slug: "lossy-vla", checkpoint: "ckpt_lossy", endpoint: "lossy" } as const;
 export const IDLE = { slug: "idle-vla", checkpoint: "ckpt_idle", endpoint: "idle" } as const;
 export const WARMING = { slug: "warming-vla", checkpoint: "ckpt_warming", endpoint: "warming" } as const;
@@ -36,7 +36,7 @@ interface CheckpointOptions {
   readonly requirements?: Readonly<Record<string, unknown>>;
 }
 
-/** The catalog file, as YAML (of which JSON is a part). @param more further models, each with one endpoint. */
+/** The catalog file, in JSON, which is valid YAML. @param more further models, each with one endpoint. */
 export function catalogText({ url, healthUrl }: InferenceServer, more: readonly SmallModel[] = []): string {
   const checkpoint = (id: string, { created_at: createdAt, endpoints, requirements }: CheckpointOptions) => ({
     id,

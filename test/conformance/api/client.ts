@@ -9,12 +9,12 @@ import { answers, findings, refusal } from "./views.ts";
 export const allOperations = { ...operations, ...beyondSpec } as const;
 export type Name = keyof typeof allOperations;
 
-/** What a call sends beside its credential. */
+/** The parts of a request, except its credential. */
 export interface Sent {
   /** Path parameters, not yet encoded. */
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON; a text is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
@@ -28,21 +28,23 @@ export interface Answered {
 
 export type Loc = readonly (string | number)[];
 
-/** Someone who speaks to the service with one credential, or none, and holds every answer to the contract. */
+/** A client with one credential, or none, that checks every answer against the contract. */
 export interface Client {
-  /** Address of the replica whose turn it is: each request goes to another one than the request before. */
+  /** URL of the next replica: requests alternate between replicas. */
   nextUrl(): string;
   readonly key: string | null;
-  /** Whatever comes back. */
+  /** Resolves with any answer. */
   send(name: Name, sent?: Sent): Promise<Answered>;
-  /** The answer of a call that succeeds. */
+  /** Expects 200; resolves with the answer. */
   call<N extends Name>(name: N, sent?: Sent): Promise<z.output<(typeof answers)[N]>>;
-  /** Expects a refusal other than 422; resolves with its sentence. */
+  /** Expects a refusal other than 422; resolves with its detail. */
   refused(code: ErrorCode, name: Name, sent?: Sent): Promise<string>;
-  /** Expects a 422 with findings at exactly these places; resolves with their messages. */
+  /** Expects a 422 with findings at exactly these locations; resolves with their messages. */
   invalid(locs: readonly Loc[], name: Name, sent?: Sent): Promise<string[]>;
-  /** The same service with another credential. */
+  /** A client of the same service with another credential. */
   as(key: string | null): Client;
+  /** Creates an API key; resolves with a client that has it. */
+  withKey(members: object): Promise<Client>;
 }
 
 const STATUS: Readonly<Record<ErrorCode, number>> = {
@@ -58,7 +60,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 
 export function createClient(nextUrl: () => string, key: string | null): Client {
   const send = (name: Name, sent: Sent = {}) => sendTo(nextUrl(), key, allOperations[name], sent);
-  return {
+  const client: Client = {
     nextUrl,
     key,
     send,
@@ -82,10 +84,13 @@ export function createClient(nextUrl: () => string, key: string | null): Client 
       return detail.map(({ msg }) => msg);
     },
     as: (other) => createClient(nextUrl, other),
+    withKey: async (members) =>
+      client.as((await client.call("createApiKey", { body: { label: "k", ...members } })).api_key),
   };
+  return client;
 }
 
-/** The path of an operation, its parameters percent-encoded. */
+/** The path of an operation with its parameters, percent-encoded. */
 export function pathOf(operation: Operation, { path = {}, query = {} }: Sent = {}): string {
   const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
     encodeURIComponent(path[name] ?? `no-such-${name}`),
@@ -106,12 +111,12 @@ async function sendTo(url: string, key: string | null, operation: Operation, sen
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const text = await answer.text();
-  holdToTheRules(answer, text);
+  checkEveryAnswer(answer, text);
   return { status: answer.status, headers: answer.headers, body: text === "" ? null : JSON.parse(text) };
 }
 
-/** What is true of every answer, whatever was asked. */
-function holdToTheRules({ status, headers }: Response, text: string): void {
+/** Checks what holds for every answer. */
+function checkEveryAnswer({ status, headers }: Response, text: string): void {
   expect(status, text.slice(0, 500)).toBeLessThan(500);
   expect(headers.get("x-request-id")).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   expect(headers.get("content-type")).toMatch(/^application\/json(?:; charset=utf-8)?$/);

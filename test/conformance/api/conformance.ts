@@ -1,8 +1,8 @@
 /**
- * The whole API, held to the service document and to what this service decided where the document is silent.
+ * Tests of the whole API against the service document, and against the decisions of this service where the document is silent.
  *
- * It knows nothing of the service but its address: one process or several replicas, on one database or another, must give
- * the same answers. A file of test/conformance runs it on each.
+ * They know only the address of the service: one process and several replicas, on each database, must give the same answers. The
+ * api-*.test.ts files of test/conformance run them on each.
  */
 import { afterAll, beforeAll, describe } from "vitest";
 
@@ -57,13 +57,13 @@ const PARTS = [
 ];
 
 /**
- * Every rule of the API, on a service started for it.
+ * All tests, on a service that `start` starts.
  *
- * @param isFirst whether this holds what shows the same on every service, too: what is refused before the store is asked, and bounds.
+ * @param isFirst whether to run `itOnce` tests: their results do not depend on the store, such as refusals before any query, and limits.
  */
 export function apiConformance(what: string, start: () => Promise<Target>, isFirst = true): void {
-  // Each test has an organization, and models that are switched off and on, of its own. Side by side they wait for the tasks together.
-  describe.concurrent(`the API on ${what}`, () => {
+  // Each test has an organization and switchable models of its own. Run concurrently, they wait for the tasks together.
+  describe.concurrent(`API on ${what}`, () => {
     let running: Target | undefined;
     beforeAll(async () => {
       running = await start();

@@ -19,37 +19,36 @@ const SCOPED = GENERAL_SCOPES.map((scope) => ({
   names: NAMES.filter((name) => operationOf(name).scopes.includes(scope)),
 }));
 
-/** A call of an operation that is refused for what it says, if not before. */
+/** A request that the operation refuses for its content, unless it refuses it earlier. */
 function empty(name: Name): Sent {
   return operationOf(name).request === null ? {} : { body: {} };
 }
 
-/** Beyond what any client should have to read; the locations of many findings take room. */
-const ANSWER_LENGTH = 65_536;
+/** Maximum length of an answer, with room for the locations of many findings. */
+const ANSWER_CHARACTERS_MAXIMUM = 65_536;
 
-/** A key of the right form and checksum that nobody was given. */
-const NOBODYS_KEY = createToken(API_KEY_PREFIX, systemRandom);
+/** A key with a valid form and checksum that was never issued. */
+const UNKNOWN_KEY = createToken(API_KEY_PREFIX, systemRandom);
 
-/** What a request meets before anything is done for it: none of it is different on another store. */
+/** Checks before an operation runs. They do not depend on the store. */
 export function credentialsConformance({ target, itOnce }: Tests): void {
   describe("credentials", () => {
-    itOnce.each(GUARDED)("%s without a credential: 401, before anything is looked at", async (name) => {
+    itOnce.each(GUARDED)("%s without a credential → 401, before the body is read", async (name) => {
       const client = createClient(() => target().url, null);
       expect(await client.refused("Unauthorized", name)).toBe("Not authenticated");
       if (operationOf(name).method === "GET") return;
       expect(await client.refused("Unauthorized", name, { body: "{" })).toBe("Not authenticated");
     });
 
-    itOnce.each(GUARDED)("%s with a key that was never issued: 401", async (name) => {
-      const client = createClient(() => target().url, NOBODYS_KEY);
+    itOnce.each(GUARDED)("%s with an unknown key → 401", async (name) => {
+      const client = createClient(() => target().url, UNKNOWN_KEY);
       expect(await client.refused("Unauthorized", name, empty(name))).toBe("Invalid API key");
     });
 
-    itOnce.each(SCOPED)("a key for $scope does that and nothing else", async ({ scope, names }) => {
+    itOnce.each(SCOPED)("key with scope $scope → may do that, and nothing else", async ({ scope, names }) => {
       expect(names).not.toEqual([]);
       const client = await target().organization();
-      const { api_key: apiKey } = await client.call("createApiKey", { body: { label: scope, scopes: [scope] } });
-      const restricted = client.as(apiKey);
+      const restricted = await client.withKey({ scopes: [scope] });
       for (const name of GUARDED) {
         const { scopes } = operationOf(name);
         if (scopes === "any") continue;
@@ -60,12 +59,12 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
           expect(detail).toBe(`The API key lacks the scope ${keyScopes.join(" or ")}`);
         }
       }
-      // Whoever it is may ask who it is.
+      // Every credential may read its own session and account.
       await restricted.call("getSession");
       await restricted.call("getAccount");
     });
 
-    itOnce("a key in the address counts for nothing", async () => {
+    itOnce("key in the query, a cookie or another header → 401", async () => {
       const { url } = target();
       const { key } = await target().organization();
       for (const name of ["key", "api_key", "access_token", "token", "authorization"]) {
@@ -77,14 +76,14 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
     });
 
     itOnce.each([
-      ["a typo in the last character", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
-      ["a character less", (key: string) => key.slice(0, -1)],
-      ["a character more", (key: string) => `${key}0`],
-      ["other letters", (key: string) => key.toLowerCase()],
-      ["twice", (key: string) => `${key} ${key}`],
-      ["twice with a comma", (key: string) => `${key}, Bearer ${key}`],
-      ["in quotes", (key: string) => `"${key}"`],
-    ])("%s: 401", async (_what, spoil) => {
+      ["key with a typo in the last character", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
+      ["key without its last character", (key: string) => key.slice(0, -1)],
+      ["key with one more character", (key: string) => `${key}0`],
+      ["key in lower case", (key: string) => key.toLowerCase()],
+      ["key repeated", (key: string) => `${key} ${key}`],
+      ["key repeated after a comma", (key: string) => `${key}, Bearer ${key}`],
+      ["key in quotes", (key: string) => `"${key}"`],
+    ])("%s → 401", async (_what, spoil) => {
       const client = await target().organization();
       await client.as(spoil(client.key ?? "")).refused("Unauthorized", "listRobots");
     });
@@ -93,7 +92,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
   describe("methods and paths", () => {
     const paths = [...new Set(NAMES.map((name) => operationOf(name).path))];
 
-    itOnce.each(paths)("%s: 405 for other methods, saying which there are, without a credential too", async (path) => {
+    itOnce.each(paths)("%s with another method → 405 with Allow, even without a credential", async (path) => {
       const { url } = target();
       const names = NAMES.filter((name) => operationOf(name).path === path);
       const methods = names.map((name) => operationOf(name).method);
@@ -109,7 +108,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
     });
 
     itOnce.each(NAMES.filter((name) => operationOf(name).method === "GET"))(
-      "HEAD of %s is GET without a body",
+      "HEAD of %s → as GET, without a body",
       async (name) => {
         const client = await target().organization();
         const get = await client.send(name);
@@ -130,7 +129,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
       "/V1/robots",
       "/v1/me",
       "/v1/robots/a/b",
-    ])("%s: 404, and no redirect", async (path) => {
+    ])("%s → 404, no redirect", async (path) => {
       const { url } = target();
       const { key } = await target().organization();
       const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
@@ -140,15 +139,15 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
   });
 
   describe("bodies", () => {
-    // Heartbeats need the credential of a robot, and have tests of their own.
+    // Heartbeats need the credential of a robot, and have their own tests.
     const WITH_BODY = NAMES.filter((name) => operationOf(name).request !== null && name !== "heartbeat");
     /** Operations whose body may be empty. */
     const ALL_OPTIONAL: ReadonlySet<Name> = new Set(["changeInstallation", "changeWebhook", "claimRun"]);
 
-    /** Open operations take other credentials, and need none. */
+    /** Open operations need no credential, and refuse ordinary keys. */
     const keyFor = (name: Name, key: string | null) => (operationOf(name).isOpen === true ? null : key);
 
-    itOnce.each(WITH_BODY)("%s: what is no JSON, no object, nothing, or too much", async (name) => {
+    itOnce.each(WITH_BODY)("%s with an invalid, missing or too large body → 422 or 413", async (name) => {
       const organization = await target().organization();
       const client = organization.as(keyFor(name, organization.key));
       const typesOf = async (body: string | undefined, headers = {}) => {
@@ -161,7 +160,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
       expect(await typesOf("[]")).toEqual(["model_attributes_type"]);
       expect(await typesOf("null")).toEqual(["model_attributes_type"]);
       expect(await typesOf("{}", { "content-type": "text/plain" })).toEqual(["model_attributes_type"]);
-      // A preview misses one member or another: which, its rule says.
+      // A preview needs one of two members, so its finding is a value_error.
       if (!ALL_OPTIONAL.has(name))
         for (const type of await typesOf("{}")) expect(["missing", "value_error"]).toContain(type);
       const operation = operationOf(name);
@@ -171,7 +170,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
       await client.refused("PayloadTooLarge", name, { body: `{"x":[${"0,".repeat(BODY_VALUES_MAXIMUM)}0]}` });
     });
 
-    itOnce.each(WITH_BODY)("%s: odd bytes are the sender's fault, never ours", async (name) => {
+    itOnce.each(WITH_BODY)("%s with unusual bytes → a client error, never a 5xx", async (name) => {
       const { url } = target();
       const key = keyFor(name, (await target().organization()).key);
       const bodies = [
@@ -191,7 +190,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
         const headers = { ...authorization, "content-type": "application/json" };
         const { method } = operationOf(name);
         const answer = await fetch(url + pathOf(operationOf(name)), { method, headers, body });
-        // An operation for robots refuses the key where no member of the body is wrong.
+        // Operations for robots refuse the key once the body is valid.
         expect(answer.status, String(body).slice(0, 40)).toBeOneOf([
           400,
           ...(name === "claimRun" ? [401] : []),
@@ -199,13 +198,13 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
           413,
           422,
         ]);
-        expect((await answer.text()).length).toBeLessThanOrEqual(ANSWER_LENGTH);
+        expect((await answer.text()).length).toBeLessThanOrEqual(ANSWER_CHARACTERS_MAXIMUM);
       }
     });
   });
 
   describe("request ids", () => {
-    itOnce("a well-formed one is kept, any other replaced", async ({ client }) => {
+    itOnce("well-formed → kept; otherwise → replaced", async ({ client }) => {
       const idOf = async (id: string) =>
         (await client.send("listRobots", { headers: { "x-request-id": id } })).headers.get("x-request-id");
       expect(await idOf("abc-123_4.5")).toBe("abc-123_4.5");

@@ -7,7 +7,7 @@ import type { Tests } from "./tests.ts";
 import type { DeploymentView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
-/** Looks at a deployment until it is as it should be. */
+/** Waits until the deployment matches. */
 export async function untilDeployment(
   client: Client,
   { id }: Pick<DeploymentView, "id">,
@@ -26,7 +26,7 @@ async function deploy(client: Client, robot: string, model: string = STEADY.slug
 
 export function deploymentsConformance({ target, it, itOnce }: Tests): void {
   describe("deployments", () => {
-    it("create, and it becomes active; three places answer the same", async ({ client }) => {
+    it("create → becomes active; get, poll, list and account show the same", async ({ client }) => {
       const [robot] = await register(client, ["r1"]);
       const created = await deploy(client, "r1");
       expect(created).toMatchObject({
@@ -48,7 +48,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect(await client.call("listDeployments")).toEqual({ items: [active] });
     });
 
-    it("create takes a checkpoint, and the id of a robot", async ({ client }) => {
+    it("create with a checkpoint and the id of a robot → accepted", async ({ client }) => {
       const [robot] = await register(client, ["r1"], { region: OTHER_REGION });
       const created = await deploy(client, robot?.id ?? "", STEADY.oldest);
       expect(created).toMatchObject({
@@ -59,13 +59,13 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       });
     });
 
-    it("one is active at once where the endpoint is known to be healthy", async ({ client }) => {
+    it("create, endpoint known to be healthy → active at once", async ({ client }) => {
       await register(client, ["r1", "r2"]);
       await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
       expect((await deploy(client, "r2")).status).toBe("active");
     });
 
-    it("another model for the robot retires the first", async ({ client }) => {
+    it("create with another model for the robot → the first deployment is retired", async ({ client }) => {
       await register(client, ["r1"]);
       const first = await deploy(client, "r1");
       const second = await deploy(client, "r1", PICKY.slug);
@@ -78,7 +78,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect(items.map(({ id }) => id)).toEqual([first.id, second.id]);
     });
 
-    it("many at once for one robot leave one current", async ({ client }) => {
+    it("concurrent creates for one robot → one current deployment", async ({ client }) => {
       await register(client, ["r1"]);
       const models = [STEADY.slug, STEADY.oldest, PICKY.slug];
       const sent = Array.from({ length: 9 }, (_, index) => deploy(client, "r1", models[index % models.length]));
@@ -88,7 +88,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect(items.filter(({ status }) => status !== "retired")).toHaveLength(1);
     });
 
-    it("retire, again and again: the record, with the time of the first", async ({ client }) => {
+    it("retire repeatedly → the same record", async ({ client }) => {
       await register(client, ["r1"]);
       const created = await deploy(client, "r1");
       const path = { deployment_id: created.id };
@@ -99,7 +99,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect((await deploy(client, "r1")).id).not.toBe(created.id);
     });
 
-    const refuse = async (_what: string, body: unknown, locs: readonly Loc[]) => {
+    const expectInvalid = async (_what: string, body: unknown, locs: readonly Loc[]) => {
       const client = await target().organization();
       await register(client, ["r1"]);
       const where = locs.map((loc) => ["body", ...loc]);
@@ -108,19 +108,19 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
     };
 
     it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["a model that does not exist", { model: "none", robot: "r1" }, [["model"]]],
-      ["a robot that does not exist", { model: STEADY.slug, robot: "none" }, [["robot"]]],
-      ["neither of which exists", { model: "none", robot: "none" }, [["model"], ["robot"]]],
+      ["an unknown model", { model: "none", robot: "r1" }, [["model"]]],
+      ["an unknown robot", { model: STEADY.slug, robot: "none" }, [["robot"]]],
+      ["an unknown model and an unknown robot", { model: "none", robot: "none" }, [["model"], ["robot"]]],
       ["empty names", { model: "", robot: "" }, [["model"], ["robot"]]],
-    ])("create refuses %s", refuse);
+    ])("create with %s → 422", expectInvalid);
 
     itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["nothing", {}, [["model"], ["robot"]]],
-      ["no texts", { model: null, robot: 1 }, [["model"], ["robot"]]],
-      ["very long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
-    ])("create refuses %s", refuse);
+      ["no members", {}, [["model"], ["robot"]]],
+      ["values that are not strings", { model: null, robot: 1 }, [["model"], ["robot"]]],
+      ["too long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
+    ])("create with %s → 422", expectInvalid);
 
-    it("one prepares while its endpoint does not answer", async ({ client }) => {
+    it("endpoint fails from the start → stays preparing", async ({ client }) => {
       await register(client, ["r1"]);
       const created = await deploy(client, "r1", DEAD.slug);
       expect(created).toMatchObject({ status: "preparing", activated_at: null, active_generation_id: null });
@@ -129,7 +129,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       await untilDeployment(client, created, { status: "preparing" });
     });
 
-    it("a robot the model cannot drive, or without an endpoint near, never becomes active", async ({ client }) => {
+    it("robot of another type, or without an endpoint in its region → never active", async ({ client }) => {
       await register(client, ["wheels"], { robot_type_id: "wheelbarrow" });
       await register(client, ["far"], { region: "moon" });
       for (const [robot, model] of [
@@ -142,7 +142,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("one whose endpoint fails has failed, and is active again when it recovers", async ({ client }) => {
+    it("endpoint fails → failed; recovers → active again", async ({ client }) => {
       await register(client, ["r1"]);
       const active = await untilDeployment(client, await deploy(client, "r1", SHAKY.slug), { status: "active" });
       target().inference.fail(SHAKY.endpoint);
@@ -155,7 +155,7 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       });
     });
 
-    it("a robot that registers again elsewhere is served from there", async ({ client }) => {
+    it("robot registers in another region → served from there", async ({ client }) => {
       await register(client, ["r1"]);
       const active = await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
       await register(client, ["r1"], { region: OTHER_REGION });

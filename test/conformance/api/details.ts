@@ -13,10 +13,10 @@ const OTHER_DIGEST = `sha256:${"1".repeat(64)}`;
 const historyOf = async (client: Client, robot: string) =>
   (await client.call("getRobotHistory", { path: { robot } })).items;
 
-/** What operators ask about robots and what was done, and the service document does not answer. */
+/** Operations for operators that the service document does not have: registrations, history, audit log. */
 export function detailsConformance({ target, it, itOnce }: Tests): void {
   describe("registrations", () => {
-    it("the last one: all that was sent, the contract as it was sent, and when it changed", async ({ client }) => {
+    it("registration → all that was sent, the contract unchanged, and when it changed", async ({ client }) => {
       const contract = '{"deep":[1,{"x":12345678901234567890}]}';
       const sent = { ...setupOf("r1"), site: "lab", labels: { team: "a" } };
       const setup = `${JSON.stringify(sent).slice(0, -1)},"contract":${contract}}`;
@@ -40,7 +40,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(changed.changed_at).toBe(changed.registered_at);
     });
 
-    it("changed_at moves with each member by itself, and with nothing else", async ({ client }) => {
+    it("changed_at → changes with each member, and with nothing else", async ({ client }) => {
       const path = { robot: "r1" };
       const setup = { site: "lab", labels: { team: "a" } };
       await register(client, ["r1"], setup);
@@ -64,7 +64,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("the list: every robot, in pages where they are asked for", async ({ client }) => {
+    it("list → every robot, in pages if requested", async ({ client }) => {
       const robots = await register(client, ["c", "a", "b"]);
       const { items } = await client.call("listRegistrations");
       expect(items.map(({ robot_id: robotId }) => robotId)).toEqual(robots.map(({ id }) => id));
@@ -73,7 +73,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(page.body).toEqual({ items: items.slice(0, 2) });
     });
 
-    it("history: newest first, with what changed, and by whom", async ({ client }) => {
+    it("history → newest first, with the changed members and the actor", async ({ client }) => {
       const key = await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } });
       await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
       await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
@@ -99,9 +99,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(items[2]).toMatchObject({ configuration_digest: DIGEST, site: "lab" });
     });
 
-    it("two computers that register one name in turn are told of, until one of them goes on alone", async ({
-      client,
-    }) => {
+    it("two computers register one name alternately → contested, with both", async ({ client }) => {
       const [one, other] = [
         await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } }),
         await client.call("createApiKey", { body: { label: "cell 7", scopes: ["robots:setup"] } }),
@@ -112,32 +110,32 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
         [other, OTHER_DIGEST],
       ] as const) {
         await register(client.as(key.api_key), ["r1"], { configuration_digest: configurationDigest });
-        const told = await client.call("getRegistration", { path });
-        expect([told.contested_since, told.contested_from]).toEqual([null, []]);
+        const registration = await client.call("getRegistration", { path });
+        expect([registration.contested_since, registration.contested_from]).toEqual([null, []]);
       }
-      const taken = await client.call("getRegistration", { path });
+      const takenOver = await client.call("getRegistration", { path });
       await register(client.as(one.api_key), ["r1"], { configuration_digest: DIGEST });
-      const told = await client.call("getRegistration", { path });
-      expect(told.contested_since).toBe(taken.changed_at);
-      const [first, second] = told.contested_from;
+      const contested = await client.call("getRegistration", { path });
+      expect(contested.contested_since).toBe(takenOver.changed_at);
+      const [first, second] = contested.contested_from;
       expect([first?.actor, second?.actor]).toEqual([
         { id: one.id, label: "cell 4" },
         { id: other.id, label: "cell 7" },
       ]);
-      expect(told.contested_from.map(({ address }) => isIP(address) > 0)).toEqual([true, true]);
+      expect(contested.contested_from.map(({ address }) => isIP(address) > 0)).toEqual([true, true]);
       const { items } = await client.call("listRegistrations");
-      expect(items[0]?.contested_since).toBe(told.contested_since);
-      expect((await historyOf(client, "r1")).map(({ contested }) => contested)).toEqual([true, false, false]);
+      expect(items[0]?.contested_since).toBe(contested.contested_since);
+      expect((await historyOf(client, "r1")).map((entry) => entry.contested)).toEqual([true, false, false]);
     });
 
-    it("a calibration that one computer takes back is no such thing", async ({ client }) => {
+    it("one computer changes its digest and reverts it → not contested", async ({ client }) => {
       for (const configurationDigest of [DIGEST, OTHER_DIGEST, DIGEST]) {
         await register(client, ["r1"], { configuration_digest: configurationDigest });
       }
       expect((await client.call("getRegistration", { path: { robot: "r1" } })).contested_since).toBeNull();
     });
 
-    itOnce("history: the newest 200, and the last of them still says what changed", async ({ client }) => {
+    itOnce("history of 202 registrations → the newest 200, each with its changes", async ({ client }) => {
       for (let round = 0; round < 202; round += 1) {
         await register(client, ["r1"], { site: `s${round}` });
       }
@@ -146,28 +144,27 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(items.at(-1)?.changed).toEqual(["site"]);
     });
 
-    it.each(["nobody", "rob_00000000000000000000000000", "\u0000"])("of %j: 404", async (robot) => {
-      const client = await target().organization();
-      await client.refused("NotFound", "getRegistration", { path: { robot } });
-      await client.refused("NotFound", "getRobotHistory", { path: { robot } });
-    });
+    it.each(["nobody", "rob_00000000000000000000000000", "\u0000"])(
+      "registration and history of %j → 404",
+      async (robot) => {
+        const client = await target().organization();
+        await client.refused("NotFound", "getRegistration", { path: { robot } });
+        await client.refused("NotFound", "getRobotHistory", { path: { robot } });
+      },
+    );
   });
 
   describe("regions", () => {
-    it("are those of the endpoints of the catalog, for the key of a robot too", async ({ client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", {
-        body: { label: "cell 4", scopes: ["robots:setup"] },
-      });
+    it("list → the regions of all endpoints, also with the key of a robot", async ({ client }) => {
+      const robot = await client.withKey({ scopes: ["robots:setup"] });
       const { items } = await client.call("listEndpoints");
-      const { regions } = await client.as(apiKey).call("listRegions");
+      const { regions } = await robot.call("listRegions");
       expect(regions).toEqual([...new Set(items.map(({ region }) => region))].toSorted());
     });
   });
 
-  describe("the audit log", () => {
-    it("who changed what, newest first, in pages where they are asked for, and no registrations", async ({
-      client,
-    }) => {
+  describe("audit log", () => {
+    it("list → actions with actors, newest first, in pages if requested, without registrations", async ({ client }) => {
       const { api_key: apiKey, id } = await client.call("createApiKey", { body: { label: "cell 4" } });
       await register(client, ["r1"]);
       await client.as(apiKey).call("createApiKey", { body: { label: "cell 5" } });
@@ -188,7 +185,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(await answer.json()).toEqual({ items: items.slice(2, 4) });
     });
 
-    it("names what was changed", async ({ equipped: client }) => {
+    it("list → names of the subjects", async ({ equipped: client }) => {
       await createFleet(client, "line 4");
       const { id } = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
       await client.call("createApiKey", { body: { label: "cell 4" } });
@@ -210,7 +207,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
   });
 
   describe("endpoints", () => {
-    it("each of the catalog is told with its health, and not where it is", async ({ equipped: client }) => {
+    it("list → each with its health, without its address", async ({ equipped: client }) => {
       await readyFleet(client, "f");
       const { items } = await client.call("listEndpoints");
       expect(items).toContainEqual({

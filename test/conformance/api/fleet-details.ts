@@ -9,11 +9,11 @@ import type { Tests } from "./tests.ts";
 import type { FleetView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
-const NOBODY = "fleet_00000000000000000000000000";
+const UNKNOWN_FLEET = "fleet_00000000000000000000000000";
 
 const detailsOf = (client: Client, { id }: FleetView) => client.call("getFleetDetails", { path: { fleet_id: id } });
 
-/** How many members are in each state. */
+/** Number of members in each state. */
 function count(members: readonly { readonly state: string }[]) {
   const of = (state: string) => members.filter((member) => member.state === state).length;
   return {
@@ -25,10 +25,10 @@ function count(members: readonly { readonly state: string }[]) {
   };
 }
 
-/** What operators ask about fleets, and the service document does not answer. */
+/** Operations for operators that the service document does not have: details, needs and previews of fleets. */
 export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
   describe("fleet details", () => {
-    it("a fleet that is ready: members, generation and endpoints say so", async ({ client }) => {
+    it("ready fleet → its selection, members, generation and endpoints", async ({ client }) => {
       const [first, second] = await register(client, ["r1", "r2"], { site: "lab" });
       const body = fleetOf("f", { peak_active_robots: 2, selection: { selector: { site: "lab" } } });
       const fleet = await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
@@ -57,7 +57,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       expect(JSON.stringify(details)).not.toContain("127.0.0.1");
     });
 
-    it("members whose computers are enrolled are online or offline", async ({ equipped: client }) => {
+    it("enrolled members → online or offline", async ({ equipped: client }) => {
       const names = ["arm-1", "arm-2"];
       const [computer] = [
         await enrol(client, { requested_name: "arm-1" }),
@@ -73,7 +73,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
-    it("the selection is told as it was asked for", async ({ equipped: client }) => {
+    it("selection → as requested", async ({ equipped: client }) => {
       const named = await createFleet(client, "named");
       expect((await detailsOf(client, named)).selection).toEqual({ kind: "robots", selector: null });
       await register(client, ["r3"], { labels: { "größe 🤖": '"' } });
@@ -85,7 +85,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       });
     });
 
-    it("a robot that lacks what the model needs is blocked, and the sentence says what it lacks", async ({
+    it("robot does not meet a requirement of the model → blocked, with the requirement", async ({
       equipped: client,
     }) => {
       await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
@@ -101,7 +101,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
-    it("a robot with no endpoint near is blocked, and the sentence names its region", async ({ client }) => {
+    it("no endpoint in the region of the robot → blocked, with the region", async ({ client }) => {
       await register(client, ["r1", "r2"], { region: "moon" });
       const fleet = await createFleet(client, "f");
       const { members, generations, endpoints } = await detailsOf(client, fleet);
@@ -112,22 +112,20 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       expect(endpoints).toEqual([]);
     });
 
-    it("a robot waits for an endpoint that fails, and the sentence says which and why", async ({
-      equipped: client,
-    }) => {
+    it("endpoint fails → robots wait, with the endpoint and its error", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f", { subject: DEAD.slug });
       const reasons = async () => (await detailsOf(client, fleet)).members.map(({ reason }) => reason);
-      const told = expect.stringMatching(
+      const reason = expect.stringMatching(
         /^The endpoint in us-west-2 has been unhealthy since \d{4}-\d\d-\d\dT[\d:.]+Z: .*503.*\.$/,
       );
-      await soon(async () => expect(await reasons()).toEqual([told, told]));
+      await soon(async () => expect(await reasons()).toEqual([reason, reason]));
       const { endpoints } = await detailsOf(client, fleet);
       expect(endpoints).toMatchObject([
         { region: REGION, status: "unhealthy", detail: expect.stringContaining("503") },
       ]);
     });
 
-    it("outside the windows robots wait, and the sentence says until when", async ({ equipped: client }) => {
+    it("outside the operating windows → robots wait, with the next start", async ({ equipped: client }) => {
       const operatingWindows = [windowOf(9, 10), windowOf(5, 6)];
       const fleet = await createFleet(client, "f", {
         readiness_mode: "scheduled",
@@ -142,7 +140,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
-    it("members add up to the counts of the view while robots begin and end to serve", async ({ equipped: client }) => {
+    it("robots deployed → members match the counts of the fleet", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f");
       const idle = await untilFleet(client, fleet, { status: "ready", robots: { ready: 1, waiting: 1 } });
       const atRest = await detailsOf(client, fleet);
@@ -155,7 +153,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       expect(atWork.members).toMatchObject([{ state: "waiting" }, { state: "active", reason: null }]);
     });
 
-    it("generations: newest first, what is over is superseded, and an update has its own endpoints", async ({
+    it("generations → newest first, past ones superseded; endpoints also of a pending update", async ({
       equipped: client,
     }) => {
       const fleet = await readyFleet(client, "f");
@@ -175,14 +173,14 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
-    it.each([NOBODY, "f", "preview", "fleet_\u0000"])("of %j: 404", async (fleetId) => {
+    it.each([UNKNOWN_FLEET, "f", "preview", "fleet_\u0000"])("details of %j → 404", async (fleetId) => {
       const client = await target().organization();
       await client.refused("NotFound", "getFleetDetails", { path: { fleet_id: fleetId } });
     });
   });
 
-  describe("what needs attention in fleets", () => {
-    it("the list and the details of each say it alike", async ({ equipped: client }) => {
+  describe("needs of fleets", () => {
+    it("list → the same as the details of each fleet", async ({ equipped: client }) => {
       await register(client, ["r3"], { robot_type_id: "wheelbarrow" });
       const robots = ["r1", "r2", "r3"];
       const well = await createFleet(client, "well");
@@ -200,14 +198,14 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
           waiting,
         },
       ]);
-      for (const { fleet_id: fleetId, ...told } of items) {
-        expect(await client.call("getFleetDetails", { path: { fleet_id: fleetId } })).toMatchObject(told);
+      for (const { fleet_id: fleetId, ...listed } of items) {
+        expect(await client.call("getFleetDetails", { path: { fleet_id: fleetId } })).toMatchObject(listed);
       }
     });
   });
 
   describe("fleet preview", () => {
-    it("shows who would be taken, in the order they are named, and judges nobody without a subject", async ({
+    it("robots without a subject → the robots in the order of the request, not matched against a model", async ({
       client,
     }) => {
       const [first, second] = await register(client, ["r1", "r2"], { site: "lab", labels: { team: "a" } });
@@ -227,7 +225,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       );
     });
 
-    it("a selector takes whom a fleet of it has", async ({ client }) => {
+    it("selector → the robots that a fleet with it has", async ({ client }) => {
       await register(client, ["r1", "r2"], { labels: { team: "a" } });
       await register(client, ["r3"], { labels: { team: "b" } });
       const selector = { labels: { team: "a" } };
@@ -237,7 +235,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       expect(robots.map(({ robot_id: robotId }) => robotId)).toEqual(members.map(({ robot_id: robotId }) => robotId));
     });
 
-    it("with a subject each robot fits, or a sentence says what it lacks", async ({ client }) => {
+    it("with a subject → whether each robot fits, or why not", async ({ client }) => {
       await register(client, ["fits"]);
       await register(client, ["wheelbarrow"], { robot_type_id: "wheelbarrow" });
       await register(client, ["far"], { region: OTHER_REGION });
@@ -246,7 +244,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
         const { robots } = await client.call("previewFleet", { body });
         return robots.map(({ fits, reason }) => [fits, reason]);
       };
-      // Until its endpoint was looked at.
+      // Wait until the endpoint was probed.
       await soon(async () =>
         expect(await judged()).toEqual([
           [true, null],
@@ -256,9 +254,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       );
     });
 
-    it("a robot that fits a model whose endpoint fails is told what it would wait for", async ({
-      equipped: client,
-    }) => {
+    it("fitting robot, endpoint fails → the reason to wait", async ({ equipped: client }) => {
       const judged = async () => {
         const { robots } = await client.call("previewFleet", { body: { robots: ["r1"], subject: DEAD.slug } });
         return robots.map(({ fits, reason }) => [fits, reason]);
@@ -267,39 +263,41 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       await soon(async () => expect(await judged()).toEqual([[true, reason]]));
     });
 
-    itOnce("of more robots than are read at a time: all, each once", async ({ client }) => {
+    itOnce("more robots than one batch → each exactly once", async ({ client }) => {
       const names = Array.from({ length: 205 }, (_, index) => `r${index}`);
       await Promise.all(names.map((name) => client.call("setupRobot", { body: setupOf(name, { site: "lab" }) })));
       const { robots, total } = await client.call("previewFleet", { body: { selector: { site: "lab" } } });
       expect([total, new Set(robots.map(({ robot }) => robot))]).toEqual([205, new Set(names)]);
     });
 
-    const refuse = async (_what: string, body: unknown, locs: readonly Loc[]) => {
+    const expectInvalid = async (_what: string, body: unknown, locs: readonly Loc[]) => {
       const client = await withRobots(target());
       const where = locs.map((loc) => ["body", ...loc]);
       await client.invalid(where, "previewFleet", { body });
     };
 
     it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["robots that do not exist", { robots: ["x", "r1"] }, [["robots", 0]]],
+      ["unknown robots", { robots: ["x", "r1"] }, [["robots", 0]]],
       ["a robot twice", { robots: ["r1", "r1"] }, [["robots", 1]]],
       ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
-      ["a subject that does not exist", { robots: ["r1"], subject: "no-such-model" }, [["subject"]]],
-      ["nobody for nothing", { robots: ["x"], subject: "no-such-model" }, [["robots", 0], ["subject"]]],
-    ])("refuses %s", refuse);
+      ["an unknown subject", { robots: ["r1"], subject: "no-such-model" }, [["subject"]]],
+      [
+        "unknown robots and an unknown subject",
+        { robots: ["x"], subject: "no-such-model" },
+        [["robots", 0], ["subject"]],
+      ],
+    ])("preview with %s → 422", expectInvalid);
 
     itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
       ["neither robots nor selector", {}, [[]]],
       ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
       ["an empty selector", { selector: {} }, [["selector"]]],
-      ["a member it does not know", { robots: ["r1"], name: "f" }, [["name"]]],
-    ])("refuses %s", refuse);
+      ["an unknown member", { robots: ["r1"], name: "f" }, [["name"]]],
+    ])("preview with %s → 422", expectInvalid);
 
-    it("makes nothing, and needs no right to write", async ({ equipped: client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", {
-        body: { label: "reader", scopes: ["robots:read"] },
-      });
-      await client.as(apiKey).call("previewFleet", { body: { robots: ["r1"] } });
+    it("creates nothing, and needs no write scope", async ({ equipped: client }) => {
+      const reader = await client.withKey({ scopes: ["robots:read"] });
+      await reader.call("previewFleet", { body: { robots: ["r1"] } });
       expect(await client.call("listFleets")).toEqual([]);
       const { status } = await client.send("previewFleet", { method: "GET" });
       expect(status).toBe(405);

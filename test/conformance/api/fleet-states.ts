@@ -6,10 +6,10 @@ import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 import { soon } from "./waiting.ts";
 
-/** What becomes of a fleet: its status, its robots and its updates. */
+/** Status, robots and updates of a fleet. */
 export function fleetStatesConformance({ target, it }: Tests): void {
   describe("states of fleets", () => {
-    it("the members are those of the moment it was created", async ({ client }) => {
+    it("snapshot membership → the robots that matched at the creation", async ({ client }) => {
       await register(client, ["r1", "r2"], { site: "lab" });
       const fleet = await createFleet(client, "f", { peak_active_robots: 2, selection: { selector: { site: "lab" } } });
       await register(client, ["r3"], { site: "lab" });
@@ -19,7 +19,7 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       });
     });
 
-    it("a fleet whose endpoint never answered is preparing, and its robots wait", async ({ equipped: client }) => {
+    it("endpoint failed from the start → preparing, robots wait", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f", { subject: DEAD.slug });
       const before = target().inference.probes(DEAD.endpoint);
       await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
@@ -31,7 +31,7 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       });
     });
 
-    it("a fleet of robots its model cannot drive is blocked, and says by what", async ({ client }) => {
+    it("no robot meets the requirements → blocked, with the reason; they change → ready", async ({ client }) => {
       await register(client, ["r1", "r2"], { robot_type_id: "wheelbarrow" });
       const fleet = await createFleetOfBoth(client, "f", { subject: PICKY.slug });
       expect(fleet).toMatchObject({ status: "blocked", robots: { blocked: 2 }, active_model: { status: "blocked" } });
@@ -40,20 +40,20 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       await untilFleet(client, fleet, { status: "ready", blocker: null, robots: { ready: 2, blocked: 0 } });
     });
 
-    it("a fleet where no endpoint is near is blocked", async ({ client }) => {
+    it("no endpoint in the region → blocked", async ({ client }) => {
       await register(client, ["r1", "r2"], { region: "moon" });
       const fleet = await createFleet(client, "f");
       expect(fleet).toMatchObject({ status: "blocked", robots: { blocked: 2 } });
       expect(fleet.blocker).toContain("moon");
     });
 
-    it("a fleet is degraded while some of its robots are blocked", async ({ equipped: client }) => {
+    it("some robots blocked → degraded", async ({ equipped: client }) => {
       await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
       const fleet = await createFleet(client, "f", { subject: PICKY.slug });
       await untilFleet(client, fleet, { status: "degraded", blocker: null, robots: { ready: 1, blocked: 1 } });
     });
 
-    it("a scheduled fleet outside its windows is preparing, and estimates when not", async ({ equipped: client }) => {
+    it("scheduled, outside its windows → preparing, with an estimate", async ({ equipped: client }) => {
       const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: [windowOf(5, 6)] });
       const { status, robots, readiness_estimate: readinessEstimate } = await client.call("createFleet", { body });
       expect([status, robots]).toEqual(["preparing", { registered: 2, ready: 0, active: 0, waiting: 2, blocked: 0 }]);
@@ -63,13 +63,13 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       }
     });
 
-    it("a scheduled fleet within a window is ready", async ({ equipped: client }) => {
+    it("scheduled, within a window → ready", async ({ equipped: client }) => {
       const operatingWindows = [windowOf(-2, -1), windowOf(-0.5, 1)];
       const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
     });
 
-    it("a robot that serves is active, the others wait where the peak is reached", async ({ equipped: client }) => {
+    it("robot deployed → active; beyond peak_active_robots → waiting", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f");
       await untilFleet(client, fleet, { status: "ready", robots: { registered: 2, active: 0, ready: 1, waiting: 1 } });
       const deployment = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
@@ -78,31 +78,31 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       await untilFleet(client, fleet, { robots: { registered: 2, active: 0, ready: 1, waiting: 1 } });
     });
 
-    it("a model update replaces the model once its endpoints are healthy", async ({ equipped: client }) => {
+    it("model update → takes effect once its endpoints are healthy", async ({ equipped: client }) => {
       const created = await createFleet(client, "f", { subject: STEADY.oldest });
       const before = await untilFleet(client, created, { status: "ready" });
       const path = { fleet_id: before.id };
-      const asked = await client.call("updateFleetModel", { path, body: { subject: STEADY.slug, more: 1 } });
-      expect(asked).toMatchObject({
+      const requested = await client.call("updateFleetModel", { path, body: { subject: STEADY.slug, more: 1 } });
+      expect(requested).toMatchObject({
         active_model: before.active_model,
         update: { subject: STEADY.slug, blocker: null },
       });
       const after = await untilFleet(client, before, { status: "ready", subject: STEADY.slug, update: null });
       expect(after.active_model).toEqual({
         subject: STEADY.slug,
-        generation_id: asked.update?.generation_id,
+        generation_id: requested.update?.generation_id,
         status: "active",
       });
     });
 
-    it("an update that cannot be prepared leaves the old model serving", async ({ equipped: client }) => {
+    it("update whose endpoint fails → preparing, the old model stays active", async ({ equipped: client }) => {
       const before = await readyFleet(client, "f");
       const { update } = await updateFleet(client, before, DEAD.slug);
       const later = await untilFleet(client, before, { update: { ...update, status: "preparing" } });
       expect(later).toMatchObject({ status: "ready", active_model: before.active_model, robots: before.robots });
     });
 
-    it("an update that would block a robot is blocked, and says by what", async ({ client }) => {
+    it("update that would block a robot → blocked, with the reason", async ({ client }) => {
       await register(client, ["r1", "r2"], { robot_type_id: "wheelbarrow" });
       const before = await readyFleet(client, "f");
       const path = { fleet_id: before.id };
@@ -111,9 +111,7 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       expect(await client.call("getFleet", { path })).toMatchObject({ status: "ready", blocker: null });
     });
 
-    it("a newer update supersedes the one that waits, and one to what is active cancels it", async ({
-      equipped: client,
-    }) => {
+    it("newer update → replaces the pending one; to the active model → cancels it", async ({ equipped: client }) => {
       const before = await readyFleet(client, "f");
       const first = await updateFleet(client, before, DEAD.slug);
       const again = await updateFleet(client, before, DEAD.slug);
@@ -125,7 +123,7 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       expect(back).toMatchObject({ active_model: before.active_model, update: null });
     });
 
-    it("the subject it has is no update, under its other name too", async ({ equipped: client }) => {
+    it("update to the active subject, by slug or checkpoint → no update", async ({ equipped: client }) => {
       const before = await readyFleet(client, "f");
       for (const subject of [STEADY.slug, STEADY.newest]) {
         const { active_model: activeModel, update } = await client.call("updateFleetModel", {
@@ -136,17 +134,17 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       }
     });
 
-    it("an update looks at the body, then for the fleet, then for the subject", async ({ equipped: client }) => {
+    it("update → checks the body, then the fleet, then the subject", async ({ equipped: client }) => {
       const { id } = await createFleet(client, "f");
-      const nobody = { fleet_id: "fleet_00000000000000000000000000" };
+      const unknown = { fleet_id: "fleet_00000000000000000000000000" };
       const subject = [["body", "subject"]];
-      await client.invalid(subject, "updateFleetModel", { path: nobody, body: {} });
-      await client.refused("NotFound", "updateFleetModel", { path: nobody, body: { subject: "no-such-model" } });
+      await client.invalid(subject, "updateFleetModel", { path: unknown, body: {} });
+      await client.refused("NotFound", "updateFleetModel", { path: unknown, body: { subject: "no-such-model" } });
       await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "no-such-model" } });
       await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "" } });
     });
 
-    it("the name of a fleet is not its id", async ({ equipped: client }) => {
+    it("get by name → 404", async ({ equipped: client }) => {
       await createFleet(client, "f");
       await client.refused("NotFound", "getFleet", { path: { fleet_id: "f" } });
     });

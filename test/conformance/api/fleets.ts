@@ -29,7 +29,7 @@ export async function withRobots(target: Target): Promise<Client> {
   return client;
 }
 
-/** Looks at a fleet until it is as it should be. */
+/** Waits until the fleet matches. */
 export async function untilFleet(client: Client, { id }: FleetView, expected: object): Promise<FleetView> {
   return soon(async () => {
     const fleet = await client.call("getFleet", { path: { fleet_id: id } });
@@ -42,7 +42,7 @@ export function createFleet(client: Client, name: string, rest: Members = {}): P
   return client.call("createFleet", { body: fleetOf(name, rest) });
 }
 
-/** The same, and both robots may be active at once. */
+/** A fleet in which both robots may be active at once. */
 export function createFleetOfBoth(client: Client, name: string, rest: Members = {}): Promise<FleetView> {
   return createFleet(client, name, { peak_active_robots: 2, ...rest });
 }
@@ -60,7 +60,7 @@ export const windowOf = (from: number, to: number) => ({ starts_at: inHours(from
 
 export function fleetsConformance({ target, it, itOnce }: Tests): void {
   describe("fleets", () => {
-    it("create answers the view that get and list answer", async ({ equipped: client }) => {
+    it("create, get, list → the same view", async ({ equipped: client }) => {
       const created = await createFleetOfBoth(client, "line 1 🤖");
       expect(created).toMatchObject({
         name: "line 1 🤖",
@@ -83,12 +83,12 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       expect(await client.call("listFleets")).toEqual([ready]);
     });
 
-    it("list: oldest first", async ({ equipped: client }) => {
+    it("list → oldest first", async ({ equipped: client }) => {
       for (const name of ["c", "a", "b"]) await createFleet(client, name);
       expect((await client.call("listFleets")).map(({ name }) => name)).toEqual(["c", "a", "b"]);
     });
 
-    it("create takes names and ids, of one fleet or several", async ({ client }) => {
+    it("create with names and ids, in several fleets → accepted", async ({ client }) => {
       const [first, second] = await register(client, ["r1", "r2"]);
       const robots = [first?.name, second?.id];
       for (const name of ["f1", "f2"]) {
@@ -97,7 +97,7 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("create takes a checkpoint as a subject, and shows what was written", async ({ equipped: client }) => {
+    it("create with a checkpoint as subject → shown as requested", async ({ equipped: client }) => {
       const { subject, active_model: activeModel } = await createFleet(client, "f", { subject: STEADY.oldest });
       expect([subject, activeModel?.subject]).toEqual([STEADY.oldest, STEADY.oldest]);
     });
@@ -112,9 +112,9 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       ["site and label", { site: "lab", labels: { team: "a" } }, 1],
       ["null beside a filter", { site: "lab", region: null, robot_type_id: null }, 2],
       ["no label beside a filter", { site: "lab", labels: {} }, 2],
-      ["a site of quotes", { site: `'"%_\\` }, 1],
-      ["a label that JSON escapes", { labels: { 'ключ"': "\\/\t🤖" } }, 1],
-    ])("a selector takes those that match: %s", async (_what, selector, members) => {
+      ["a site with special characters", { site: `'"%_\\` }, 1],
+      ["a label that JSON must escape", { labels: { 'ключ"': "\\/\t🤖" } }, 1],
+    ])("selector by %s → the robots that match", async (_what, selector, members) => {
       const client = await target().organization();
       await register(client, ["r1"], { site: "lab", labels: { team: "a", arm: "left" } });
       await register(client, ["r2"], { site: "lab", labels: { team: "b", arm: "" } });
@@ -124,7 +124,7 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       expect((await client.call("createFleet", { body })).robots.registered).toBe(members);
     });
 
-    it("a selector with a label called as a part of JavaScript takes those that have it", async ({ client }) => {
+    it("selector with a label __proto__ → the robots that have it", async ({ client }) => {
       await register(client, ["r1"]);
       const setup = JSON.stringify(setupOf("r2")).slice(0, -1);
       await client.call("setupRobot", { body: `${setup},"labels":{"__proto__":"x"}}` });
@@ -134,7 +134,7 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       await client.invalid([["body", "selection", "selector"]], "createFleet", { body: withLabel("y") });
     });
 
-    const refuseSelection = async (_what: string, selection: unknown, locs: readonly Loc[]) => {
+    const expectInvalidSelection = async (_what: string, selection: unknown, locs: readonly Loc[]) => {
       const client = await withRobots(target());
       const where = locs.map((loc) => ["body", "selection", ...loc]);
       await client.invalid(where, "createFleet", { body: fleetOf("f", { selection }) });
@@ -143,44 +143,44 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
 
     it.each<[what: string, selection: unknown, locs: readonly Loc[]]>([
       [
-        "robots that do not exist",
+        "unknown robots",
         { robots: ["x", "r1", "y"] },
         [
           ["robots", 0],
           ["robots", 2],
         ],
       ],
-      ["the id of nobody", { robots: ["rob_00000000000000000000000000"] }, [["robots", 0]]],
+      ["an unknown id", { robots: ["rob_00000000000000000000000000"] }, [["robots", 0]]],
       ["a robot twice", { robots: ["r1", "r2", "r1"] }, [["robots", 2]]],
       ["a name with NUL", { robots: ["r1\0"] }, [["robots", 0]]],
       ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
-    ])("create refuses %s", refuseSelection);
+    ])("create with %s → 422", expectInvalidSelection);
 
     itOnce.each<[what: string, selection: unknown, locs: readonly Loc[]]>([
       ["neither robots nor selector", {}, [[]]],
-      ["both of them null", { robots: null, selector: null }, [[]]],
+      ["both null", { robots: null, selector: null }, [[]]],
       ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
       ["no robots", { robots: [] }, [["robots"]]],
       ["more than 1000 robots", { robots: Array.from({ length: 1001 }, (_, index) => `r${index}`) }, [["robots"]]],
       ["an empty name", { robots: [""] }, [["robots", 0]]],
       ["an empty selector", { selector: {} }, [["selector"]]],
       ["a selector of nulls", { selector: { site: null, labels: {} } }, [["selector"]]],
-      ["a selector it does not know", { selector: { name: "r1" } }, [["selector", "name"]]],
-      ["another membership", { robots: ["r1"], membership: "live" }, [["membership"]]],
+      ["an unknown filter", { selector: { name: "r1" } }, [["selector", "name"]]],
+      ["an unknown membership", { robots: ["r1"], membership: "live" }, [["membership"]]],
       [
         "too many labels",
         { selector: { labels: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`l${index}`, ""])) } },
         [["selector", "labels"]],
       ],
-    ])("create refuses %s", refuseSelection);
+    ])("create with %s → 422", expectInvalidSelection);
 
-    it("create refuses one robot under its name and its id", async ({ client }) => {
+    it("create with one robot by name and by id → 422", async ({ client }) => {
       const [robot] = await register(client, ["r1"]);
       const body = fleetOf("f", { selection: { robots: ["r1", robot?.id] } });
       await client.invalid([["body", "selection", "robots", 1]], "createFleet", { body });
     });
 
-    const refuse = async (_what: string, rest: Members, locs: readonly Loc[]) => {
+    const expectInvalid = async (_what: string, rest: Members, locs: readonly Loc[]) => {
       const client = await withRobots(target());
       const where = locs.map((loc) => ["body", ...loc]);
       await client.invalid(where, "createFleet", { body: fleetOf("f", rest) });
@@ -188,18 +188,18 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
     };
 
     it.each<[what: string, rest: Members, locs: readonly Loc[]]>([
-      ["a subject that does not exist", { subject: "no-such-model" }, [["subject"]]],
-      ["a checkpoint that does not exist", { subject: "ckpt_none" }, [["subject"]]],
-      ["a peak beyond its members", { peak_active_robots: 3 }, [["peak_active_robots"]]],
-    ])("create refuses %s", refuse);
+      ["an unknown subject", { subject: "no-such-model" }, [["subject"]]],
+      ["an unknown checkpoint", { subject: "ckpt_none" }, [["subject"]]],
+      ["a peak above the number of robots", { peak_active_robots: 3 }, [["peak_active_robots"]]],
+    ])("create with %s → 422", expectInvalid);
 
     itOnce.each<[what: string, rest: Members, locs: readonly Loc[]]>([
       ["an empty subject", { subject: "" }, [["subject"]]],
-      ["a name of 129", { name: "x".repeat(129) }, [["name"]]],
+      ["a name of 129 characters", { name: "x".repeat(129) }, [["name"]]],
       ["an empty name", { name: "" }, [["name"]]],
-      ["a peak of none", { peak_active_robots: 0 }, [["peak_active_robots"]]],
-      ["a mode it does not know", { readiness_mode: "never" }, [["readiness_mode"]]],
-      ["members it does not know", { zeta: 1, alpha: 2 }, [["zeta"], ["alpha"]]],
+      ["a peak of zero", { peak_active_robots: 0 }, [["peak_active_robots"]]],
+      ["an unknown mode", { readiness_mode: "never" }, [["readiness_mode"]]],
+      ["unknown members", { zeta: 1, alpha: 2 }, [["zeta"], ["alpha"]]],
       ["a schedule without windows", { readiness_mode: "scheduled" }, [["operating_windows"]]],
       ["windows without a schedule", { operating_windows: [windowOf(1, 2)] }, [["operating_windows"]]],
       [
@@ -208,7 +208,7 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
         [["operating_windows", 0, "ends_at"]],
       ],
       [
-        "a window of no length",
+        "an empty window",
         {
           readiness_mode: "scheduled",
           operating_windows: [{ starts_at: "2098-01-01T00:00:00Z", ends_at: "2098-01-01T01:00:00+01:00" }],
@@ -233,9 +233,9 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
         },
         [["operating_windows", 0, "starts_at"]],
       ],
-    ])("create refuses %s", refuse);
+    ])("create with %s → 422", expectInvalid);
 
-    it("create takes 366 windows that follow each other, in any order", async ({ equipped: client }) => {
+    it("create with 366 adjacent windows in any order → accepted; 367 → 422", async ({ equipped: client }) => {
       const operatingWindows = Array.from({ length: 366 }, (_, index) => windowOf(index, index + 1)).toReversed();
       const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       expect(await client.call("createFleet", { body })).toMatchObject({ readiness_mode: "scheduled" });
@@ -244,13 +244,13 @@ export function fleetsConformance({ target, it, itOnce }: Tests): void {
       });
     });
 
-    it("create refuses a name that is taken, and takes it in another organization", async ({ equipped: client }) => {
+    it("create with an existing name → 409; in another organization → accepted", async ({ equipped: client }) => {
       await createFleet(client, "f");
       expect(await client.refused("Conflict", "createFleet", { body: fleetOf("f") })).toContain("f");
       await (await withRobots(target())).call("createFleet", { body: fleetOf("f") });
     });
 
-    it("create of one name many times at once makes one fleet", async ({ equipped: client }) => {
+    it("concurrent creates with one name → one fleet", async ({ equipped: client }) => {
       const sent = Array.from({ length: 10 }, () => client.send("createFleet", { body: fleetOf("f") }));
       const statuses = (await Promise.all(sent)).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);

@@ -14,7 +14,7 @@ const AT_PLANT = { site: "plant-1" };
 
 const detailsOf = (client: Client, { id }: FleetView) => client.call("getFleetDetails", { path: { fleet_id: id } });
 
-/** Looks at a fleet until it has exactly these members. */
+/** Waits until the fleet has exactly these members. */
 function untilMembers(client: Client, fleet: FleetView, names: readonly string[]) {
   return soon(async () => {
     const details = await detailsOf(client, fleet);
@@ -23,15 +23,15 @@ function untilMembers(client: Client, fleet: FleetView, names: readonly string[]
   });
 }
 
-/** What happened to the members, oldest first: `r1 joined`. */
-async function movesOf(client: Client, fleet: FleetView): Promise<string[]> {
+/** Changes of the members, oldest first: `r1 joined: …`. */
+async function changesOf(client: Client, fleet: FleetView): Promise<string[]> {
   const { membership_changes: changes = [] } = await detailsOf(client, fleet);
   return changes.map(({ robot, change, reason }) => `${robot} ${change}: ${reason}`).toReversed();
 }
 
 export function followingConformance({ it, itOnce }: Tests): void {
   describe("fleets that follow their selectors", () => {
-    it("robots join as they come to match, and leave as they no longer do or are removed", async ({ client }) => {
+    it("robots start to match, stop to match, or are removed → join and leave", async ({ client }) => {
       await register(client, ["r1"], AT_PLANT);
       await register(client, ["r2"]);
       const fleet = await readyFleet(client, "f", PLANT);
@@ -44,7 +44,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await untilMembers(client, fleet, ["r2", "r3"]);
       await client.call("removeRobot", { path: { robot: "r3" } });
       const details = await untilMembers(client, fleet, ["r2"]);
-      expect(await movesOf(client, fleet)).toEqual([
+      expect(await changesOf(client, fleet)).toEqual([
         "r3 joined: it matches the selector",
         "r2 joined: it matches the selector",
         "r1 left: its site is plant-2",
@@ -65,9 +65,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       });
     });
 
-    it("a robot joins by its enrolment, and stays when it is renamed or its computer is replaced", async ({
-      client,
-    }) => {
+    it("enrolment → joins; renamed, or computer replaced → stays", async ({ client }) => {
       const fleet = await createFleet(client, "f", {
         selection: { selector: { region: "us-west-2" }, membership: "follow" },
       });
@@ -77,10 +75,10 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await register(client, ["arm-9"], { confirm_replace: true });
       await register(client, ["last"]);
       await untilMembers(client, fleet, ["arm-9", "last"]);
-      expect(await movesOf(client, fleet)).toHaveLength(2);
+      expect(await changesOf(client, fleet)).toHaveLength(2);
     });
 
-    it("all filters of a selector decide, labels too", async ({ client }) => {
+    it("selector → every filter and label must match", async ({ client }) => {
       const selector = { region: OTHER_REGION, robot_type_id: ROBOT_TYPE, labels: { line: "4", stage: "prod" } };
       const fleet = await createFleet(client, "f", { selection: { selector, membership: "follow" } });
       const fits = { region: OTHER_REGION, labels: { line: "4", stage: "prod", more: "x" } };
@@ -91,8 +89,8 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await register(client, ["r3"], { ...fits, labels: { line: "4" } });
       await register(client, ["r4"], { ...fits, labels: { line: "4", stage: "dev" } });
       await untilMembers(client, fleet, ["r5"]);
-      // What is found in one look is entered in the order of registration, which was at once.
-      expect((await movesOf(client, fleet)).slice(5).toSorted()).toEqual([
+      // One check records its findings in the order of registration, which was concurrent.
+      expect((await changesOf(client, fleet)).slice(5).toSorted()).toEqual([
         "r1 left: its region is us-west-2",
         "r2 left: its type is arm",
         "r3 left: it has no label stage",
@@ -100,7 +98,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       ]);
     });
 
-    it("begins without robots, says so, and is ready once some join", async ({ client }) => {
+    it("no robot matches → blocked with the reason; robots join → ready", async ({ client }) => {
       const fleet = await createFleet(client, "f", { ...PLANT, peak_active_robots: 1000 });
       expect(fleet).toMatchObject({
         status: "blocked",
@@ -121,7 +119,9 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await untilFleet(client, fleet, { status: "ready", subject: STEADY.oldest, robots: { registered: 2, ready: 2 } });
     });
 
-    it("a newcomer that cannot run the model is named, and does not keep the others", async ({ client }) => {
+    it("joining robot cannot run the model → degraded, the reason names it; other robots are unaffected", async ({
+      client,
+    }) => {
       await register(client, ["r1"], AT_PLANT);
       const fleet = await readyFleet(client, "f", PLANT);
       const deployment = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
@@ -132,15 +132,15 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await register(client, ["r1"], { site: "plant-2" });
       const blocked = await untilFleet(client, fleet, { status: "blocked", robots: { registered: 1 } });
       expect(blocked.blocker).toMatch(/^No robot of this fleet can run pi0.5: r2: /);
-      // It deployed nothing, and retires nothing.
+      // Robots that leave keep their deployments.
       const path = { deployment_id: deployment.id };
       expect(await client.call("getDeployment", { path })).toMatchObject({ retired_at: null });
     });
 
-    it("one with fixed members follows from a change on, and stops", async ({ client }) => {
+    it("membership changed to follow → follows; to snapshot → stops", async ({ client }) => {
       await register(client, ["r1", "r2"], AT_PLANT);
       const fleet = await createFleet(client, "f", { selection: { selector: AT_PLANT } });
-      // One that follows tells when the registrations before were compared.
+      // The members of a following fleet show when earlier registrations were processed.
       const other = await createFleet(client, "g", PLANT);
       await register(client, ["r3"], AT_PLANT);
       await register(client, ["r1"], { site: "plant-2" });
@@ -163,7 +163,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
         { robot: "r2", state: "blocked" },
         { robot: "r3" },
       ]);
-      expect(await movesOf(client, fleet)).toEqual([
+      expect(await changesOf(client, fleet)).toEqual([
         "r1 left: its site is plant-2",
         "r3 joined: it matches the selector",
       ]);
@@ -172,7 +172,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       expect(changes.map(({ details }) => details)).toEqual([{ membership: "snapshot" }, { membership: "follow" }]);
     });
 
-    it("robots set up, changed and removed at once leave each fleet with those that match", async ({ client }) => {
+    it("concurrent setups, changes and removals → each fleet has the robots that match", async ({ client }) => {
       const names = Array.from({ length: 12 }, (_, index) => `r${index + 10}`);
       await register(client, names.slice(0, 4), AT_PLANT);
       const [first] = await Promise.all([
@@ -194,9 +194,9 @@ export function followingConformance({ it, itOnce }: Tests): void {
       const namesOf = (robots: typeof views) => robots.map(({ name }) => name).toSorted();
       await untilMembers(client, first, namesOf(views.filter(({ site }) => site === "plant-1")));
       await untilMembers(client, second, namesOf(views.filter(({ labels }) => labels["line"] === "4")));
-      // Each robot joined and left in turn, whichever replica moved it.
+      // Joins and leaves of each robot alternate, whichever replica made them.
       for (const fleet of [first, second]) {
-        const moves = (await movesOf(client, fleet)).map((move) => move.split(":")[0]?.split(" ") ?? []);
+        const moves = (await changesOf(client, fleet)).map((move) => move.split(":")[0]?.split(" ") ?? []);
         for (const [name, own] of Map.groupBy(moves, ([robot]) => robot)) {
           const changes = own.map(([, change]) => change);
           for (const [index, change] of changes.entries()) expect(change, name).not.toBe(changes[index + 1]);
@@ -207,7 +207,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       await soon(async () => expect((await detailsOf(client, second)).members.at(-1)?.robot).toBe("late"));
     });
 
-    it("named robots have no selector to follow", async ({ equipped: client }) => {
+    it("follow without a selector → 422", async ({ equipped: client }) => {
       const selection = { robots: ["r1"], membership: "follow" };
       const at = [["body", "selection", "membership"]];
       await client.invalid(at, "createFleet", { body: fleetOf("f", { selection }) });
@@ -223,14 +223,13 @@ export function followingConformance({ it, itOnce }: Tests): void {
     });
 
     itOnce(
-      "a change takes fleets:write and a membership, and the peak stays below the most members",
+      "change → needs fleets:write and a valid membership; peak_active_robots is limited to 1000",
       async ({ client }) => {
         const fleet = await createFleet(client, "f", PLANT);
         const path = { fleet_id: fleet.id };
         await client.invalid([["body", "membership"]], "changeFleet", { path, body: { membership: "live" } });
         await client.invalid([["body", "name"]], "changeFleet", { path, body: { membership: "follow", name: "g" } });
-        const key = await client.call("createApiKey", { body: { label: "k", scopes: ["fleets:read"] } });
-        const reader = client.as(key.api_key);
+        const reader = await client.withKey({ scopes: ["fleets:read"] });
         expect(await reasonOf(reader, "changeFleet", { path, body: { membership: "snapshot" } })).toEqual([
           403,
           "scope",

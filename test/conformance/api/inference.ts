@@ -1,26 +1,26 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** Inference endpoints of a site, as far as a prober sees them: each has a switch. */
+/** Inference endpoints, each of which tests can make fail. */
 export interface InferenceServer extends AsyncDisposable {
   readonly url: string;
-  /** Where the endpoint of this name is probed. */
+  /** The health URL of the endpoint. */
   healthUrl(name: string): string;
-  /** Answers 503 from now on. */
+  /** From now on, answers 503. */
   fail(name: string): void;
-  /** Answers 200 from now on, as all do in the beginning. */
+  /** From now on, answers 200, which is the default. */
   heal(name: string): void;
   /** Fails this many probes, then answers as before. */
   lose(name: string, probes: number): void;
-  /** Takes this long to answer from now on. */
+  /** From now on, answers after this delay. */
   delay(name: string, delayMs: number): void;
-  /** How often it was probed so far. */
+  /** Number of probes so far. */
   probes(name: string): number;
-  /** How many probes of it were under way at one time, at most. */
+  /** Largest number of concurrent probes. */
   probesAtOnce(name: string): number;
 }
 
-/** One real HTTP server for all endpoints. @param failing those that fail from the start. */
+/** One HTTP server for all endpoints. @param failing endpoints that fail from the start. */
 export async function startInferenceServer(failing: readonly string[] = []): Promise<InferenceServer> {
   const down = new Set(failing);
   const lost = new Map<string, number>();

@@ -6,7 +6,7 @@ import { createFleet, fleetOf } from "./fleets.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 
-/** Everything one organization has. */
+/** Ids of what an organization has. */
 interface Belongings {
   readonly robot_id: string;
   readonly fleet_id: string;
@@ -25,8 +25,8 @@ async function settle(client: Client): Promise<Belongings> {
 const VERIFIER = "i".repeat(40);
 
 export function isolationConformance({ target, it }: Tests): void {
-  // One after the other: they look at what the owner sees before and after.
-  describe("organizations see nothing of each other", { concurrent: false }, () => {
+  // Sequential: they compare what the owner sees before and after.
+  describe("isolation of organizations", { concurrent: false }, () => {
     let owner: Client;
     let stranger: Client;
     let theirs: Belongings;
@@ -36,7 +36,7 @@ export function isolationConformance({ target, it }: Tests): void {
       theirs = await settle(owner);
     });
 
-    /** What the owner sees, but for what moves by itself. */
+    /** What the owner sees, except what changes by itself. */
     const seen = async () => [
       await owner.call("listRobots"),
       (await owner.call("listFleets")).map(({ id, name, subject, update }) => ({ id, name, subject, update })),
@@ -74,10 +74,10 @@ export function isolationConformance({ target, it }: Tests): void {
       ["pollDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
       ["retireDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
       ["revokeApiKey", ({ key_id: keyId }) => ({ path: { key_id: keyId } })],
-    ])("%s of another organization: 404, as for what does not exist", async (name, sent) => {
+    ])("%s of another organization → 404, as if it did not exist", async (name, sent) => {
       const before = await seen();
-      const real = await stranger.refused("NotFound", name, sent(theirs));
-      const none = await stranger.refused("NotFound", name, {
+      const detail = await stranger.refused("NotFound", name, sent(theirs));
+      const detailOfUnknown = await stranger.refused("NotFound", name, {
         ...sent(theirs),
         path: Object.fromEntries(
           Object.entries(sent(theirs).path ?? {}).map(([key, id]) => [
@@ -87,7 +87,7 @@ export function isolationConformance({ target, it }: Tests): void {
         ),
       });
       const generic = (sentence: string) => sentence.replaceAll(/[a-z]+_[0-9a-hjkmnp-tv-z]{26}|\br1\b|r1_0+/g, "ID");
-      expect(generic(real)).toBe(generic(none));
+      expect(generic(detail)).toBe(generic(detailOfUnknown));
       expect(await seen()).toEqual(before);
     });
 
@@ -121,11 +121,11 @@ export function isolationConformance({ target, it }: Tests): void {
         ["body", "robot"],
       ],
       ["createDeployment", () => ({ body: { model: STEADY.slug, robot: "r1" } }), ["body", "robot"]],
-    ])("%s with what another organization has: 422, as for what does not exist", async (name, sent, loc) => {
+    ])("%s with ids of another organization → 422, as if they did not exist", async (name, sent, loc) => {
       await stranger.invalid([loc], name, sent(theirs));
     });
 
-    it("lists and counts show nothing of them", async () => {
+    it("lists and counts → nothing of other organizations", async () => {
       for (const name of [
         "listRobots",
         "listRegistrations",
@@ -150,7 +150,7 @@ export function isolationConformance({ target, it }: Tests): void {
       });
     });
 
-    it("the same names belong to both", async () => {
+    it("same names in two organizations → separate", async () => {
       const before = await seen();
       const other = await target().organization();
       const mine = await settle(other);
@@ -159,7 +159,7 @@ export function isolationConformance({ target, it }: Tests): void {
       expect(await seen()).toEqual(before);
     });
 
-    it("a login approved by one is a session of that one", async () => {
+    it("login approved by an organization → a session of that organization", async () => {
       const { exchange_id: exchangeId } = await stranger
         .as(null)
         .call("startLogin", { body: { verifier: VERIFIER, callback_url: "http://127.0.0.1:1/" } });

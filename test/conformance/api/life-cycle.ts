@@ -7,10 +7,8 @@ import type { Tests } from "./tests.ts";
 const NAMES = ["arm-1", "arm-2", "arm-3"];
 
 export function lifeCycleConformance({ it }: Tests): void {
-  describe("the life cycle of robots", () => {
-    it("a robot is online once its computer reports: in the list, its own view and the answer to its setup", async ({
-      client,
-    }) => {
+  describe("life cycle of robots", () => {
+    it("heartbeat → online in the list, the view and the answer to its setup", async ({ client }) => {
       const [never] = await register(client, ["arm-0"]);
       expect(never).toMatchObject({ status: "offline", installation_id: null, last_seen_at: null });
       const computer = await enrol(client);
@@ -25,7 +23,7 @@ export function lifeCycleConformance({ it }: Tests): void {
       expect(await client.as(computer.token).call("getRobot", { path: { robot: "arm-1" } })).toEqual(online);
     });
 
-    it("lists are filtered by status before they are cut into pages", async ({ client }) => {
+    it("list by status with a limit → filtered, then paged", async ({ client }) => {
       await register(client, ["arm-0", "arm-4"]);
       for (const name of NAMES) {
         await comeOnline(client, await enrol(client, { requested_name: name }), name);
@@ -41,9 +39,7 @@ export function lifeCycleConformance({ it }: Tests): void {
       await client.invalid([["query", "status"]], "listRobots", { query: { status: "lost" } });
     });
 
-    it("a setup by a key replaces the computer of an enrolled robot: the old one ends, the robot stays", async ({
-      client,
-    }) => {
+    it("setup with an API key of an enrolled robot → its computer is revoked, the robot stays", async ({ client }) => {
       const computer = await enrol(client);
       const before = await client.call("getRobot", { path: { robot: "arm-1" } });
       const [after] = await register(client, ["arm-1"], { region: before.region, robot_type_id: "another" });
@@ -58,11 +54,11 @@ export function lifeCycleConformance({ it }: Tests): void {
       });
       const history = await client.call("getRobotHistory", { path: { robot: "arm-1" } });
       expect(history.items.map(({ changed }) => changed)).toEqual([["configuration_digest", "robot_type_id"], null]);
-      // It is a robot like any other from then on.
+      // From then on, it is an ordinary robot.
       await register(client, ["arm-1"]);
     });
 
-    it("a setup replaces the computer of a robot that is online only if that is confirmed", async ({ client }) => {
+    it("setup of an online enrolled robot → only with confirm_replace", async ({ client }) => {
       const computer = await enrol(client);
       await comeOnline(client, computer);
       const body = setupOf("arm-1", { site: "elsewhere" });
@@ -79,17 +75,17 @@ export function lifeCycleConformance({ it }: Tests): void {
       await client.invalid([["body", "confirm_replace"]], "setupRobot", { body: { ...body, confirm_replace: 2 } });
     });
 
-    it("a key of robots:setup alone cannot take an enrolled robot over; the robot's own setup revokes nothing", async ({
+    it("setup of an enrolled robot with robots:setup only → 403; by the robot itself → revokes nothing", async ({
       client,
     }) => {
       const computer = await enrol(client);
-      const key = await client.call("createApiKey", { body: { label: "line 4", scopes: ["robots:setup"] } });
+      const setupOnly = await client.withKey({ scopes: ["robots:setup"] });
       const body = { ...setupOf("arm-1"), confirm_replace: true };
-      expect(await reasonOf(client.as(key.api_key), "setupRobot", { body })).toEqual([403, "scope"]);
+      expect(await reasonOf(setupOnly, "setupRobot", { body })).toEqual([403, "scope"]);
       const { robot } = await client.as(computer.token).call("setupRobot", { body });
       expect(robot).toMatchObject({ name: "arm-1", installation_id: computer.installationId });
       expect((await computer.heartbeat()).status).toBe(200);
-      await register(client.as(key.api_key), ["arm-2"]);
+      await register(setupOnly, ["arm-2"]);
       for (const name of ["arm-2", "arm-0"]) {
         expect(await reasonOf(client.as(computer.token), "setupRobot", { body: setupOf(name) })).toEqual([
           403,
@@ -98,9 +94,7 @@ export function lifeCycleConformance({ it }: Tests): void {
       }
     });
 
-    it("of setups and enrolments of one name at once, at most one computer speaks for the robot", async ({
-      client,
-    }) => {
+    it("concurrent setups and enrolments of one name → at most one computer works", async ({ client }) => {
       const computers = await Promise.all(
         [computerOf(client), computerOf(client)].map(async (computer) => {
           const started = await start(client, computer);

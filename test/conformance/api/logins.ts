@@ -24,7 +24,7 @@ async function start(client: Client, callbackUrl: string = CALLBACK): Promise<st
   return exchangeId;
 }
 
-/** Approves a login; resolves with the code that the browser would bring to the callback. */
+/** Approves a login; resolves with the code that the browser takes to the callback. */
 async function approve(client: Client, exchangeId: string): Promise<string> {
   const { status, redirect_url: redirectUrl } = await client.call("decideLogin", decisionOf(exchangeId, "approve"));
   expect(status).toBe("approved");
@@ -46,20 +46,20 @@ async function logIn(client: Client): Promise<Client> {
 
 export function loginsConformance({ target, it, itOnce }: Tests): void {
   describe("logins of a command line", () => {
-    it("the code is exchanged for a token, once", async ({ client }) => {
+    it("exchange → a token for the code, once", async ({ client }) => {
       const exchangeId = await start(client);
       const code = await approve(client, exchangeId);
-      const nobody = client.as(null);
+      const anonymous = client.as(null);
       const exchange = exchangeOf(exchangeId, code);
-      const { token } = await nobody.call("exchangeLogin", exchange);
+      const { token } = await anonymous.call("exchangeLogin", exchange);
       expect(token).not.toMatch(/^sk_/);
-      await nobody.refused("Unauthorized", "exchangeLogin", exchange);
-      await nobody.refused("Unauthorized", "pollLogin", pollOf(exchangeId));
+      await anonymous.refused("Unauthorized", "exchangeLogin", exchange);
+      await anonymous.refused("Unauthorized", "pollLogin", pollOf(exchangeId));
       await register(client.as(token), ["r1"]);
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("of many that exchange one code at once, one is given a token", async ({ client }) => {
+    it("concurrent exchanges of one code → one gets a token", async ({ client }) => {
       const exchangeId = await start(client);
       const exchange = exchangeOf(exchangeId, await approve(client, exchangeId));
       const sent = Array.from({ length: 8 }, () => client.as(null).send("exchangeLogin", exchange));
@@ -67,17 +67,17 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       expect(statuses.sort()).toEqual([200, ...Array.from({ length: 7 }, () => 401)]);
     });
 
-    it("or the program polls, and is given the token when it was approved", async ({ client }) => {
+    it("poll before the decision → pending, then slow_down", async ({ client }) => {
       const exchangeId = await start(client);
       const poll = pollOf(exchangeId);
-      const nobody = client.as(null);
-      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
-      // The first told how long to wait. On a busy machine that may be over when the next arrives.
+      const anonymous = client.as(null);
+      expect(await anonymous.call("pollLogin", poll)).toMatchObject({ status: "pending" });
+      // The first answer sets an interval, which may be over on a busy machine when the next poll arrives.
       const slowDown = { status: "slow_down", interval: expect.any(Number) };
-      await expect.poll(() => nobody.call("pollLogin", poll), { interval: 0 }).toMatchObject(slowDown);
+      await expect.poll(() => anonymous.call("pollLogin", poll), { interval: 0 }).toMatchObject(slowDown);
     });
 
-    it("a poll after the approval completes it, once", async ({ client }) => {
+    it("poll after the approval → a token, once", async ({ client }) => {
       const exchangeId = await start(client);
       await approve(client, exchangeId);
       const poll = pollOf(exchangeId);
@@ -87,46 +87,44 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       await client.as(null).refused("Unauthorized", "pollLogin", poll);
     });
 
-    it("approved for the redirect, gives nothing to who polls, and the token to who has the code", async ({
-      client,
-    }) => {
+    it("approved for redirect → polls stay pending, the code gives the token", async ({ client }) => {
       const exchangeId = await start(client);
       const decision = decisionOf(exchangeId, "approve", "redirect");
       const { redirect_url: redirectUrl } = await client.call("decideLogin", decision);
-      const nobody = client.as(null);
+      const anonymous = client.as(null);
       const poll = pollOf(exchangeId);
-      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
+      expect(await anonymous.call("pollLogin", poll)).toMatchObject({ status: "pending" });
       const code = new URL(redirectUrl).searchParams.get("code");
-      await nobody.call("exchangeLogin", exchangeOf(exchangeId, code));
-      await nobody.refused("Unauthorized", "pollLogin", poll);
+      await anonymous.call("exchangeLogin", exchangeOf(exchangeId, code));
+      await anonymous.refused("Unauthorized", "pollLogin", poll);
     });
 
-    it("approved for polling, gives nothing for a code", async ({ client }) => {
+    it("approved for poll → the code gives nothing, the poll completes", async ({ client }) => {
       const exchangeId = await start(client);
       const decision = decisionOf(exchangeId, "approve", "poll");
       const { redirect_url: redirectUrl } = await client.call("decideLogin", decision);
-      const nobody = client.as(null);
+      const anonymous = client.as(null);
       const code = new URL(redirectUrl).searchParams.get("code");
-      await nobody.refused("Unauthorized", "exchangeLogin", exchangeOf(exchangeId, code));
+      await anonymous.refused("Unauthorized", "exchangeLogin", exchangeOf(exchangeId, code));
       const poll = pollOf(exchangeId);
-      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "complete" });
+      expect(await anonymous.call("pollLogin", poll)).toMatchObject({ status: "complete" });
     });
 
-    it("is bound to its verifier and its code", async ({ client }) => {
+    it("wrong verifier, code or id → 401", async ({ client }) => {
       const exchangeId = await start(client);
       const code = await approve(client, exchangeId);
-      const nobody = client.as(null);
-      await nobody.refused("Unauthorized", "pollLogin", pollOf(exchangeId, OTHER_VERIFIER));
+      const anonymous = client.as(null);
+      await anonymous.refused("Unauthorized", "pollLogin", pollOf(exchangeId, OTHER_VERIFIER));
       const wrong = [
         { exchange_id: exchangeId, code, verifier: OTHER_VERIFIER },
         { exchange_id: exchangeId, code: `${code}x`, verifier: VERIFIER },
         { exchange_id: "login_00000000000000000000000000", code, verifier: VERIFIER },
       ];
-      for (const body of wrong) await nobody.refused("Unauthorized", "exchangeLogin", { body });
-      await nobody.call("exchangeLogin", exchangeOf(exchangeId, code));
+      for (const body of wrong) await anonymous.refused("Unauthorized", "exchangeLogin", { body });
+      await anonymous.call("exchangeLogin", exchangeOf(exchangeId, code));
     });
 
-    it("denied is denied", async ({ client }) => {
+    it("denied → no code, 401, and no later approval", async ({ client }) => {
       const exchangeId = await start(client);
       const { status, redirect_url: redirectUrl } = await client.call("decideLogin", decisionOf(exchangeId, "deny"));
       expect([status, new URL(redirectUrl).searchParams.get("code")]).toEqual(["denied", null]);
@@ -135,7 +133,7 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       expect(late).toBeGreaterThanOrEqual(400);
     });
 
-    it("one organization decides; another comes too late", async () => {
+    it("decision of a second organization → refused", async () => {
       const [client, other] = [await target().organization(), await target().organization()];
       const exchangeId = await start(client);
       const code = await approve(client, exchangeId);
@@ -147,17 +145,15 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       expect(theirs.active_organization.id).toBe(mine.active_organization.id);
     });
 
-    it("a restricted key cannot approve", async ({ client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", {
-        body: { label: "k", scopes: ["api-keys:write"] },
-      });
+    it("decision with a restricted key → 403", async ({ client }) => {
+      const restricted = await client.withKey({ scopes: ["api-keys:write"] });
       const exchangeId = await start(client);
       const decision = decisionOf(exchangeId, "approve");
-      await client.as(apiKey).refused("Forbidden", "decideLogin", decision);
+      await restricted.refused("Forbidden", "decideLogin", decision);
       await client.as(null).refused("Unauthorized", "decideLogin", decision);
     });
 
-    it("a token tells who it is, and ends with its session", async ({ client }) => {
+    it("session token → shows its organization, and ends with its session", async ({ client }) => {
       const session = await logIn(client);
       const { active_organization: activeOrganization } = await session.call("getSession");
       expect((await client.call("getSession")).active_organization.id).toBe(activeOrganization.id);
@@ -168,13 +164,13 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       await client.call("getSession");
     });
 
-    it("a key is not ended by ending a session", async ({ client }) => {
+    it("end the session with an API key → refused, the key still works", async ({ client }) => {
       const { status } = await client.send("endSession");
       expect(status).toBeOneOf([403, 404, 409, 422]);
       await client.call("getSession");
     });
 
-    it("a session that a revoked key approved is over", async ({ client }) => {
+    it("approving key revoked → the session ends", async ({ client }) => {
       const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
       const session = await logIn(client.as(apiKey));
       await session.call("getSession");
@@ -182,7 +178,7 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       await session.refused("Unauthorized", "getSession");
     });
 
-    it("the account lists and counts keys that work, newest first", async ({ client }) => {
+    it("account → working keys with their count, newest first", async ({ client }) => {
       const before = await client.call("getAccount");
       const { id } = await client.call("createApiKey", { body: { label: "k" } });
       const { api_keys: apiKeys, api_key_count: apiKeyCount } = await client.call("getAccount");
@@ -196,19 +192,19 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       });
     });
 
-    it("the account shows a key no more than its lists would", async ({ client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup"] } });
-      expect(await client.as(apiKey).call("getAccount")).toMatchObject({ api_keys: [], api_key_count: 2 });
+    it("account with a restricted key → no keys that it may not list", async ({ client }) => {
+      const restricted = await client.withKey({ scopes: ["robots:setup"] });
+      expect(await restricted.call("getAccount")).toMatchObject({ api_keys: [], api_key_count: 2 });
     });
 
-    it("the account has no more than a hundred of many", async ({ client }) => {
+    it("account with more than 100 keys → the newest 100, and the full count", async ({ client }) => {
       for (let made = 0; made < 101; made += 1) await client.call("createApiKey", { body: { label: `k${made}` } });
       const { api_keys: apiKeys, api_key_count: apiKeyCount } = await client.call("getAccount");
       expect([apiKeys.length, apiKeyCount, apiKeys[0]?.label]).toEqual([100, 102, "k100"]);
     });
 
     itOnce.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(
-      "callback %s: a program on the same computer",
+      "callback %s on the same computer → accepted",
       async (callbackUrl) => {
         const client = await target().organization();
         const exchangeId = await start(client, callbackUrl);
@@ -233,17 +229,17 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       "http://127.0.0.1/\r\nset-cookie: a=b",
       "127.0.0.1",
       "",
-    ])("callback %j is refused", async (callbackUrl) => {
+    ])("callback %j → 422", async (callbackUrl) => {
       const client = await target().organization();
       const body = { verifier: VERIFIER, callback_url: callbackUrl };
       await client.as(null).invalid([["body", "callback_url"]], "startLogin", { body });
     });
 
     itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["nothing", {}, [["verifier"], ["callback_url"]]],
-      ["a verifier that can be guessed", { verifier: "x".repeat(31), callback_url: CALLBACK }, [["verifier"]]],
-      ["an endless verifier", { verifier: "x".repeat(257), callback_url: CALLBACK }, [["verifier"]]],
-    ])("start refuses %s", async (_what, body, locs) => {
+      ["no members", {}, [["verifier"], ["callback_url"]]],
+      ["a short verifier", { verifier: "x".repeat(31), callback_url: CALLBACK }, [["verifier"]]],
+      ["a long verifier", { verifier: "x".repeat(257), callback_url: CALLBACK }, [["verifier"]]],
+    ])("start with %s → 422", async (_what, body, locs) => {
       const where = locs.map((loc) => ["body", ...loc]);
       const client = await target().organization();
       const messages = await client.as(null).invalid(where, "startLogin", { body });

@@ -6,7 +6,7 @@ import type { Tests } from "./tests.ts";
 
 export function modelsConformance({ target, it }: Tests): void {
   describe("models", () => {
-    it("get: the record, without the addresses of its endpoints", async ({ client }) => {
+    it("get → the model, without addresses of endpoints", async ({ client }) => {
       const model = await client.call("getModel", { path: { slug: STEADY.slug } });
       expect(model).toMatchObject({
         slug: STEADY.slug,
@@ -25,7 +25,7 @@ export function modelsConformance({ target, it }: Tests): void {
       expect(JSON.stringify(model)).not.toContain("127.0.0.1");
     });
 
-    it("list: what get says of each", async ({ client }) => {
+    it("list → the same as get for each model", async ({ client }) => {
       const { models } = await client.call("listModels");
       expect(models.map(({ slug }) => slug)).toContain(PICKY.slug);
       for (const model of models) {
@@ -34,7 +34,7 @@ export function modelsConformance({ target, it }: Tests): void {
     });
 
     it.each(["none", STEADY.newest, "PI0.5", "pi0.5 ", "pi0%", "../models", "ключ", LONG].map(shown))(
-      "get %s: 404",
+      "get %s → 404",
       async (_shown, slug) => {
         const { status } = await (await target().organization()).send("getModel", { path: { slug } });
         expect(status).toBe(404);

@@ -7,12 +7,12 @@ import type { Tests } from "./tests.ts";
 import { answers } from "./views.ts";
 import { soon } from "./waiting.ts";
 
-/** Items of a list made beforehand. */
+/** Number of items in each list. */
 const COUNT = 5;
 
 interface List {
   readonly name: Name;
-  /** Makes `COUNT` items. */
+  /** Creates items until the list has `COUNT`. */
   fill(client: Client): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const LISTS: readonly List[] = [
   {
     name: "listApiKeys",
     async fill(client) {
-      // One is there: the key it all is asked with.
+      // The key of the client is the first item.
       for (const label of names.slice(1)) await client.call("createApiKey", { body: { label } });
     },
   },
@@ -52,7 +52,7 @@ const LISTS: readonly List[] = [
 
 export function pagingConformance({ target, it, itOnce }: Tests): void {
   describe.each(LISTS)("pages of $name", ({ name, fill }) => {
-    it("are together what the list is without them", async ({ client }) => {
+    it("limit → the pages together are the whole list", async ({ client }) => {
       await fill(client);
       const whole = itemsOf(await client.send(name), name);
       expect(whole).toHaveLength(COUNT);
@@ -65,7 +65,7 @@ export function pagingConformance({ target, it, itOnce }: Tests): void {
       }
     });
 
-    it("keep the query a client sent, and go on after what was added meanwhile", async ({ client }) => {
+    it("other query parameters → kept in the link to the next page", async ({ client }) => {
       await fill(client);
       const first = await get(client, `${allOperations[name].path}?limit=2&note=a%26b`);
       expect(linkOf(first)).toMatch(/[?&]note=a%26b(?:&|$)/);
@@ -86,13 +86,13 @@ export function pagingConformance({ target, it, itOnce }: Tests): void {
       ["limit=2&cursor=%00", "cursor"],
       ["limit=2&cursor=%FF%FE", "cursor"],
       ["limit=2&cursor='%20or%201=1--", "cursor"],
-    ])("refuse %s", async (query, loc) => {
+    ])("%s → 422", async (query, loc) => {
       const client = await target().organization();
       const { status, body } = await get(client, `${allOperations[name].path}?${query}`);
       expect([status, body]).toMatchObject([422, { detail: [{ loc: ["query", loc] }] }]);
     });
 
-    it("refuse a cursor of another list", async ({ client }) => {
+    it("cursor of another list → 422", async ({ client }) => {
       const other = name === "listRobots" ? "listApiKeys" : "listRobots";
       await register(client, ["a", "b"]);
       await client.call("createApiKey", { body: { label: "b" } });
@@ -102,7 +102,7 @@ export function pagingConformance({ target, it, itOnce }: Tests): void {
       await client.invalid([["query", "cursor"]], name, { query: { cursor } });
     });
 
-    it("ignore query parameters they do not know", async ({ client }) => {
+    it("unknown query parameters → ignored", async ({ client }) => {
       const { status } = await get(client, `${allOperations[name].path}?offset=3&__proto__=1`);
       expect(status).toBe(200);
     });
@@ -120,7 +120,7 @@ export function fleetOf(name: string) {
   };
 }
 
-/** Follows the links until there is none. */
+/** Follows the links to the last page. */
 async function walk(client: Client, name: Name, query: string): Promise<unknown[][]> {
   const pages: unknown[][] = [];
   let next: string | null = allOperations[name].path + query;
@@ -140,7 +140,7 @@ function itemsOf({ body }: Answered, name: Name): unknown[] {
   throw new Error(`${name} answers no list`);
 }
 
-/** Usage runs on while it is looked at. */
+/** Compares ids only, because the quantities of running usage change. */
 function identity(item: unknown): unknown {
   return typeof item === "object" && item !== null && "id" in item ? item.id : item;
 }

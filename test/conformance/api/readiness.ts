@@ -8,7 +8,7 @@ import { soon } from "./waiting.ts";
 
 export function readinessConformance({ target, it }: Tests): void {
   describe("readiness", () => {
-    it("the life of a fleet: ready, degraded and back, updated, blocked", async ({ client }) => {
+    it("life of a fleet → ready, degraded and back, updated, blocked", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1"]);
       await register(client, ["r2"], { region: OTHER_REGION });
@@ -31,7 +31,7 @@ export function readinessConformance({ target, it }: Tests): void {
       expect(blocked.blocker).toContain(ROBOT_TYPE);
     });
 
-    it("one lost probe does not show", async ({ client }) => {
+    it("one failed probe → the status does not change", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
       const fleet = await createFleet(client, "f", { subject: LOSSY.slug });
@@ -48,7 +48,7 @@ export function readinessConformance({ target, it }: Tests): void {
       expect([...statuses]).toEqual(["ready"]);
     });
 
-    it("an idle fleet on demand does not mind that its endpoint fails; one that is asked does", async ({ client }) => {
+    it("on_demand, endpoint fails → ready while no robot is deployed, otherwise degraded", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
       const fleet = await createFleet(client, "f", { subject: IDLE.slug, readiness_mode: "on_demand" });
@@ -62,7 +62,7 @@ export function readinessConformance({ target, it }: Tests): void {
       inference.heal(IDLE.endpoint);
     });
 
-    it("a fleet prepares until its endpoint answers", async ({ client }) => {
+    it("endpoint fails at first → preparing until it recovers", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
       const fleet = await createFleet(client, "f", { subject: WARMING.slug, peak_active_robots: 2 });

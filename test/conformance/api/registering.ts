@@ -8,16 +8,16 @@ export const DIGEST = `sha256:${"0".repeat(64)}`;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A registration that every model of the catalog accepts, with whatever else is given. */
+/** A registration that every model of the catalog accepts, and further members. */
 export function setupOf(name: string, rest: Members = {}) {
   return { name, robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST, ...rest };
 }
 
-/** Registers robots of these names, one after the other, and resolves with them as they were answered. */
+/** Registers robots one after the other; resolves with their views. */
 export async function register(client: Client, names: readonly string[], rest: Members = {}): Promise<RobotView[]> {
   const views: RobotView[] = [];
   for (const name of names) {
-    // Which of two replicas was first within a millisecond, nobody can tell.
+    // The order of two replicas within a millisecond is undefined.
     for (const lastMs = Date.now(); Date.now() === lastMs;) await setTimeout(1);
     views.push((await client.call("setupRobot", { body: setupOf(name, rest) })).robot);
   }

@@ -12,7 +12,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
   const namesOf = async (client: Client) => (await client.call("listRobots")).map(({ name }) => name);
 
   describe("removing robots", () => {
-    it("its computer ends, its name is free, and nothing but its history shows it", async ({ client }) => {
+    it("remove → computer revoked, name free, only the history shows it", async ({ client }) => {
       const computer = await enrol(client);
       const { id } = await client.call("getRobot", at("arm-1"));
       await register(client, ["arm-2"]);
@@ -42,7 +42,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       });
     });
 
-    it("the name set up or enrolled again is a new robot", async ({ client }) => {
+    it("removed name set up or enrolled again → a new robot", async ({ client }) => {
       const [first] = await register(client, ["arm-1"], { site: "plant-1", labels: { line: "4" } });
       await client.call("removeRobot", at("arm-1"));
       const [second] = await register(client, ["arm-1"]);
@@ -53,7 +53,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect([first?.id, second?.id]).not.toContain(third.id);
       expect(third).toMatchObject({ site: null, labels: {} });
       expect(await namesOf(client)).toEqual(["arm-1"]);
-      // A computer whose robot was removed between approval and poll gets a new one, too.
+      // So does a computer whose robot was removed between approval and poll.
       const computer = computerOf(client);
       const started = await start(client, computer);
       await client.call("approveEnrolment", { body: { user_code: started.user_code } });
@@ -63,7 +63,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect(polled).not.toMatchObject({ robot: { id: third.id } });
     });
 
-    it("its deployment retires, and its fleets keep it as a blocked member and say why", async ({
+    it("remove → its deployment is retired; its fleets keep it as a blocked member with the reason", async ({
       equipped: client,
     }) => {
       const fleet = await createFleetOfBoth(client, "f");
@@ -91,11 +91,8 @@ export function removalConformance({ it, itOnce }: Tests): void {
       });
     });
 
-    it("selectors do not match it, and it makes room under the limit of a key", async ({ client }) => {
-      const key = await client.call("createApiKey", {
-        body: { label: "line 4", scopes: ["robots:setup"], max_robots: 1 },
-      });
-      const robots = client.as(key.api_key);
+    it("remove → selectors do not match it, and it no longer counts for the limit of its key", async ({ client }) => {
+      const robots = await client.withKey({ scopes: ["robots:setup"], max_robots: 1 });
       await register(robots, ["arm-1"], { site: "plant-1", labels: { line: "4" } });
       await robots.refused("Conflict", "setupRobot", { body: setupOf("arm-2") });
       await client.call("removeRobot", at("arm-1"));
@@ -106,13 +103,13 @@ export function removalConformance({ it, itOnce }: Tests): void {
       await robots.refused("Conflict", "setupRobot", { body: setupOf("arm-3") });
     });
 
-    it("of removals at once one counts", async ({ client }) => {
+    it("concurrent removals → one succeeds", async ({ client }) => {
       await register(client, ["arm-1"]);
       const answers = await Promise.all(Array.from({ length: 6 }, () => client.send("removeRobot", at("arm-1"))));
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404, 404, 404, 404, 404]);
     });
 
-    itOnce.for(["removeRobot", "renameRobot"] as const)("%s takes robots:write", async (name, { client }) => {
+    itOnce.for(["removeRobot", "renameRobot"] as const)("%s → needs robots:write", async (name, { client }) => {
       await register(client, ["arm-1"]);
       const computer = await enrol(client, { requested_name: "arm-2" });
       const key = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup", "robots:read"] } });
@@ -127,7 +124,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
   });
 
   describe("renaming robots", () => {
-    it("id, computer, deployment and fleets stay; the computer registers with the new name", async ({ client }) => {
+    it("rename → id, computer and fleets stay; the computer registers with the new name", async ({ client }) => {
       const computer = await enrol(client);
       const before = await client.call("getRobot", at("arm-1"));
       await client.as(computer.token).call("setupRobot", { body: setupOf("arm-1") });
@@ -146,12 +143,12 @@ export function removalConformance({ it, itOnce }: Tests): void {
         subject_id: before.id,
         details: { from: "arm-1", to: "arm-9" },
       });
-      // The old name is free.
+      // The old name can be used again.
       await register(client, ["arm-1"]);
       expect(await namesOf(client)).toEqual(["arm-9", "arm-1"]);
     });
 
-    it("a name that another robot has is refused, its own changes nothing", async ({ equipped: client }) => {
+    it("rename to the name of another robot → 409; to its own → no change", async ({ equipped: client }) => {
       await client.refused("Conflict", "renameRobot", { ...at("r1"), body: { name: "r2" } });
       const same = await client.call("renameRobot", { ...at("r1"), body: { name: "r1" } });
       expect(same.name).toBe("r1");
@@ -160,7 +157,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect(await namesOf(client)).toEqual(["r2"]);
     });
 
-    it("of robots renamed and registered to one name at once, one has it", async ({ client }) => {
+    it("concurrent renames and setups with one name → one robot has it", async ({ client }) => {
       await register(client, ["r1", "r2", "r3"]);
       const answers = await Promise.all([
         ...["r1", "r2", "r3"].map((robot) => client.send("renameRobot", { ...at(robot), body: { name: "arm" } })),
@@ -173,16 +170,14 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect(names.filter((name) => name === "arm")).toHaveLength(1);
     });
 
-    itOnce.for(["", "-a", "a-", "a b", "ä", "a".repeat(65), "a.b"])("%j is no name", async (name, { client }) => {
+    itOnce.for(["", "-a", "a-", "a b", "ä", "a".repeat(65), "a.b"])("rename to %j → 422", async (name, { client }) => {
       await register(client, ["r1"]);
       await client.invalid([["body", "name"]], "renameRobot", { ...at("r1"), body: { name } });
     });
   });
 
   describe("deleting fleets", () => {
-    it("its name is free, its robots and their deployments stay, and nothing shows it but the audit log", async ({
-      equipped: client,
-    }) => {
+    it("delete → name free, robots and deployments stay, only the audit log shows it", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f");
       const path = { fleet_id: fleet.id };
       await client.call("updateFleetModel", { path, body: { subject: STEADY.oldest } });
@@ -205,10 +200,10 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect(again.id).not.toBe(fleet.id);
     });
 
-    it("a key of fleets:read cannot delete one", async ({ equipped: client }) => {
+    it("delete with fleets:read → 403", async ({ equipped: client }) => {
       const fleet = await createFleet(client, "f");
-      const key = await client.call("createApiKey", { body: { label: "k", scopes: ["fleets:read", "robots:write"] } });
-      const refused = await reasonOf(client.as(key.api_key), "removeFleet", { path: { fleet_id: fleet.id } });
+      const reader = await client.withKey({ scopes: ["fleets:read", "robots:write"] });
+      const refused = await reasonOf(reader, "removeFleet", { path: { fleet_id: fleet.id } });
       expect(refused).toEqual([403, "scope"]);
     });
   });

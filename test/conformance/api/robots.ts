@@ -4,12 +4,12 @@ import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
 import { DIGEST, register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 
-/** Longer than any name, shorter than what a request line may be. */
+/** Longer than any name, shorter than the longest request line. */
 export const LONG = "x".repeat(2000);
 
 export function robotsConformance({ target, it, itOnce }: Tests): void {
   describe("robots", () => {
-    it("setup registers, then replaces: id and created_at stay, what is left out is cleared", async ({ client }) => {
+    it("setup again → replaces: id and created_at stay, omitted members are cleared", async ({ client }) => {
       const labels = { "": "", größe: "5 µm", "a.b/c": "🤖", 1: "one" };
       const [first] = await register(client, ["r1"], {
         robot_type_id: "another",
@@ -24,12 +24,12 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
       expect(await client.call("listRobots")).toEqual([second]);
     });
 
-    it("setup: null is as good as absent", async ({ client }) => {
+    it("setup with null → as if omitted", async ({ client }) => {
       const [robot] = await register(client, ["r1"], { site: null, labels: null, contract: null });
       expect(robot).toMatchObject({ site: null, labels: {} });
     });
 
-    it("setup: the same name at the same time is one robot", async ({ client }) => {
+    it("concurrent setups with one name → one robot", async ({ client }) => {
       const views = await Promise.all(
         Array.from({ length: 12 }, (_, index) => register(client, ["r1"], { site: `s${index}` })),
       );
@@ -38,17 +38,17 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("setup: unknown members are ignored, whatever they are called", async ({ client }) => {
+    it("setup with unknown members, even __proto__ → ignored", async ({ client }) => {
       const body = `{"__proto__":{"name":"x"},"constructor":1,"id":"rob_x",${JSON.stringify(setupOf("r1")).slice(1)}`;
       expect((await client.call("setupRobot", { body })).robot).toMatchObject({ name: "r1", labels: {} });
     });
 
-    it("setup: of a member given twice the last one counts", async ({ client }) => {
+    it("setup with a duplicate member → the last one applies", async ({ client }) => {
       const body = `${JSON.stringify(setupOf("first")).slice(0, -1)},"name":"last"}`;
       expect((await client.call("setupRobot", { body })).robot.name).toBe("last");
     });
 
-    it("setup: labels called as parts of JavaScript are labels", async ({ client }) => {
+    it("setup with labels such as __proto__ → ordinary labels", async ({ client }) => {
       const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
       const body = `${JSON.stringify(setupOf("r1")).slice(0, -1)},"labels":${labels}}`;
       for (const view of [(await client.call("setupRobot", { body })).robot, ...(await client.call("listRobots"))]) {
@@ -61,7 +61,7 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
       expect(await answer.text()).toContain('"__proto__":"a"');
     });
 
-    it("setup counts code points: 64 robots' faces are a name, 65 are not", async ({ client }) => {
+    it("setup → the length of names counts code points", async ({ client }) => {
       const [robot] = await register(client, ["🤖".repeat(64)]);
       expect(robot?.name).toBe("🤖".repeat(64));
       await client.invalid([["body", "name"]], "setupRobot", { body: setupOf("🤖".repeat(65)) });
@@ -72,64 +72,62 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
       ["no name", "name", null],
       ["a name with NUL", "name", "a\0b"],
       ["an empty type", "robot_type_id", ""],
-      ["a type of 257", "robot_type_id", "x".repeat(257)],
-      ["a region that is no text", "region", 1],
-      ["a region of 257", "region", "x".repeat(257)],
-      ["a digest that is none", "configuration_digest", "sha256:XYZ"],
+      ["a type of 257 characters", "robot_type_id", "x".repeat(257)],
+      ["a region that is not a string", "region", 1],
+      ["a region of 257 characters", "region", "x".repeat(257)],
+      ["an invalid digest", "configuration_digest", "sha256:XYZ"],
       ["a digest with a line feed", "configuration_digest", `${DIGEST}\n`],
       ["an empty site", "site", ""],
-      ["a site of 129", "site", "x".repeat(129)],
+      ["a site of 129 characters", "site", "x".repeat(129)],
       ["labels in an array", "labels", []],
-      ["a label that is no text", "labels", { a: 1 }, ["labels", "a"]],
+      ["a label that is not a string", "labels", { a: 1 }, ["labels", "a"]],
       [
-        "labels that are long together",
+        "labels that are too long together",
         "labels",
         Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}`, "x".repeat(1000)])),
       ],
-      ["a contract that is no object", "contract", "x"],
-    ])("setup refuses %s, and nothing is stored", async (_what, member, value, loc = [member]) => {
+      ["a contract that is not an object", "contract", "x"],
+    ])("setup with %s → 422, and nothing is stored", async (_what, member, value, loc = [member]) => {
       const client = await target().organization();
       await client.invalid([["body", ...loc]], "setupRobot", { body: setupOf("r1", { [member]: value }) });
       expect(await client.call("listRobots")).toEqual([]);
     });
 
-    itOnce("setup names everything that is missing, in the order of the document", async ({ client }) => {
+    itOnce("setup without members → every required member, in the order of the document", async ({ client }) => {
       const locs = ["name", "robot_type_id", "region", "configuration_digest"].map((member) => ["body", member]);
       await client.invalid(locs, "setupRobot", { body: {} });
     });
 
-    it("list: everything, oldest first", async ({ client }) => {
+    it("list → all robots, oldest first", async ({ client }) => {
       const robots = await register(client, ["c", "a", "b"]);
       await register(client, ["a"]);
       expect(await client.call("listRobots")).toEqual(robots);
     });
 
-    it("get: by id, and by name, whatever the name is", async ({ client }) => {
+    it("get → by id, and by any name", async ({ client }) => {
       const names = ["plain", "with space", "größe", "a/b", "a%2Fb", "?x=1#y", "..", ".", "🤖", "a\nb", "setup "];
       for (const robot of await register(client, names)) {
         expect(await client.call("getRobot", { path: { robot: robot.id } })).toEqual(robot);
-        // Clients take dots for directions (RFC 3986, 5.2.4) before they send anything.
+        // Clients resolve dot segments (RFC 3986, 5.2.4) before they send the request.
         if (/^\.+$/.test(robot.name)) continue;
         expect(await client.call("getRobot", { path: { robot: robot.name } }), robot.name).toEqual(robot);
       }
     });
 
-    it("get: a robot called setup is found by its id, because its name is where robots register", async ({
-      client,
-    }) => {
+    it("get of a robot named setup → by id only, because its name is the path of setup", async ({ client }) => {
       const [robot] = await register(client, ["setup"]);
       expect(await client.call("getRobot", { path: { robot: robot?.id ?? "" } })).toEqual(robot);
       await client.refused("MethodNotAllowed", "getRobot", { path: { robot: "setup" } });
     });
 
-    it("get: an id goes before a name that looks like one", async ({ client }) => {
+    it("get, an id and a name are equal → the id takes precedence", async ({ client }) => {
       const [real] = await register(client, ["real"]);
       await register(client, [real?.id ?? ""]);
       expect(await client.call("getRobot", { path: { robot: real?.id ?? "" } })).toEqual(real);
     });
 
     it.each(["nobody", "rob_00000000000000000000000000", "", " ", LONG, "\u0000", "%", "ro\ud83eb"].map(shown))(
-      "get: %.40j is nobody's",
+      "get %.40j → 404",
       async (_shown, robot) => {
         const client = await target().organization();
         const { status } = await client.send("getRobot", { path: { robot: robot.toWellFormed() } });
@@ -139,7 +137,7 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
   });
 }
 
-/** A text with what a test's name says of it. */
+/** A text and its form in test titles. */
 export function shown(text: string): readonly [shown: string, text: string] {
   return [JSON.stringify(text.slice(0, 40)), text];
 }

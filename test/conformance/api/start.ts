@@ -10,20 +10,20 @@ import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
 
-/** One for each test, and some for the tests of several. */
+/** One per test, and more for tests with several. */
 const ORGANIZATIONS = 600;
 
-/** A dozen endpoints are expected all the time, and the probes of each take a dozen statements: more of them would be most of the work. */
+/** A dozen endpoints are always expected, and each probe takes a dozen statements: more frequent probes would be most of the load. */
 const READINESS = { ...QUICK, expectedMs: 400, tickMs: 50 };
 
-/** One process on SQLite. */
+/** One replica on SQLite. */
 export async function startOnSqlite(): Promise<Target> {
   const dataDirectory = await newSqliteFolder("conformance-");
   const remove = () => rm(dataDirectory, { recursive: true, force: true });
   return startTarget({ kind: "sqlite", dataDirectory }, 1, remove);
 }
 
-/** Processes on one database of PostgreSQL. */
+/** `count` replicas on one PostgreSQL database. */
 export async function startOnPostgres(count: number): Promise<Target> {
   const postgres = await sharedPostgres();
   const url = await createDatabaseWithSchema(postgres);

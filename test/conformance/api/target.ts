@@ -1,12 +1,12 @@
 import type { Client } from "./client.ts";
 import type { InferenceServer } from "./inference.ts";
 
-/** A service to hold to the contract, however many processes it is and whatever it remembers with. */
+/** The service under test: any number of replicas on any store. */
 export interface Target extends AsyncDisposable {
-  /** Address of one of its processes. */
+  /** URL of one replica. */
   readonly url: string;
-  /** Where its catalog (catalog.ts) sends the prober. */
+  /** Serves the endpoints of its catalog (catalog.ts). */
   readonly inference: InferenceServer;
-  /** An organization that has nothing yet, and a key of it that may do everything. */
+  /** A new organization, with an unrestricted key. */
   organization(): Promise<Client>;
 }

@@ -3,15 +3,15 @@ import { it } from "vitest";
 import { register } from "./registering.ts";
 import type { Target } from "./target.ts";
 
-/** What a part of the conformance tests is made of. */
+/** What each part of the conformance tests needs. */
 export interface Tests {
   readonly target: () => Target;
   readonly it: ReturnType<typeof testsOf>;
-  /** Defines tests too, or leaves them out: of what shows the same on every service. */
+  /** Defines tests whose result does not depend on the store: they run on one service only. */
   readonly itOnce: ReturnType<ReturnType<typeof testsOf>["skipIf"]>;
 }
 
-/** Tests get what they name: `client`, of an organization that has nothing yet; `equipped`, of one with the robots r1 and r2. */
+/** Fixtures: `client`, of a new organization; `equipped`, of one with the robots r1 and r2. */
 export function testsOf(target: () => Target) {
   return it
     .extend("client", () => target().organization())

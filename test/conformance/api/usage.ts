@@ -8,11 +8,11 @@ import { soon } from "./waiting.ts";
 
 export function usageConformance({ target, it }: Tests): void {
   describe("usage", () => {
-    it("nobody used anything yet", async () => {
+    it("new organization → no usage", async () => {
       expect(await (await target().organization()).call("listUsage")).toEqual({ items: [] });
     });
 
-    it("an active deployment is counted in seconds, and no more once it is retired", async ({ client }) => {
+    it("active deployment → metered in seconds until it is retired", async ({ client }) => {
       await register(client, ["r1"]);
       const deployment = await client.call("createDeployment", { body: { model: STEADY.oldest, robot: "r1" } });
       const active = await untilDeployment(client, deployment, { status: "active" });
@@ -25,7 +25,7 @@ export function usageConformance({ target, it }: Tests): void {
       for (const item of items) {
         expect(item).toMatchObject({ deployment_id: deployment.id, robot: "r1", model_slug: STEADY.slug });
       }
-      // Periods follow each other without a gap, from activation to retirement; an hour may have ended within.
+      // Periods are contiguous from activation to retirement; an hour may have ended in between.
       expect(items.map(({ period_start: periodStart }) => periodStart)).toEqual([
         secondOf(active.activated_at),
         ...items.slice(0, -1).map(({ period_end: periodEnd }) => periodEnd),
@@ -41,7 +41,7 @@ export function usageConformance({ target, it }: Tests): void {
       expect(await stranger.call("summarizeUsage")).toMatchObject({ total: 0, items: [] });
     });
 
-    it("a deployment that is not active costs nothing", async ({ client }) => {
+    it("deployment that is never active → not metered", async ({ client }) => {
       await register(client, ["r1"]);
       const body = { model: DEAD.slug, robot: "r1" };
       const { id } = await client.call("createDeployment", { body });
@@ -49,7 +49,7 @@ export function usageConformance({ target, it }: Tests): void {
       expect(await client.call("listUsage")).toEqual({ items: [] });
     });
 
-    it("a running period keeps its id when it is closed by another deployment", async ({ client }) => {
+    it("running period closed by another deployment → keeps its id", async ({ client }) => {
       await register(client, ["r1"]);
       const first = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
       await untilDeployment(client, first, { status: "active" });
@@ -68,7 +68,7 @@ export function usageConformance({ target, it }: Tests): void {
   });
 }
 
-/** The full second that a time is in. */
+/** The time, rounded down to a second. */
 function secondOf(time: string | null): string {
   return (time ?? "").replace(/\.\d{3}Z$/, ".000Z");
 }

@@ -1,4 +1,4 @@
-/** What the service answers, member by member: every one of them there, no other beside them. A reader of the contract does with less. */
+/** The exact schema of each answer: every member is required, and no others are allowed. Clients need less. */
 import * as z from "zod";
 
 import type { OperationName } from "../../../src/api/api.ts";
@@ -10,18 +10,18 @@ import { REGISTRATION_MEMBERS } from "../../../src/api/registrations.ts";
 import { ERROR_CODES, REFUSAL_REASONS } from "../../../src/api/wire/errors.ts";
 import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 
-/** ISO 8601 in UTC with milliseconds: sorts as it happened. */
+/** ISO 8601 in UTC with milliseconds: the text sorts by time. */
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-/** Usage begins and ends with whole seconds, so that nothing is rounded. */
+/** Periods of usage begin and end at whole seconds, so that nothing is rounded. */
 const wholeSecond = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/);
 const count = z.int().min(0);
 
-/** A prefix that says what it names, then a UUIDv7 as TypeID writes it. */
+/** A prefix for the kind of resource, then a UUIDv7 as in TypeID. */
 export function id(prefix: string) {
   return z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
 }
 
-/** What the document shows, and what the service observes of the robot's computer. */
+/** The members of the service document, and those that the service learns from the robot's computer. */
 export const robotView = z.strictObject({
   id: id("rob"),
   name: z.string(),
@@ -46,7 +46,7 @@ const robotCounts = z
   .strictObject({ registered: count, ready: count, active: count, waiting: count, blocked: count })
   .refine(
     ({ registered, ready, active, waiting, blocked }) => registered === ready + active + waiting + blocked,
-    "registered is the sum of the others",
+    "registered is the sum of the other counts",
   );
 
 export const fleetView = z
@@ -76,10 +76,13 @@ export const fleetView = z
       })
       .nullable(),
   })
-  .refine(({ status, blocker }) => (status === "blocked") === (blocker !== null), "blocked says by what")
+  .refine(
+    ({ status, blocker }) => (status === "blocked") === (blocker !== null),
+    "blocker is set if and only if the fleet is blocked",
+  )
   .refine(
     ({ status, readiness_estimate }) => readiness_estimate === null || status === "preparing" || status === "degraded",
-    "a fleet that is ready or blocked has no estimate",
+    "a ready or blocked fleet has no estimate",
   );
 export type FleetView = z.output<typeof fleetView>;
 
@@ -127,7 +130,7 @@ export const apiKeyView = z.strictObject({
   last_robot_id: id("rob").nullable(),
 });
 
-/** The one time that the key itself is shown. */
+/** The only answer that contains the key itself. */
 export const apiKeyCreated = apiKeyView.extend({ api_key: z.string().regex(/^sk_rps_[0-9A-Za-z]{28}$/) });
 
 export const modelView = z.strictObject({
@@ -549,7 +552,7 @@ export const findings = z.strictObject({
     .min(1),
 });
 
-/** Body of every other refusal: the same sentence twice, and a word for programs. */
+/** Body of every other refusal: the same sentence twice, and a code for programs. */
 export const refusal = z
   .strictObject({
     detail: z.string().min(1),

@@ -10,25 +10,25 @@ import { BODY } from "./harness.ts";
 import { clientOf, PATIENT } from "./program.ts";
 import { serveDropped, serveProxy, serveRaw, serveTcp } from "./servers.ts";
 
-/** An abort is prompt when it waits for nothing: so many turns of the event loop are enough on any machine, and no time limit is over. */
+/** A prompt abort waits for nothing, so it takes few turns of the event loop, on any machine and without a time limit. */
 const TURNS_MAXIMUM = 100;
 
 async function turnsUntil(promise: Promise<unknown>): Promise<number> {
-  const over = promise.then(() => true);
+  const ended = promise.then(() => true);
   let turns = 0;
-  while (!(await Promise.race([over, nextTurn()]))) turns += 1;
+  while (!(await Promise.race([ended, nextTurn()]))) turns += 1;
   return turns;
 }
 
-// The first request of all loads what it needs.
+// The first request loads modules; do not measure that.
 beforeAll(() => clientOf("http://127.0.0.1:1").listRobots(new AbortController().signal));
 
-/** @param until without it, at once. */
+/** @param until when to abort; without it, at once. */
 async function expectPromptAbort(client: ReturnType<typeof clientOf>, until?: () => boolean): Promise<void> {
   const abort = new AbortController();
   const result = client.setupRobot(BODY, abort.signal);
   if (until !== undefined) await expect.poll(until, { interval: 5 }).toBe(true);
-  abort.abort(new Error("not to be seen"));
+  abort.abort(new Error("must not be shown"));
   expect(await turnsUntil(result)).toBeLessThan(TURNS_MAXIMUM);
   expect(await result).toEqual({
     kind: "unreachable",
@@ -38,11 +38,11 @@ async function expectPromptAbort(client: ReturnType<typeof clientOf>, until?: ()
   });
 }
 
-test("scenario 38: an abort before the request ends it", async () => {
+test("scenario 38: abort before the request → aborted", async () => {
   await expectPromptAbort(clientOf("http://127.0.0.1:1", { timeouts: PATIENT }));
 });
 
-test("an abort before the caller is ready: nothing was sent", async () => {
+test("abort before the caller is ready → nothing is sent", async () => {
   let connections = 0;
   await using server = await serveTcp(() => (connections += 1));
   const [abort, ready] = [new AbortController(), Promise.withResolvers<void>()];
@@ -54,7 +54,7 @@ test("an abort before the caller is ready: nothing was sent", async () => {
   expect(connections).toBe(0);
 });
 
-test("scenario 38: an abort while connecting ends it", async () => {
+test("scenario 38: abort while connecting → aborted", async () => {
   await using server = await serveDropped();
   const startMs = performance.now();
   await expectPromptAbort(clientOf(`http://127.0.0.1:${server.port}`), () => performance.now() - startMs > 100);
@@ -62,8 +62,8 @@ test("scenario 38: an abort while connecting ends it", async () => {
 
 test.each([
   ["before the answer", ""],
-  ["in the middle of the body", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["],
-])("scenario 38: an abort %s ends it and the connection", async (_name, sent) => {
+  ["during the body", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["],
+])("scenario 38: abort %s → aborted, and the connection is closed", async (_name, sent) => {
   let requested = false;
   await using server = await serveTcp((socket) => {
     socket.once("data", () => {
@@ -75,7 +75,7 @@ test.each([
   await expect.poll(() => server.sockets.size).toBe(0);
 });
 
-test("scenario 38: an abort in the TLS handshake ends it and the connection", async () => {
+test("scenario 38: abort during the TLS handshake → aborted, and the connection is closed", async () => {
   let greeted = false;
   await using server = await serveTcp((socket) => {
     socket.once("data", () => (greeted = true));
@@ -84,17 +84,17 @@ test("scenario 38: an abort in the TLS handshake ends it and the connection", as
   await expect.poll(() => server.sockets.size).toBe(0);
 });
 
-test("scenario 38: an abort while the proxy thinks ends it and the connection", async () => {
-  let asked = false;
+test("scenario 38: abort before the answer of the proxy → aborted, and the connection is closed", async () => {
+  let requested = false;
   await using proxy = await serveTcp((socket) => {
-    socket.once("data", () => (asked = true));
+    socket.once("data", () => (requested = true));
   });
   const client = clientOf("https://service.test", { proxy: `http://127.0.0.1:${proxy.port}` });
-  await expectPromptAbort(client, () => asked);
+  await expectPromptAbort(client, () => requested);
   await expect.poll(() => proxy.sockets.size).toBe(0);
 });
 
-test("close: aborts what is under way, and every later request", async () => {
+test("close → aborts the running request and every later one", async () => {
   let requested = false;
   await using server = await serveTcp((socket) => {
     socket.once("data", () => (requested = true));
@@ -108,7 +108,7 @@ test("close: aborts what is under way, and every later request", async () => {
   await expect.poll(() => server.sockets.size).toBe(0);
 });
 
-test("send: leaves no connection behind, whatever the other side prefers", async () => {
+test("send → closes the connection, even if the server would keep it open", async () => {
   using authority = createAuthority();
   await using plain = await serveRaw(
     "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n[]",
@@ -124,7 +124,7 @@ test("send: leaves no connection behind, whatever the other side prefers", async
   await expect.poll(() => plain.sockets.size + refusing.sockets.size).toBe(0);
 });
 
-test("send: leaves no timer behind that keeps a program alive", async () => {
+test("send → leaves no timer that keeps the program running", async () => {
   await using server = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", "keep-open");
   const program = `
     import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};

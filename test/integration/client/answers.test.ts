@@ -10,10 +10,10 @@ const head = (status: string, ...headers: string[]) =>
 const raw = (status: string, body: string, ...headers: string[]) =>
   head(status, `content-length: ${Buffer.byteLength(body)}`, ...headers) + body;
 
-/** The key as JSON may write it (RFC 8259 section 7). */
+/** The key, escaped as JSON allows (RFC 8259 section 7). */
 const ESCAPED = CANARY.replace("k", String.raw`\u006b`);
 
-test("setupRobot: posts the body with the key and decodes the robot", async () => {
+test("setupRobot → posts the body with the key, and decodes the robot", async () => {
   const seen: unknown[] = [];
   await using server = await serveHttp((request, response) => {
     let text = "";
@@ -46,25 +46,25 @@ test("setupRobot: posts the body with the key and decodes the robot", async () =
 const OTHER_KEY = "sk_live_0123456789abcdefOTHER";
 
 test.each([
-  ["the key in use as its id", { id: CANARY }, { id: "[secret]" }],
-  ["the key in use, written with escapes", { id: ESCAPED }, { id: "[secret]" }],
-  ["the key in use in labels", { labels: { [CANARY]: `a ${CANARY}` } }, { labels: { "[secret]": "a [secret]" } }],
-  ["the key in use where the name should be", { name: CANARY }, { name: "[secret]" }],
+  ["the key as its id", { id: CANARY }, { id: "[secret]" }],
+  ["the escaped key as its id", { id: ESCAPED }, { id: "[secret]" }],
+  ["the key in its labels", { labels: { [CANARY]: `a ${CANARY}` } }, { labels: { "[secret]": "a [secret]" } }],
+  ["the key as its name", { name: CANARY }, { name: "[secret]" }],
   ["another key", { region: OTHER_KEY, site: OTHER_KEY }, { region: "sk_…", site: "sk_…" }],
-  ["a word about keys", { site: "sk_live_…" }, { site: "sk_live_…" }],
+  ["an already redacted key", { site: "sk_live_…" }, { site: "sk_live_…" }],
   ["members of a later version", { future: CANARY }, {}],
-])("setupRobot: keeps of a robot with %s what holds no key", async (_name, members, kept) => {
+])("setupRobot, robot with %s → keys are redacted", async (_name, members, redacted) => {
   const body = JSON.stringify({ robot: { ...ROBOT, ...members } }).replaceAll(String.raw`\\u`, String.raw`\u`);
   await using server = await serveRaw(raw("200 OK", body), "close");
   const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
-  expect(result).toEqual({ kind: "ok", status: 200, value: { robot: { ...ROBOT, ...kept } } });
+  expect(result).toEqual({ kind: "ok", status: 200, value: { robot: { ...ROBOT, ...redacted } } });
 });
 
 test.each([
   ["a name of 900 KB", { name: "N".repeat(900_000) }],
   ["an id of 513 characters", { id: "I".repeat(513) }],
   ["33 labels", { labels: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`k${index}`, "v"])) }],
-])("setupRobot: a robot with %s is no answer of the service", async (_name, members) => {
+])("setupRobot, robot with %s → undecodable", async (_name, members) => {
   await using server = await serveRaw(raw("200 OK", JSON.stringify({ robot: { ...ROBOT, ...members } })), "close");
   const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
   expect(result).toMatchObject({ kind: "undecodable", detail: expect.stringContaining("longer than a robot can be") });
@@ -77,13 +77,13 @@ test.each([
   [203, "undecodable"],
   [205, "undecodable"],
   [206, "undecodable"],
-])("setupRobot: a robot with status %i is %s", async (status, kind) => {
+])("setupRobot, a robot with status %i → %s", async (status, kind) => {
   await using server = await serveRaw(raw(`${status} Fine`, JSON.stringify({ robot: ROBOT })), "close");
   const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
   expect(result).toMatchObject({ kind, status });
 });
 
-test("setupRobot: sends nothing without a credential", async () => {
+test("setupRobot without a credential → nothing is sent", async () => {
   let requests = 0;
   await using server = await serveHttp((_request, response) => {
     requests += 1;
@@ -95,7 +95,7 @@ test("setupRobot: sends nothing without a credential", async () => {
   expect(requests).toBe(0);
 });
 
-test("scenario 18: the key that is there at the time of the request is sent", async () => {
+test("scenario 18: key replaced → the next request sends the new one", async () => {
   const seen: (string | undefined)[] = [];
   await using server = await serveHttp((request, response) => {
     seen.push(request.headers.authorization);
@@ -120,31 +120,31 @@ test.each([
   ["more bytes than announced", raw("200 OK", "[]") + "trailing junk", { kind: "ok", value: [] }],
   ["no content", head("204 No Content"), { kind: "undecodable", status: 204, detail: /empty body/ }],
   [
-    "a promise of an answer",
+    "202",
     raw("202 Accepted", "[]"),
     { kind: "undecodable", status: 202, detail: /does not confirm that the operation is complete/ },
   ],
-  ["a request to start over", raw("205 Reset Content", "[]"), { kind: "undecodable", status: 205 }],
-  ["a part of an answer", raw("206 Partial Content", "[]"), { kind: "undecodable", status: 206 }],
-  ["JSON of another form", raw("200 OK", '[{"id":1}]'), { kind: "undecodable", detail: /at 0\.id/ }],
+  ["205", raw("205 Reset Content", "[]"), { kind: "undecodable", status: 205 }],
+  ["206", raw("206 Partial Content", "[]"), { kind: "undecodable", status: 206 }],
+  ["JSON of another shape", raw("200 OK", '[{"id":1}]'), { kind: "undecodable", detail: /at 0\.id/ }],
   [
     "bytes that are not UTF-8",
     Buffer.from(raw("200 OK", '["\xff"]').replace("length: 6", "length: 5"), "latin1"),
     { kind: "undecodable", detail: /instead of JSON/ },
   ],
   [
-    "scenario 2: a captive portal's page",
+    "scenario 2: a captive portal",
     raw("200 OK", "<!DOCTYPE html><html>Log in</html>"),
     { kind: "undecodable", status: 200, detail: /captive portal/ },
   ],
   [
-    "a redirect to elsewhere",
+    "a redirect to another host",
     raw("302 Found", "", "location: https://evil.example/login?token=1"),
     { kind: "undecodable", status: 302, detail: /redirects to https:\/\/evil\.example;/ },
   ],
   ["a redirect without a target", raw("307 No", ""), { kind: "undecodable", status: 307 }],
   ["not modified", head("304 Not Modified"), { kind: "undecodable", status: 304 }],
-  ["a status beyond all classes", raw("799 What", "[]"), { kind: "undecodable", status: 799 }],
+  ["an unknown status class", raw("799 What", "[]"), { kind: "undecodable", status: 799 }],
   [
     "a refusal",
     raw("401 No", '{"detail":"Not authenticated"}', "x-request-id: req-1"),
@@ -164,22 +164,22 @@ test.each([
     },
   ],
   [
-    "a gateway's page",
+    "a web page of a gateway",
     raw("502 Bad", "<html>", "content-type: text/html"),
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
   [
-    "a gateway's page that only its header names",
+    "a web page of a gateway, recognized by its content type only",
     raw("502 Bad", "<center>nginx</center>", "content-type: text/html"),
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
   [
-    "a gateway's page without a header",
+    "a web page of a gateway without a content type",
     raw("502 Bad", "<html>"),
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
   [
-    "a server's plain word",
+    "plain text",
     raw("500 No", "Internal Server Error", "content-type: text/plain"),
     { kind: "refused", status: 500, detail: "status 500 with plain text" },
   ],
@@ -189,7 +189,7 @@ test.each([
     { kind: "refused", status: 500, detail: "status 500 with JSON that gives no reason" },
   ],
   [
-    "bytes of any kind",
+    "binary data",
     raw("500 No", "\u0001\u0002", "content-type: application/octet-stream"),
     { kind: "refused", status: 500, detail: "status 500 with data of an unknown kind" },
   ],
@@ -198,30 +198,26 @@ test.each([
     head("503 No", "content-length: 0"),
     { kind: "refused", status: 503, detail: /empty body/ },
   ],
-  ["scenario 6: seconds to wait", raw("429 No", "{}", "retry-after: 7"), { kind: "refused", retryAfterMs: 7_000 }],
+  ["scenario 6: delay of 7 s", raw("429 No", "{}", "retry-after: 7"), { kind: "refused", retryAfterMs: 7_000 }],
   [
-    "scenario 6: a date to wait for, by the answer's own clock",
+    "scenario 6: a date, relative to the Date of the answer",
     raw("503 No", "{}", "date: Thu, 01 Jan 1970 00:00:00 GMT", "retry-after: Thu, 01 Jan 1970 00:01:30 GMT"),
     { kind: "refused", retryAfterMs: 90_000 },
   ],
-  ["scenario 6: an absurd wait", raw("503 No", "{}", "retry-after: 1e400"), { kind: "refused", retryAfterMs: null }],
-  ["scenario 6: an endless wait", raw("503 No", "{}", `retry-after: ${"9".repeat(50)}`), { retryAfterMs: 3_600_000 }],
+  ["scenario 6: invalid delay", raw("503 No", "{}", "retry-after: 1e400"), { kind: "refused", retryAfterMs: null }],
+  ["scenario 6: endless delay", raw("503 No", "{}", `retry-after: ${"9".repeat(50)}`), { retryAfterMs: 3_600_000 }],
   [
     "terminal escapes in a refusal",
     raw("400 No", JSON.stringify({ detail: "a\u001b[31mb\u0007\nc\u202ed" })),
     { kind: "refused", detail: "a[31mb cd" },
   ],
   ["a long refusal", raw("400 No", JSON.stringify({ detail: "x".repeat(9_000) })), { detail: /^x{499}…$/ }],
-  ["something that is not HTTP", "SSH-2.0-OpenSSH_9\r\n", { kind: "unreachable", reason: "other", code: /^HPE_/ }],
-  ["nothing at all", "", { kind: "unreachable", reason: "reset", code: "UND_ERR_SOCKET" }],
-  ["half of its headers", "HTTP/1.1 200 OK\r\ncontent-le", { kind: "unreachable", reason: "reset" }],
-  [
-    "less than announced",
-    raw("200 OK", "[]").replace("length: 2", "length: 9"),
-    { kind: "unreachable", reason: "reset" },
-  ],
-  ["headers without end", head("200 OK", `x: ${"y".repeat(20_000)}`), { kind: "unreachable", reason: "other" }],
-])("listRobots: %s", async (_name, answer, expected: object) => {
+  ["another protocol", "SSH-2.0-OpenSSH_9\r\n", { kind: "unreachable", reason: "other", code: /^HPE_/ }],
+  ["a connection closed without an answer", "", { kind: "unreachable", reason: "reset", code: "UND_ERR_SOCKET" }],
+  ["truncated headers", "HTTP/1.1 200 OK\r\ncontent-le", { kind: "unreachable", reason: "reset" }],
+  ["a truncated body", raw("200 OK", "[]").replace("length: 2", "length: 9"), { kind: "unreachable", reason: "reset" }],
+  ["too large headers", head("200 OK", `x: ${"y".repeat(20_000)}`), { kind: "unreachable", reason: "other" }],
+])("listRobots, answer: %s", async (_name, answer, expected: object) => {
   await using server = await serveRaw(answer, "close");
   const result = await listed(`http://127.0.0.1:${server.port}`);
   for (const [name, value] of Object.entries(expected)) {
@@ -231,7 +227,7 @@ test.each([
   }
 });
 
-test("listRobots: an answer that is reset in the middle is no answer", async () => {
+test("listRobots, connection reset during the body → unreachable", async () => {
   await using server = await serveTcp((socket) => {
     socket.once("data", () => {
       socket.write(`${head("200 OK", "content-length: 100")}[`, () => setImmediate(() => socket.resetAndDestroy()));
@@ -240,40 +236,37 @@ test("listRobots: an answer that is reset in the middle is no answer", async () 
   expect(await listed(`http://127.0.0.1:${server.port}`)).toMatchObject({ kind: "unreachable", reason: "reset" });
 });
 
-test.each(["200 OK", "500 No"])(
-  "setupRobot: a %s without end is read up to the limit and no further",
-  async (status) => {
-    let sentBytes = 0;
-    await using server = await serveTcp((socket) => {
-      socket.once("data", () => {
-        socket.write(head(status, "content-length: 99999999999"));
-        const chunk = Buffer.alloc(65_536, " ");
-        const pour = () => {
-          while (!socket.destroyed && socket.write(chunk)) sentBytes += chunk.byteLength;
-        };
-        socket.on("drain", pour);
-        pour();
-      });
+test.each(["200 OK", "500 No"])("setupRobot, endless body with %s → read only up to the limit", async (status) => {
+  let sentBytes = 0;
+  await using server = await serveTcp((socket) => {
+    socket.once("data", () => {
+      socket.write(head(status, "content-length: 99999999999"));
+      const chunk = Buffer.alloc(65_536, " ");
+      const pour = () => {
+        while (!socket.destroyed && socket.write(chunk)) sentBytes += chunk.byteLength;
+      };
+      socket.on("drain", pour);
+      pour();
     });
-    const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
-    expect(result.kind).toBe(status === "200 OK" ? "undecodable" : "refused");
-    if (result.kind === "undecodable") expect(result.detail).toBe("the answer is larger than 1048576 bytes");
-    // What sits in socket buffers was sent and never read.
-    expect(sentBytes).toBeLessThan(64 * 1_048_576);
-  },
-);
+  });
+  const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+  expect(result.kind).toBe(status === "200 OK" ? "undecodable" : "refused");
+  if (result.kind === "undecodable") expect(result.detail).toBe("the answer is larger than 1048576 bytes");
+  // Includes what is in socket buffers and was never read.
+  expect(sentBytes).toBeLessThan(64 * 1_048_576);
+});
 
 test.each([
-  ["is taken whole at the limit", 1000, true],
-  ["is cut one byte beyond it", 1001, false],
-])("an answer %s", async (_what, bytes, complete) => {
+  ["at the size limit → complete", 1000, true],
+  ["one byte over the size limit → cut", 1001, false],
+])("send, answer %s", async (_what, bytes, complete) => {
   await using server = await serveHttp((_request, response) => response.end("x".repeat(bytes)));
   const request = { method: "GET", headers: {}, body: null, timeouts: PATIENT, answerLimitBytes: 1000 } as const;
   const answer = await transportOf({}).send({ ...request, url: `http://127.0.0.1:${server.port}` }, never());
   expect([answer.complete, Buffer.from(answer.body).toString()]).toEqual([complete, "x".repeat(1000)]);
 });
 
-test("listRobots: a success nested without end is no answer", async () => {
+test("listRobots, very deeply nested success → undecodable", async () => {
   await using server = await serveHttp((_request, response) => {
     response.end(JSON.stringify([ROBOT]).replace("{}", `{"deep":${"[".repeat(500_000)}${"]".repeat(500_000)}}`));
   });
@@ -281,7 +274,7 @@ test("listRobots: a success nested without end is no answer", async () => {
   expect(result).toMatchObject({ kind: "undecodable", detail: "the answer is nested too deep" });
 });
 
-test("listRobots: a long list is no oversized answer", async () => {
+test("listRobots, 10,000 robots → accepted", async () => {
   const robots = Array.from({ length: 10_000 }, (_, index) => ({
     ...ROBOT,
     id: `rob_${index}`,
@@ -292,7 +285,7 @@ test("listRobots: a long list is no oversized answer", async () => {
   expect(result).toMatchObject({ kind: "ok", value: { length: 10_000 } });
 });
 
-test("listRobots: an answer nested without end does not exhaust the stack", async () => {
+test("setupRobot, very deeply nested refusal → refused, the stack is not exhausted", async () => {
   await using server = await serveHttp((_request, response) => {
     response.statusCode = 422;
     response.end(`{"detail":[{"loc":[],"msg":"m","type":"t","input":${"[".repeat(500_000)}${"]".repeat(500_000)}}]}`);
@@ -301,7 +294,7 @@ test("listRobots: an answer nested without end does not exhaust the stack", asyn
   expect(result).toMatchObject({ kind: "refused", validation: [{ msg: "m" }] });
 });
 
-test("listRobots: thousands of findings are cut to a few", async () => {
+test("listRobots, many long findings → cut to a few short ones", async () => {
   const finding = {
     loc: Array.from({ length: 99 }, () => "x".repeat(999)),
     msg: "m".repeat(999),
@@ -316,7 +309,7 @@ test("listRobots: thousands of findings are cut to a few", async () => {
   expect(result).toMatchObject({ kind: "refused", validation: { length: 64, 63: { loc: { length: 32 } } } });
 });
 
-test("scenario 2: a name without an address is `dns`", async () => {
+test("scenario 2: name without an address → dns", async () => {
   const result = await listed("https://service.invalid");
   expect(result).toMatchObject({
     kind: "unreachable",
@@ -325,14 +318,14 @@ test("scenario 2: a name without an address is `dns`", async () => {
   });
 });
 
-test("scenario 2: a port where nobody listens is `connect`", async () => {
+test("scenario 2: closed port → connect", async () => {
   const server = await serveHttp(() => {});
   await server[Symbol.asyncDispose]();
   const result = await listed(`http://127.0.0.1:${server.port}`);
   expect(result).toMatchObject({ kind: "unreachable", reason: "connect", code: "ECONNREFUSED" });
 });
 
-test("scenario 2: a port that drops what comes is a timeout", async () => {
+test("scenario 2: port that drops packets → timeout", async () => {
   await using server = await serveDropped();
   const timeouts = { ...PATIENT, connectMs: 200 };
   const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
@@ -341,30 +334,30 @@ test("scenario 2: a port that drops what comes is a timeout", async () => {
 
 test.each([
   { name: "no answer", sent: "", code: "HEADERS_TIMEOUT", limits: { headersMs: 200 } },
-  { name: "half a head", sent: "HTTP/1.1 200 OK\r\nx: ", code: "HEADERS_TIMEOUT", limits: { headersMs: 200 } },
-  { name: "early hints alone", sent: head("103 Early Hints"), code: "HEADERS_TIMEOUT", limits: { headersMs: 200 } },
+  { name: "half of the headers", sent: "HTTP/1.1 200 OK\r\nx: ", code: "HEADERS_TIMEOUT", limits: { headersMs: 200 } },
+  { name: "only early hints", sent: head("103 Early Hints"), code: "HEADERS_TIMEOUT", limits: { headersMs: 200 } },
   {
     name: "half a body",
     sent: `${head("200 OK", "content-length: 9")}[`,
     code: "TOTAL_TIMEOUT",
     limits: { totalMs: 400 },
   },
-])("listRobots: $name for too long ends with $code", async ({ sent, code, limits }) => {
+])("listRobots, $name until the time limit → $code", async ({ sent, code, limits }) => {
   await using server = await serveRaw(sent, "keep-open");
   const timeouts = { ...PATIENT, ...limits };
   const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
   expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code });
 });
 
-test("listRobots: an answer that takes its time, within the limits, is taken", async () => {
+test("listRobots, slow answer within the limits → accepted", async () => {
   await using server = await serveHttp((_request, response) => {
-    // Longer than undici's timers need to notice anything.
+    // Longer than the resolution of undici's timers.
     setTimeout(() => response.end("[]"), 1_600);
   });
   expect(await listed(`http://127.0.0.1:${server.port}`)).toMatchObject({ kind: "ok" });
 });
 
-test("listRobots: a body that trickles in is cut by the time for everything", async () => {
+test("listRobots, body that trickles in → cut by the total time limit", async () => {
   await using server = await serveTcp((socket) => {
     socket.write(head("200 OK", "content-length: 100000"));
     const drip = setInterval(() => socket.write(" "), 20);
@@ -375,11 +368,11 @@ test("listRobots: a body that trickles in is cut by the time for everything", as
   expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code: "TOTAL_TIMEOUT" });
 });
 
-test.each(["http://192.0.2.1", "ftp://192.0.2.1"])("send: refuses %s before any connection", async (url) => {
+test.each(["http://192.0.2.1", "ftp://192.0.2.1"])("send to %s → refused before any connection", async (url) => {
   expect(await listed(url)).toMatchObject({ kind: "unreachable", reason: "other", code: "SERVICE_URL" });
 });
 
-test("send: any path and query of an operation goes through", async () => {
+test("send → keeps path and query", async () => {
   const seen: (string | undefined)[] = [];
   await using server = await serveHttp((request, response) => {
     seen.push(request.url);
@@ -395,9 +388,9 @@ test("send: any path and query of an operation goes through", async () => {
   expect(seen).toEqual(["/v1/models/v1?limit=1"]);
 });
 
-test("listRobots: many at once get their own answers", async () => {
+test("listRobots, many concurrent → each gets its own answer", async () => {
   await using server = await serveHttp((request, response) => {
-    // The whole key would be redacted.
+    // Without the prefix of the key, which would be redacted.
     response.end(JSON.stringify([{ ...ROBOT, name: request.headers.authorization?.slice("Bearer sk_".length) }]));
   });
   let count = 0;
@@ -407,7 +400,7 @@ test("listRobots: many at once get their own answers", async () => {
   expect(new Set(names).size).toBe(50);
 });
 
-test("listRobots: localhost is this machine, whatever a resolver says", async () => {
+test("listRobots, localhost → loopback without a DNS lookup", async () => {
   await using server = await serveHttp((_request, response) => response.end("[]"));
   const lookup = vi.spyOn(dns, "lookup");
   try {

@@ -40,7 +40,7 @@ distinguished_name = name
 [name]
 `;
 
-/** A private certificate authority in a temporary folder, by openssl(1). */
+/** A private certificate authority in a temporary folder, using openssl(1). */
 export function createAuthority(): Authority {
   const directory = mkdtempSync(join(tmpdir(), "authority-"));
   const openssl = (...args: string[]) => {

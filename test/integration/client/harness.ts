@@ -22,12 +22,12 @@ export const ROBOT = {
   labels: {},
 };
 
-/** `value` as every way of printing shows it. */
+/** `value`, printed in every way. */
 export function dump(value: unknown): string {
   return `${inspect(value, { depth: Infinity, showHidden: true })} ${JSON.stringify(value)} ${String(value)}`;
 }
 
-/** Makes one call and searches its result for secrets. */
+/** Lists robots once, and checks that the result contains no secret. */
 export async function listed(baseUrl: string, settings: Settings = {}): Promise<CallResult<unknown>> {
   const client = clientOf(baseUrl, settings);
   const result = await client.listRobots(never());

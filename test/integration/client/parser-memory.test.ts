@@ -4,7 +4,7 @@ import { execute } from "../../support/programs/execute.ts";
 import { OPERATOR_PROGRAM } from "../../support/programs/programs-built.ts";
 import { serveHttp } from "./servers.ts";
 
-test("V8 does not spend memory on optimizing the parser of answers, however many there are", async () => {
+test("many answers → V8 does not spend memory on optimizing their parser", async () => {
   let pages = 0;
   await using server = await serveHttp((_request, response) => {
     pages += 1;

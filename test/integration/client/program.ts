@@ -10,7 +10,7 @@ import { createUndiciTransport } from "../../../src/client/transport/undici-tran
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 
-/** Appears nowhere but in the Authorization header; every result is searched for it. */
+/** Must appear in the Authorization header only; every result is searched for it. */
 export const CANARY = "sk_test_CANARYcanaryCANARYcanary1234";
 
 export const PATIENT: Timeouts = { connectMs: 10_000, headersMs: 10_000, totalMs: 10_000 };
@@ -21,7 +21,7 @@ export interface Settings extends Partial<UndiciTransportOptions> {
   readonly credential?: ClientOptions["credential"];
 }
 
-/** The real transport on the real machine, nothing configured but what is given. */
+/** The real transport on the real machine, with default settings except the given ones. */
 export function transportOf(settings: Partial<UndiciTransportOptions>): Transport {
   return createUndiciTransport({
     caFile: null,
@@ -35,12 +35,12 @@ export function transportOf(settings: Partial<UndiciTransportOptions>): Transpor
 }
 
 export interface Client extends ServiceClient {
-  /** As a terminal asks for it. */
+  /** As the command line lists robots. */
   listRobots(signal: AbortSignal): Promise<CallResult<readonly RobotView[]>>;
   close(): Promise<void>;
 }
 
-/** The clients as the programs build them, on the real machine. */
+/** The client as the programs build it, on the real machine. */
 export function clientOf(baseUrl: string, settings: Settings = {}): Client {
   const { timeouts = PATIENT, key = () => CANARY, credential, ...transportSettings } = settings;
   const transport = transportOf(transportSettings);

@@ -20,21 +20,18 @@ test.each([
   ["service.proxy", (address: string) => ({ proxy: address })],
   ["HTTPS_PROXY", (address: string) => ({ environment: { HTTPS_PROXY: address } })],
   ["https_proxy", (address: string) => ({ environment: { https_proxy: address, HTTPS_PROXY: "http://127.0.0.1:1" } })],
-])(
-  "scenario 11: an authenticated proxy given by %s carries the request, end to end encrypted",
-  async (_name, settings) => {
-    await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
-    await using proxy = await serveProxy(BASIC);
-    const result = await listed(`https://service.test:${server.port}`, {
-      caFile: authority.ca_file,
-      ...settings(`http://${USER_INFO}@127.0.0.1:${proxy.port}`),
-    });
-    expect(result).toEqual({ kind: "ok", status: 200, value: [] });
-    expect(proxy.asked).toEqual([{ what: `CONNECT service.test:${server.port}`, authorization: BASIC }]);
-  },
-);
+])("scenario 11: proxy with a password from %s → used, TLS end to end with the service", async (_name, settings) => {
+  await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
+  await using proxy = await serveProxy(BASIC);
+  const result = await listed(`https://service.test:${server.port}`, {
+    caFile: authority.ca_file,
+    ...settings(`http://${USER_INFO}@127.0.0.1:${proxy.port}`),
+  });
+  expect(result).toEqual({ kind: "ok", status: 200, value: [] });
+  expect(proxy.requests).toEqual([{ what: `CONNECT service.test:${server.port}`, authorization: BASIC }]);
+});
 
-test("scenario 11: an https proxy is reached over TLS", async () => {
+test("scenario 11: https proxy → connected to over TLS", async () => {
   await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
   await using proxy = await serveProxy(null, authority.issue("localhost"));
   const url = `https://service.test:${server.port}`;
@@ -47,7 +44,7 @@ test("scenario 11: an https proxy is reached over TLS", async () => {
   });
 });
 
-test("scenario 11: a proxy cannot stand in for the service", async () => {
+test("scenario 11: proxy connects to another host → tls error", async () => {
   await using server = await serveHttps(authority.issue("other.test"), answerEmpty);
   await using proxy = await serveProxy(null);
   const result = await listed(`https://service.test:${server.port}`, {
@@ -57,14 +54,14 @@ test("scenario 11: a proxy cannot stand in for the service", async () => {
   expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code: "ERR_TLS_CERT_ALTNAME_INVALID" });
 });
 
-test("scenario 11: a proxy forwards plain http where that is allowed", async () => {
+test("scenario 11: plain http, allowed → forwarded by the proxy", async () => {
   await using proxy = await serveProxy(BASIC);
   const settings = { allow_insecure: true, environment: { HTTP_PROXY: `http://${USER_INFO}@127.0.0.1:${proxy.port}` } };
   expect(await listed("http://service.test/a", settings)).toMatchObject({ kind: "ok" });
-  expect(proxy.asked).toEqual([{ what: "GET http://service.test/a/v1/robots", authorization: BASIC }]);
+  expect(proxy.requests).toEqual([{ what: "GET http://service.test/a/v1/robots", authorization: BASIC }]);
 });
 
-test("scenario 11: NO_PROXY goes direct", async () => {
+test("scenario 11: NO_PROXY → direct connection", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const result = await listed(`https://localhost:${server.port}`, {
     caFile: authority.ca_file,
@@ -73,7 +70,7 @@ test("scenario 11: NO_PROXY goes direct", async () => {
   expect(result).toMatchObject({ kind: "ok" });
 });
 
-test("scenario 11: a service on this machine over plain http is never asked for through a proxy of the environment", async () => {
+test("scenario 11: plain http on this machine → never through a proxy of the environment", async () => {
   await using server = await serveHttp(answerEmpty);
   const environment = { HTTP_PROXY: "http://127.0.0.1:1", http_proxy: "http://127.0.0.1:1" };
   expect(await listed(`http://127.0.0.1:${server.port}`, { environment })).toMatchObject({ kind: "ok" });
@@ -86,43 +83,43 @@ interface Failure {
 }
 
 test.each<Failure>([
-  { name: "other credentials", answer: "HTTP/1.1 407 No\r\n\r\n", code: "HTTP_407" },
-  { name: "its permission", answer: "HTTP/1.1 403 No\r\n\r\n", code: "HTTP_403" },
-  { name: "a way to the service", answer: "HTTP/1.1 503 No\r\n\r\n", code: "HTTP_503" },
-  { name: "an answer", answer: "", code: "PROXY_NO_ANSWER" },
-  { name: "HTTP", answer: "SSH-2.0-x\r\n", code: "PROXY_NO_ANSWER" },
-])("scenarios 11 and 16: a proxy without $name is `proxy`, its password unseen", async ({ answer, code }) => {
+  { name: "status 407", answer: "HTTP/1.1 407 No\r\n\r\n", code: "HTTP_407" },
+  { name: "status 403", answer: "HTTP/1.1 403 No\r\n\r\n", code: "HTTP_403" },
+  { name: "status 503", answer: "HTTP/1.1 503 No\r\n\r\n", code: "HTTP_503" },
+  { name: "no answer", answer: "", code: "PROXY_NO_ANSWER" },
+  { name: "another protocol", answer: "SSH-2.0-x\r\n", code: "PROXY_NO_ANSWER" },
+])("scenarios 11 and 16: proxy, $name → proxy error without its password", async ({ answer, code }) => {
   await using proxy = await serveRaw(answer, "close");
   const result = await listed("https://service.test", { proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}` });
   expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code });
-  expectUnseen(result);
+  expectNoSecret(result);
 });
 
-test("scenarios 11 and 16: a proxy that refuses plain http is `proxy`, its password unseen", async () => {
+test("scenarios 11 and 16: proxy refuses plain http → proxy error without its password", async () => {
   await using proxy = await serveProxy("Basic other");
   const settings = { allow_insecure: true, proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}` };
   const result = await listed("http://service.test", settings);
   expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "HTTP_407" });
-  expectUnseen(result);
+  expectNoSecret(result);
 });
 
 test.each([
-  ["not there", `http://${USER_INFO}@127.0.0.1:1`, "ECONNREFUSED"],
-  ["without an address", `http://${USER_INFO}@proxy.invalid`, /^E(NOTFOUND|AI_AGAIN)$/],
-  ["not to be read", `http://${USER_INFO}@:x`, "PROXY_URL"],
-  ["of another kind", `socks5://${USER_INFO}@127.0.0.1:1`, "PROXY_SCHEME"],
-  ["wrongly encoded", "http://robot:%zz@127.0.0.1:1", "PROXY_URL"],
-])("scenarios 11 and 16: a proxy that is %s is `proxy`, its password unseen", async (_name, proxy, code) => {
+  ["refuses connections", `http://${USER_INFO}@127.0.0.1:1`, "ECONNREFUSED"],
+  ["has no address", `http://${USER_INFO}@proxy.invalid`, /^E(NOTFOUND|AI_AGAIN)$/],
+  ["has an invalid URL", `http://${USER_INFO}@:x`, "PROXY_URL"],
+  ["has an unknown scheme", `socks5://${USER_INFO}@127.0.0.1:1`, "PROXY_SCHEME"],
+  ["is wrongly encoded", "http://robot:%zz@127.0.0.1:1", "PROXY_URL"],
+])("scenarios 11 and 16: proxy that %s → proxy error without its password", async (_name, proxy, code) => {
   const result = await listed("https://service.test", { proxy });
   expect(result).toMatchObject({
     kind: "unreachable",
     reason: "proxy",
     code: code instanceof RegExp ? expect.stringMatching(code) : code,
   });
-  expectUnseen(result);
+  expectNoSecret(result);
 });
 
-test("scenario 11: a proxy that never answers is `proxy`, in time", async () => {
+test("scenario 11: proxy never answers → proxy error within the time limit", async () => {
   await using proxy = await serveRaw("", "keep-open");
   const timeouts = { connectMs: 200, headersMs: 5_000, totalMs: 5_000 };
   const result = await listed("https://service.test", {
@@ -130,15 +127,15 @@ test("scenario 11: a proxy that never answers is `proxy`, in time", async () => 
     timeouts,
   });
   expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "CONNECT_TIMEOUT" });
-  expectUnseen(result);
+  expectNoSecret(result);
 });
 
-test("scenario 16: a key in plain http is not shown to a proxy on another machine", async () => {
+test("scenario 16: plain http through a proxy on another machine → refused, because it would see the key", async () => {
   const result = await listed("http://127.0.0.1:1", { proxy: "http://192.0.2.1:3128" });
   expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "PROXY_INSECURE" });
 });
 
-function expectUnseen(result: unknown): void {
+function expectNoSecret(result: unknown): void {
   for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), BASIC.slice("Basic ".length), "%zz"]) {
     expect(dump(result)).not.toContain(secret);
   }

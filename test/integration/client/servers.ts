@@ -14,11 +14,11 @@ import type { Certified } from "./authority.ts";
 
 export interface Listening extends AsyncDisposable {
   readonly port: number;
-  /** Connections open now. */
+  /** Open connections. */
   readonly sockets: ReadonlySet<Socket>;
 }
 
-/** Serves on loopback until disposed of, then cuts every connection. */
+/** Serves on loopback until disposed, which cuts every connection. */
 async function listen(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -47,12 +47,12 @@ export function serveHttps(certified: Certified, handler: RequestListener): Prom
   return listen(createHttpsServer(certified, handler));
 }
 
-/** A server that speaks for itself: `talk` gets each connection. */
+/** A TCP server; `talk` gets each connection. */
 export function serveTcp(talk: (socket: Socket) => void): Promise<Listening> {
   return listen(createTcpServer(talk));
 }
 
-/** Waits for the end of the request's head, then writes `answer` as it stands. */
+/** Waits for the first data of a request, then writes `answer` unchanged. */
 export function serveRaw(answer: string | Uint8Array, after: "close" | "reset" | "keep-open"): Promise<Listening> {
   return serveTcp((socket) => {
     socket.once("data", () => {
@@ -64,7 +64,7 @@ export function serveRaw(answer: string | Uint8Array, after: "close" | "reset" |
   });
 }
 
-/** A port where connecting is never answered: its queue of unaccepted connections is full, and Linux drops what comes. */
+/** A port that answers no connection attempt: its queue of unaccepted connections is full, so Linux drops them. */
 export async function serveDropped(): Promise<{ readonly port: number } & AsyncDisposable> {
   const worker = new Worker(
     `const { parentPort } = require("node:worker_threads");
@@ -82,7 +82,7 @@ export async function serveDropped(): Promise<{ readonly port: number } & AsyncD
     fillers.push(filler);
     const connected = once(filler, "connect");
     await Promise.race([connected, sleep(300)]);
-    // On a busy machine the time may be over before anybody looked: what has happened by now is heard in the next turn.
+    // On a busy machine the timer may fire first; events that have happened by then are handled in the next turn.
     await nextTurn();
     if (filler.connecting) break;
   }
@@ -96,20 +96,20 @@ export async function serveDropped(): Promise<{ readonly port: number } & AsyncD
 }
 
 export interface ProxyServer extends Listening {
-  /** What was asked for: `CONNECT host:port` or `GET http://…`, with the credentials given. */
-  readonly asked: { readonly what: string; readonly authorization: string | undefined }[];
+  /** The requests: `CONNECT host:port` or `GET http://…`, and their credentials. */
+  readonly requests: { readonly what: string; readonly authorization: string | undefined }[];
 }
 
 /**
- * A forwarding proxy that finds every host on loopback, so that tests can use names nobody resolves.
+ * A forwarding proxy that connects to loopback for every host, so that tests can use names that do not resolve.
  *
- * @param wanted value of Proxy-Authorization to insist on, or null.
+ * @param wanted value of Proxy-Authorization to require, or null.
  */
 export async function serveProxy(wanted: string | null, certified?: Certified): Promise<ProxyServer> {
-  const asked: ProxyServer["asked"] = [];
+  const requests: ProxyServer["requests"] = [];
   const admits = (what: string, request: IncomingMessage) => {
     const authorization = request.headers["proxy-authorization"];
-    asked.push({ what, authorization });
+    requests.push({ what, authorization });
     return wanted === null || authorization === wanted;
   };
   const forward: RequestListener = (request: IncomingMessage, response: ServerResponse) => {
@@ -137,5 +137,5 @@ export async function serveProxy(wanted: string | null, certified?: Certified): 
     upstream.on("close", () => socket.destroy());
   });
   const listening = await listen(server);
-  return Object.assign(listening, { asked });
+  return Object.assign(listening, { requests });
 }

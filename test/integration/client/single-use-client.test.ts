@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { clientOn } from "../../../src/client/transport/exchange.ts";
 import { serveTcp } from "./servers.ts";
 
-test("clientOn: a connection that died before its request is an error, never a second connection", async () => {
+test("clientOn: connection closed before its request → an error, no second connection", async () => {
   let connections = 0;
   await using server = await serveTcp(() => (connections += 1));
   const socket = connect(server.port, "127.0.0.1");

@@ -20,7 +20,7 @@ afterAll(() => authority[Symbol.dispose]());
 
 const answerEmpty = (_request: unknown, response: { end(text: string): void }) => response.end("[]");
 
-test("scenario 11: a service with a private authority is trusted by ca_file", async () => {
+test("scenario 11: private authority → trusted with ca_file only", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const url = `https://localhost:${server.port}`;
   expect(await listed(url, { caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
@@ -32,7 +32,7 @@ test("scenario 11: a service with a private authority is trusted by ca_file", as
   });
 });
 
-test("scenario 11: an address in place of a name is checked against the certificate too", async () => {
+test("scenario 11: IP address instead of a name → checked against the certificate", async () => {
   await using server = await serveHttps(authority.issue("127.0.0.1"), answerEmpty);
   const url = `https://127.0.0.1:${server.port}`;
   expect(await listed(url, { caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
@@ -42,16 +42,16 @@ test.each([
   ["expired", "localhost", "past", "CERT_HAS_EXPIRED", true],
   ["not valid yet", "localhost", "future", "CERT_NOT_YET_VALID", true],
   ["for another host", "other.example", "now", "ERR_TLS_CERT_ALTNAME_INVALID", false],
-] as const)("scenario 3: a certificate that is %s is refused", async (_name, host, validity, code, clock) => {
+] as const)("scenario 3: certificate %s → refused", async (_name, host, validity, code, clock) => {
   await using server = await serveHttps(authority.issue(host, validity), () => {
-    throw new Error("a request got through");
+    throw new Error("a request arrived");
   });
   const result = await listed(`https://localhost:${server.port}`, { caFile: authority.ca_file });
   expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code });
   expect(looksLikeClock(code)).toBe(clock);
 });
 
-test("scenario 3: NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn verification off", async () => {
+test("scenario 3: NODE_TLS_REJECT_UNAUTHORIZED=0 → certificates are still verified", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
   try {
@@ -61,7 +61,7 @@ test("scenario 3: NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn verification off"
   }
 });
 
-test("listRobots: a server that does not speak TLS is `tls`", async () => {
+test("listRobots, server does not speak TLS → tls, suggests http", async () => {
   await using server = await serveHttp(answerEmpty);
   const result = await listed(`https://127.0.0.1:${server.port}`);
   expect(result).toMatchObject({
@@ -72,18 +72,18 @@ test("listRobots: a server that does not speak TLS is `tls`", async () => {
   });
 });
 
-test("listRobots: plain http to a port that speaks TLS asks for https", async () => {
+test("listRobots, plain http to a TLS port → suggests https", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const result = await listed(`http://127.0.0.1:${server.port}`);
   expect(result).toMatchObject({ kind: "unreachable", detail: expect.stringContaining("was https:// meant?") });
 });
 
-test("listRobots: a handshake that is broken off is `reset`", async () => {
+test("listRobots, handshake reset → reset", async () => {
   await using server = await serveTcp((socket) => socket.once("data", () => socket.resetAndDestroy()));
   expect(await listed(`https://127.0.0.1:${server.port}`)).toMatchObject({ kind: "unreachable", reason: "reset" });
 });
 
-test("scenario 11: ca_file may hold several certificates and text between them", async () => {
+test("scenario 11: ca_file with several certificates and text → all are trusted", async () => {
   using other = createAuthority();
   const bundle = join(authority.directory, "bundle.pem");
   writeFileSync(
@@ -94,7 +94,7 @@ test("scenario 11: ca_file may hold several certificates and text between them",
   expect(await listed(`https://localhost:${server.port}`, { caFile: bundle })).toMatchObject({ kind: "ok" });
 });
 
-test("scenario 11: a replaced ca_file counts for the next request", async () => {
+test("scenario 11: ca_file replaced → used by the next request", async () => {
   using other = createAuthority();
   const caFile = join(authority.directory, "replaced.pem");
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
@@ -108,18 +108,18 @@ test("scenario 11: a replaced ca_file counts for the next request", async () => 
 test.each([
   ["missing", null, "CA_FILE_MISSING"],
   ["without a certificate", "hello", "CA_FILE_NOT_PEM"],
-  ["cut off", "-----BEGIN CERTIFICATE-----\nMIIB", "CA_FILE_BAD_CERTIFICATE"],
+  ["truncated", "-----BEGIN CERTIFICATE-----\nMIIB", "CA_FILE_BAD_CERTIFICATE"],
   ["damaged", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "CA_FILE_BAD_CERTIFICATE"],
   ["a private key", "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n", "CA_FILE_PRIVATE_KEY"],
-  ["far too large", "x".repeat(1_048_577), "CA_FILE_TOO_LARGE"],
-])("scenario 11: a ca_file that is %s is named", async (_name, content, code) => {
+  ["too large", "x".repeat(1_048_577), "CA_FILE_TOO_LARGE"],
+])("scenario 11: ca_file %s → the error names it", async (_name, content, code) => {
   const caFile = join(authority.directory, content === null ? "absent.pem" : "bad.pem");
   if (content !== null) writeFileSync(caFile, content);
   const result = await listed("https://localhost:1", { caFile });
   expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code, detail: expect.stringContaining(caFile) });
 });
 
-test("scenario 11: a ca_file that is a folder is named", async () => {
+test("scenario 11: ca_file is a folder → the error names it", async () => {
   const result = await listed("https://localhost:1", { caFile: authority.directory });
   expect(result).toMatchObject({
     reason: "tls",
@@ -128,7 +128,7 @@ test("scenario 11: a ca_file that is a folder is named", async () => {
   });
 });
 
-test("scenario 11: an authority in the machine's own store is trusted without ca_file", async () => {
+test("scenario 11: authority in the store of the system → trusted without ca_file", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const program = `
     import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
@@ -140,7 +140,7 @@ test("scenario 11: an authority in the machine's own store is trusted without ca
   expect(stdout.trim()).toBe("ok ok");
 });
 
-test("createAuthority: makes certificates that openssl itself verifies", () => {
+test("createAuthority → certificates that openssl verifies", () => {
   const { cert } = authority.issue("localhost");
   const path = join(authority.directory, "leaf-to-verify.pem");
   writeFileSync(path, cert);

@@ -20,12 +20,12 @@ const root = join(import.meta.dirname, "../../..");
 const NAME = "robot-policy-agent";
 const ARCHITECTURES = ["amd64", "arm64"] as const;
 const BUILD_LIMIT_MS = 120_000;
-/** Another machine, as far as a build could notice. */
+/** Settings of another machine that a build could notice. */
 const ELSEWHERE = { TZ: "Pacific/Chatham", LC_ALL: "C", SOURCE_DATE_EPOCH: "1" };
 const { version } = manifest;
 
 let work = "";
-/** The tree of each package, and its control files. */
+/** The files of each package, and its control files. */
 const unpacked: Record<string, { readonly tree: string; readonly control: string; readonly files: readonly string[] }> =
   {};
 
@@ -51,19 +51,19 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     }
   });
 
-  it("scenario 44: two builds give the same bytes, whatever the umask, the time zone and the language", async () => {
+  it("scenario 44: two builds with another umask, time zone and locale → identical", async () => {
     await buildSmall("second", "077", ELSEWHERE);
     expect(await readFile(join(work, "second/SHA256SUMS"), "utf8")).toBe(
       await readFile(join(work, "first/SHA256SUMS"), "utf8"),
     );
   });
 
-  it("starts its own Node, whose inspector SIGUSR1 does not open", async () => {
+  it("launcher → starts its own Node with --disable-sigusr1", async () => {
     const launcher = await readFile(join(unpacked["arm64"]!.tree, "usr/lib", NAME, `${NAME}.cjs`), "utf8");
     expect(launcher.split("\n", 1)).toEqual([`#!/usr/lib/${NAME}/node --disable-sigusr1`]);
   });
 
-  it("writes a package and a bill of materials for each architecture, and checksums that hold", async () => {
+  it("output → a package and an SBOM per architecture, and valid checksums", async () => {
     const names = ARCHITECTURES.flatMap((each) => [
       `${NAME}_${version}_${each}.cdx.json`,
       `${NAME}_${version}_${each}.deb`,
@@ -72,7 +72,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     await execute(["sh", "-c", `cd ${join(work, "first")} && sha256sum --check --strict --quiet SHA256SUMS`]);
   });
 
-  it("packs this, and nothing of the operator or the service", async () => {
+  it("contents → these files, nothing of operator or service", async () => {
     const { stdout } = await execute(["dpkg-deb", "--contents", debFile("first", "amd64")], {
       environment: { TZ: "UTC" },
     });
@@ -116,7 +116,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     `);
   });
 
-  it("packs the same for both architectures, but for Node", async () => {
+  it("both architectures → the same files, except Node", async () => {
     const contents = await Promise.all(
       ARCHITECTURES.map((each) => readFile(join(unpacked[each]!.control, "md5sums"), "utf8")),
     );
@@ -124,7 +124,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     expect(arm64).toEqual(amd64);
   });
 
-  it("leaves what a person edits to dpkg's care: the examples in /etc, and no more", async () => {
+  it("conffiles → the examples in /etc only", async () => {
     expect(await readFile(join(unpacked["amd64"]!.control, "conffiles"), "utf8")).toMatchInlineSnapshot(`
       "/etc/robot-policy-agent/config.example.yaml
       /etc/robot-policy-agent/robot-manifest.example.yaml
@@ -132,27 +132,28 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     `);
   });
 
-  it("holds no path and no name of the machine that built it", async () => {
+  it("files → no path, user or host name of the build machine", async () => {
     const { tree, control, files } = unpacked["amd64"]!;
     const own = files.filter((path) => !path.endsWith("/node"));
     const scripts = (await readdir(control)).map((name) => join(control, name));
-    const words = [root, tmpdir() === "/tmp" ? work : tmpdir(), process.env["HOME"] ?? root, hostname()].filter(
-      isTelling,
+    const ownNames = [root, tmpdir() === "/tmp" ? work : tmpdir(), process.env["HOME"] ?? root, hostname()].filter(
+      isDistinctive,
     );
     for (const path of [...own, ...scripts]) {
       const bytes = await readFile(path);
       const text = (path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
-      for (const word of words) expect(text.includes(word), `${path.replace(tree, "")} names ${word}`).toBe(false);
+      for (const name of ownNames)
+        expect(text.includes(name), `${path.replace(tree, "")} contains ${name}`).toBe(false);
     }
   });
 
-  it("knows by its own hashes whether it was damaged", async () => {
+  it("md5sums → match the files", async () => {
     const { tree, control } = unpacked["amd64"]!;
     await execute(["sh", "-c", `cd ${tree} && md5sum --check --strict --quiet ${join(control, "md5sums")}`]);
   });
 
   it.each(["preinst", "postinst", "prerm", "postrm"])(
-    "%s is a shell script without a mistake in its form",
+    "%s → valid shell syntax, no unreplaced placeholders",
     async (name) => {
       const script = join(unpacked["amd64"]!.control, name);
       await execute(["sh", "-n", script]);
@@ -161,7 +162,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
   );
 
   describe("preinst", () => {
-    /** Runs it as dpkg does, with the robot's files in a folder. */
+    /** Runs preinst as dpkg does, on a robot whose files are in a folder. */
     async function preinst(root: string, action: string) {
       const script = await readFile(join(unpacked["amd64"]!.control, "preinst"), "utf8");
       const rooted = script.replaceAll(/(?<=["= ])\/(?=usr\/local|var)/g, `${root}/`);
@@ -170,22 +171,22 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     }
 
     it.each(["usr/local/lib/robot-policy-agent/current", "usr/local/lib/systemd/system/robot-policy-agent.service"])(
-      "makes no second agent of one that was installed by itself: %s",
+      "install beside an agent from the installer → refused: %s",
       async (path) => {
         const root = await mkdtemp(join(work, "robot-"));
         expect((await preinst(root, "install")).code).toBe(0);
         await mkdir(dirname(join(root, path)), { recursive: true });
-        // A link that leads nowhere, as `current` does in a root that is looked at from outside.
+        // A dangling link, like `current` in a root that is seen from outside.
         await symlink("versions/0.1.0", join(root, path));
         const { code, stderr } = await preinst(root, "install");
         expect(code).toBe(1);
         expect(stderr).toContain("First: robot-policy-agent uninstall");
-        // An upgrade of the package goes on: what it mends is mended where it can be.
+        // Upgrades are not refused, because they may contain the fix.
         expect((await preinst(root, "upgrade")).code).toBe(0);
       },
     );
 
-    it("refuses the state of a newer agent, and looks at nothing but a file", async () => {
+    it("upgrade, state of a newer agent → refused; state is not a regular file → not read", async () => {
       const root = await mkdtemp(join(work, "robot-"));
       const state = join(root, "var/lib/robot-policy-agent/registration.json");
       await mkdir(dirname(state), { recursive: true });
@@ -198,7 +199,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     });
   });
 
-  it("finds in the record of grants what a purge takes back", async () => {
+  it("postrm purge → reads the paths to revoke from the record of grants", async () => {
     const entries = [
       { path: "/home/lab", user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" },
       { path: "/home/lab/my cal", user_id: 997, before: "user::rwx\ndefault:user::rwx\n", after: "" },
@@ -209,23 +210,23 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
     const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
-    // A name that JSON escapes is left for a person.
+    // Names that JSON escapes are left to the administrator.
     expect(stdout).toMatch(/^ours \/home\/lab\ntheirs \/home\/lab\/my cal\nours +"path": .*\n$/);
   });
 
   it.skipIf(!hasProgram("groff")).each([`man8/${NAME}.8`, `man5/${NAME}-config.5`, "man5/robot-manifest.5"])(
-    "%s is a manual page without warnings (needs groff)",
+    "%s → a manual page without warnings (needs groff)",
     async (page) => {
       const text = gunzipSync(await readFile(join(unpacked["amd64"]!.tree, `usr/share/man/${page}.gz`))).toString();
       const { stdout, stderr } = await execute(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], { input: text });
       expect(stderr).toBe("");
       expect(stdout).toContain("SEE ALSO");
-      // A path or a name in two lines cannot be copied.
+      // Paths and names broken over two lines cannot be copied.
       expect(stdout).not.toMatch(/[-\u2010]$/m);
     },
   );
 
-  it("tells in its manual of every command and every flag", async () => {
+  it("manual page → every command and flag", async () => {
     const { stdout } = await execute(ownHelp());
     const page = gunzipSync(
       await readFile(join(unpacked["amd64"]!.tree, `usr/share/man/man8/${NAME}.8.gz`)),
@@ -235,7 +236,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     for (const flag of flags) expect(page).toContain(flag.replaceAll("-", "\\-"));
   });
 
-  it("has a bill of materials with every package of the bundle, Node and what Node is made of", async () => {
+  it("SBOM → every package of the bundle, Node and its dependencies", async () => {
     const bill = JSON.parse(await readFile(debFile("first", "amd64").replace(/\.deb$/, ".cdx.json"), "utf8"));
     const names = bill.components.map((component: Component) => component.name);
     expect(names).toMatchInlineSnapshot(`
@@ -280,7 +281,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     }
   });
 
-  it("refuses an architecture that it cannot pack", async () => {
+  it("unknown architecture → exit 2", async () => {
     const { code, stderr } = await execute(packageCommand(["--arch", "riscv64"]), { may_fail: true });
     expect(code).toBe(2);
     expect(stderr).toContain("error: no package is made for 'riscv64'");
@@ -296,13 +297,13 @@ describe.skipIf(!hasProgram("dpkg-deb") || process.arch !== "x64")(
       await execute(["dpkg-deb", "--extract", (await debianPackage()).file, tree]);
     }, BUILD_LIMIT_MS);
 
-    it("runs on its own Node, which is byte for byte the published one", async () => {
+    it("program → runs on its own Node, identical to the published one", async () => {
       await execute(["cmp", join(tree, "usr/lib", NAME, "node"), process.execPath]);
       const { stdout } = await execute(ownProgram(tree, ["--version"]));
       expect(stdout).toBe(`${version}\n`);
     });
 
-    it("makes the digest that sha256sum makes", async () => {
+    it("digest → the same as with sha256sum", async () => {
       const { by_agent: byAgent, by_hand: byHand } = await digests(ownProgram(tree, ["digest"]));
       expect(byAgent).toBe(byHand);
     });
@@ -313,7 +314,7 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
   beforeAll(() => buildWhole("whole-first"), BUILD_LIMIT_MS);
 
   it(
-    "scenario 44: two builds give the same bytes",
+    "scenario 44: two builds → identical",
     async () => {
       await buildWhole("whole-second", "077", ELSEWHERE);
       expect(await readFile(join(work, "whole-second/SHA256SUMS"), "utf8")).toBe(
@@ -324,13 +325,13 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
   );
 
   it.skipIf(!hasProgram("lintian"))(
-    "lintian has nothing to say (needs lintian)",
+    "lintian → no findings (needs lintian)",
     async () => {
-      // Packages that ship are compressed, those of tests are not.
+      // Released packages are compressed, those of tests are not.
       const uncompressed = ["data", "control"].map((part) => `uses-no-compression-for-${part}-tarball`).join(",");
       const judged = ["--fail-on", "error,warning,info", "--suppress-tags", uncompressed];
-      const words = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
-      const { stdout } = await execute([...words, debFile("whole-first", "amd64")], {
+      const lintian = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
+      const { stdout } = await execute([...lintian, debFile("whole-first", "amd64")], {
         may_fail: true,
         limitMs: BUILD_LIMIT_MS,
       });
@@ -351,17 +352,17 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
       }, BUILD_LIMIT_MS);
 
       it(
-        "runs on its own Node",
+        "program → runs on its own Node",
         async () => {
-          const words = [...start, ...ownProgram(tree, ["--version"])];
-          const { stdout } = await execute(words, { limitMs: BUILD_LIMIT_MS });
+          const command = [...start, ...ownProgram(tree, ["--version"])];
+          const { stdout } = await execute(command, { limitMs: BUILD_LIMIT_MS });
           expect(stdout).toBe(`${version}\n`);
         },
         BUILD_LIMIT_MS,
       );
 
       it(
-        "makes the digest that sha256sum makes",
+        "digest → the same as with sha256sum",
         async () => {
           const { by_agent: byAgent, by_hand: byHand } = await digests([...start, ...ownProgram(tree, ["digest"])]);
           expect(byAgent).toBe(byHand);
@@ -372,17 +373,17 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
   );
 });
 
-describe("scripts/package, where a program of the system is missing", () => {
+describe("scripts/package with a missing program", () => {
   it.each([
     ["dpkg-deb", "dpkg"],
     ["tar", "tar"],
     ["gzip", "gzip"],
-  ])("%s: ends at once and names the command that brings it", async (missing, debian) => {
+  ])("%s missing → exit 1 at once, with the command that installs it", async (missing, debian) => {
     const folder = testFolder("package-programs");
     const others = ["dpkg-deb", "tar", "gzip"].filter((program) => program !== missing);
     for (const program of others) await symlink("/bin/true", join(folder, program));
-    const [program = "", ...words] = packageCommand(["--out", join(folder, "out")]);
-    const { code, stderr } = await execute(["env", `PATH=${folder}`, program, ...words], { may_fail: true });
+    const [program = "", ...argv] = packageCommand(["--out", join(folder, "out")]);
+    const { code, stderr } = await execute(["env", `PATH=${folder}`, program, ...argv], { may_fail: true });
     expect([code, stderr]).toEqual([
       1,
       `error: ${missing} is not installed; on Debian and Ubuntu: sudo apt-get install ${debian}\n`,
@@ -393,8 +394,8 @@ describe("scripts/package, where a program of the system is missing", () => {
     ["dpkg-deb: error: unable to execute xz -c: No such file or directory", /^xz is not .*install xz-utils$/],
     ["tar (child): gzip: Cannot exec: No such file or directory", /^gzip is not .*install gzip$/],
     ["No space left on device", /^sh failed \(2\): No space left on device$/],
-  ])("a program that writes '%s'", async (told, message) => {
-    const failed = runProgram("sh", ["-c", 'echo "$0" >&2; exit 2', told]);
+  ])("program fails with '%s' → the error names the program to install, or the output", async (output, message) => {
+    const failed = runProgram("sh", ["-c", 'echo "$0" >&2; exit 2', output]);
     await expect(failed).rejects.toThrow(message);
   });
 });
@@ -412,7 +413,7 @@ function packageCommand(flags: readonly string[]): readonly string[] {
   return [process.execPath, join(root, "scripts/packaging/package.ts"), ...flags];
 }
 
-/** For both architectures, with a small program in the place of Node. */
+/** Builds both architectures with a small program instead of Node. */
 function buildSmall(folder: string, umask?: string, environment?: Readonly<Record<string, string>>): Promise<void> {
   const { pathname } = new URL("./small-packages.ts", import.meta.url);
   return build([process.execPath, pathname, join(work, folder), ...ARCHITECTURES], umask, environment);
@@ -427,25 +428,25 @@ async function build(
   umask = "022",
   environment: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const words = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
-  await execute(words, { limitMs: BUILD_LIMIT_MS, environment });
+  const argv = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
+  await execute(argv, { limitMs: BUILD_LIMIT_MS, environment });
 }
 
 function debFile(folder: string, architecture: string): string {
   return join(work, folder, `${NAME}_${version}_${architecture}.deb`);
 }
 
-/** Its launcher names the place where it is installed; here it lies elsewhere. */
-function ownProgram(tree: string, words: readonly string[]): readonly string[] {
+/** The launcher names its installed path; here the program is elsewhere. */
+function ownProgram(tree: string, argv: readonly string[]): readonly string[] {
   const folder = join(tree, "usr/lib", NAME);
-  return [join(folder, "node"), join(folder, `${NAME}.cjs`), ...words];
+  return [join(folder, "node"), join(folder, `${NAME}.cjs`), ...argv];
 }
 
 function ownHelp(): readonly string[] {
   return [process.execPath, join(unpacked["amd64"]!.tree, "usr/lib", NAME, `${NAME}.cjs`), "--help"];
 }
 
-/** The libraries that the package depends on, unpacked and not installed; kept, because they seldom change. */
+/** The libraries that the package depends on, unpacked but not installed. Cached, because they seldom change. */
 async function arm64Libraries(): Promise<string> {
   const folder = join(root, "node_modules/.cache/robot-policy-package/arm64-libraries");
   await locked(`${folder}.lock`, async () => {
@@ -453,8 +454,8 @@ async function arm64Libraries(): Promise<string> {
     const unfinished = `${folder}.new`;
     await rm(unfinished, { recursive: true, force: true });
     const packages = "libc6,libgcc-s1,libstdc++6,libatomic1";
-    const words = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
-    await execute(["mmdebstrap", "--quiet", ...words, "bookworm", unfinished], { limitMs: BUILD_LIMIT_MS });
+    const flags = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
+    await execute(["mmdebstrap", "--quiet", ...flags, "bookworm", unfinished], { limitMs: BUILD_LIMIT_MS });
     await execute(["mv", unfinished, folder]);
   });
   return folder;
@@ -473,7 +474,7 @@ async function digests(command: readonly string[]): Promise<{ readonly by_agent:
   return { by_agent: stdout.trim(), by_hand: `sha256:${byHand.stdout.trim()}` };
 }
 
-/** A home of `/`, or a host named after a word of ours, would be found anywhere. */
-function isTelling(word: string): boolean {
+/** Excludes names that would be found in any file, such as a home of `/`. */
+function isDistinctive(word: string): boolean {
   return word.length > 6 && !NAME.includes(word);
 }

@@ -13,16 +13,16 @@ import { type RunningService, startService } from "../../support/service/service
 
 /** What the build writes for a person to start. */
 const launcherOf = (name: string) => join(dirname(AGENT_PROGRAM), `${name}.cjs`);
-/** `env node` finds the Node of this test. */
+/** Makes `env node` find the Node of this test. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
 
 const WAYS = [
-  ["by its first line", (program: string) => [program]],
+  ["by its shebang", (program: string) => [program]],
   ["by node FILE", (program: string) => [process.execPath, program]],
 ] as const;
 
-describe("SIGHUP before the program has its own handler", () => {
-  test.each(["robot-policy-agent", "robot-policy-service"])("%s goes on", async (name) => {
+describe("SIGHUP before the program handles it", () => {
+  test.each(["robot-policy-agent", "robot-policy-service"])("%s → continues", async (name) => {
     const dist = await mkdtemp(join(tmpdir(), "launchers-"));
     await copyFile(launcherOf(name), join(dist, `${name}.cjs`));
     await mkdir(join(dist, "lib"));
@@ -35,7 +35,7 @@ describe("SIGHUP before the program has its own handler", () => {
   });
 });
 
-describe("SIGUSR1, which opens the inspector of any other Node, to a program", () => {
+describe("SIGUSR1, which opens the inspector of Node by default", () => {
   let robot: Robot;
   let service: RunningService;
   beforeAll(async () => {
@@ -48,10 +48,10 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
   });
 
   describe.each(WAYS)("started %s", (_way, start) => {
-    const startProgram = (name: string, words: readonly string[]) =>
-      startWords([...start(launcherOf(name)), ...words], environment);
+    const startProgram = (name: string, argv: readonly string[]) =>
+      startWords([...start(launcherOf(name)), ...argv], environment);
 
-    /** Ended by a person in the end, as if nothing had happened. */
+    /** Sends SIGUSR1, then SIGTERM: the program ends normally, without an inspector. */
     async function staysClosed(program: RunningCommand, exitCode: number): Promise<void> {
       program.child.kill("SIGUSR1");
       program.child.kill("SIGTERM");
@@ -59,7 +59,7 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
       expect(program.output()).not.toMatch(/debugger|inspector/i);
     }
 
-    test("robot-policy-agent run goes on, and nothing listens", async () => {
+    test("robot-policy-agent run → continues, no inspector", async () => {
       const {
         config_path: configPath,
         state_directory: stateDirectory,
@@ -72,7 +72,7 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
       await staysClosed(agent, 0);
     });
 
-    test("robot-policy-service serve goes on, and nothing listens", async () => {
+    test("robot-policy-service serve → continues, no inspector", async () => {
       await using other = startProgram("robot-policy-service", [
         "serve",
         "--data",
@@ -84,9 +84,9 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
       await staysClosed(other, 0);
     });
 
-    test("robot-policy --watch goes on, and nothing listens", async () => {
-      const words = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
-      await using operator = startProgram("robot-policy", words);
+    test("robot-policy --watch → continues, no inspector", async () => {
+      const argv = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
+      await using operator = startProgram("robot-policy", argv);
       await operator.wrote("LABEL");
       await staysClosed(operator, 130);
     });

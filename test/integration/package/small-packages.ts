@@ -1,6 +1,6 @@
 /**
- * Makes the packages as scripts/package does, with a small program in the place of Node, which takes nearly all of the time:
- * small-packages.ts OUT ARCHITECTURE…
+ * Makes the packages like scripts/package, but with a small program instead of Node, which takes most of the time. Usage: small-packages.ts
+ * OUT ARCHITECTURE…
  */
 import { readFile } from "node:fs/promises";
 

@@ -11,11 +11,11 @@ const SYSTEMD = join(import.meta.dirname, "../../../systemd");
 const AGENT = "robot-policy-agent.service";
 const SETUP = "robot-policy-agent-setup.service";
 
-/** What systemd 252 (Debian 12) does not know, and would complain of at each reload. */
-const NEWER_WORDS = /^(?:RestartSteps|RestartMaxDelaySec|RestartMode|ImportCredential|ProtectHostname=private)\b/m;
+/** Settings that systemd 252 (Debian 12) does not know, so that it would log a warning at each reload. */
+const NEWER_SETTINGS = /^(?:RestartSteps|RestartMaxDelaySec|RestartMode|ImportCredential|ProtectHostname=private)\b/m;
 
 describe.each([AGENT, SETUP])("%s", (unit) => {
-  it.skipIf(!hasProgram("systemd-analyze"))("scenario 43: its exposure is 2.0 at most", async () => {
+  it.skipIf(!hasProgram("systemd-analyze"))("scenario 43: systemd-analyze → exposure 2.0 at most", async () => {
     const { stdout } = await execute([
       "systemd-analyze",
       "security",
@@ -27,14 +27,14 @@ describe.each([AGENT, SETUP])("%s", (unit) => {
     expect(Number(exposure)).toBeLessThanOrEqual(2);
   });
 
-  it.skipIf(!hasProgram("systemd-analyze"))("has nothing that systemd complains of", async () => {
+  it.skipIf(!hasProgram("systemd-analyze"))("systemd-analyze verify → no warnings", async () => {
     const folder = await mkdtemp(join(tmpdir(), "units-"));
     try {
       await copyFile(join(SYSTEMD, unit), join(folder, unit));
       const { stdout, stderr } = await execute(["systemd-analyze", "verify", "--man=no", join(folder, unit)], {
         may_fail: true,
       });
-      // What is not installed here is no fault of the unit.
+      // Programs that are not installed here are not a fault of the unit.
       const complaints = `${stdout}${stderr}`.split("\n").filter((line) => line.includes(unit));
       expect(
         complaints.filter((line) => !line.includes("Command /usr/bin/robot-policy-agent is not executable")),
@@ -44,11 +44,11 @@ describe.each([AGENT, SETUP])("%s", (unit) => {
     }
   });
 
-  it("uses no word that Debian 12 does not know", async () => {
-    expect(await readFile(join(SYSTEMD, unit), "utf8")).not.toMatch(NEWER_WORDS);
+  it("settings → known to systemd 252", async () => {
+    expect(await readFile(join(SYSTEMD, unit), "utf8")).not.toMatch(NEWER_SETTINGS);
   });
 
-  it("waits for no network, and pulls none in", async () => {
+  it("dependencies → no network target", async () => {
     const others = (await settings(unit, "Unit")).filter(([name]) =>
       /^(After|Wants|Requires|Requisite|BindsTo)$/.test(name),
     );
@@ -56,29 +56,29 @@ describe.each([AGENT, SETUP])("%s", (unit) => {
     expect(others.flat().join(" ")).not.toMatch(/\bnetwork(-online|-pre)?\.target|\bnetworking\.service|wait-online/);
   });
 
-  it("is skipped, not failed, where nobody has written a configuration", async () => {
+  it("no configuration → skipped, not failed", async () => {
     expect(await settings(unit, "Unit")).toContainEqual(["ConditionPathExists", "/etc/robot-policy-agent/config.yaml"]);
   });
 
-  it("is given up on by a stopping system after 10 s", async () => {
+  it("TimeoutStopSec → 10 s", async () => {
     expect(await settings(unit, "Service")).toContainEqual(["TimeoutStopSec", "10"]);
   });
 });
 
 describe("both units", () => {
-  it("are closed in the same way", async () => {
+  it("confinement → the same in both", async () => {
     const [agent, setup] = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
     expect(confinement(setup)).toEqual(confinement(agent));
     expect(confinement(agent).length).toBeGreaterThan(30);
   });
 
-  it("scenario 16: leave no memory image of a crash, which would hold the key", async () => {
+  it("scenario 16: LimitCORE → 0, because a core dump would contain the key", async () => {
     for (const unit of [AGENT, SETUP]) expect(await settings(unit, "Service")).toContainEqual(["LimitCORE", "0"]);
   });
 });
 
-describe("the drop-in for systemd 252", () => {
-  it("has a credential, the one of which the units say nothing: an older systemd fails where there is none", async () => {
+describe("drop-in for systemd 252", () => {
+  it("LoadCredential → here only, because older systemd fails if the credential is missing", async () => {
     expect(await settings("00-credential-store.conf", "Service")).toEqual([
       ["LoadCredential", "api-key:robot-policy-agent.api-key"],
     ]);
@@ -87,8 +87,8 @@ describe("the drop-in for systemd 252", () => {
   });
 });
 
-describe("the drop-in for systemd 254", () => {
-  it("lets the delay of restarts grow, from that of the unit to five minutes", async () => {
+describe("drop-in for systemd 254", () => {
+  it("restart delay → grows from RestartSec to five minutes", async () => {
     expect(await settings("growing-delay.conf", "Service")).toEqual([
       ["ExecStartPre", ""],
       ["RestartSteps", "8"],
@@ -101,7 +101,7 @@ describe("the drop-in for systemd 254", () => {
 
 type Setting = readonly [name: string, value: string];
 
-/** What a section says, in order. */
+/** The settings of a section, in order. */
 async function settings(file: string, section: string): Promise<readonly Setting[]> {
   const text = await readFile(join(SYSTEMD, file), "utf8");
   const [, body = ""] = text.split(`[${section}]\n`);
@@ -112,7 +112,7 @@ async function settings(file: string, section: string): Promise<readonly Setting
   });
 }
 
-/** From the first limit to the end of the section, which is how both units are written. */
+/** From the first limit to the end of the section; both units are written this way. */
 function confinement(service: readonly Setting[] = []): readonly Setting[] {
   return service.slice(service.findIndex(([name]) => name === "Nice"));
 }

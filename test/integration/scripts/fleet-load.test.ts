@@ -1,4 +1,4 @@
-/** A fleet of a few robots under scripts/fleet-load.ts: that it measures, and that nothing is lost when the service is killed. */
+/** scripts/fleet-load.ts with a few robots: it measures, and nothing is lost when the service is killed. */
 import { join } from "node:path";
 
 import { expect, it } from "vitest";
@@ -14,9 +14,9 @@ interface PrintedScene {
   readonly taken: readonly { readonly kind: string; readonly count: number }[];
 }
 
-it("fleet-load: robots enrol, report, change, return after the service was killed, and none is lost", async () => {
-  const words = ["--quick", "--robots", "8", "--seconds", "1", "--large", "40", "--program", SERVICE_PROGRAM, "--json"];
-  const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...words], { may_fail: true });
+it("fleet-load: enrolments, reports, changes, and a killed service → measured, no robot lost", async () => {
+  const argv = ["--quick", "--robots", "8", "--seconds", "1", "--large", "40", "--program", SERVICE_PROGRAM, "--json"];
+  const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...argv], { may_fail: true });
   expect(code, `${stderr}${stdout}`).toBe(0);
   const scenes: readonly PrintedScene[] = JSON.parse(stdout);
   expect(scenes.map(({ title, lost }) => [title, lost])).toEqual([
@@ -27,17 +27,17 @@ it("fleet-load: robots enrol, report, change, return after the service was kille
     ["40 robots in one organization", 0],
   ]);
   const kinds = (scene: PrintedScene | undefined) => scene?.taken.map(({ kind }) => kind);
-  // The scene ends with the last registration, before or after the first heartbeats.
+  // The first scene ends with the last registration, before or after the first heartbeats.
   expect(kinds(scenes[0])?.filter((kind) => kind !== "heartbeat")).toEqual(["enrol: poll", "enrol: start", "setup"]);
   expect(kinds(scenes[1])).toEqual(["heartbeat"]);
-  // Half of the robots had something new to say.
+  // Half of the robots had changed.
   expect(kinds(scenes[3])).toEqual(["heartbeat", "setup"]);
 });
 
 it.each([
   [["--store", "paper"], "error: --store 'paper' is none of sqlite, postgres, both\n"],
   [["--robots", "many"], "error: --robots 'many' is no number from 0 to 9999999\n"],
-])("fleet-load: %j is refused before anything starts", async (words, told) => {
-  const { code, stderr } = await execute([process.execPath, SCRIPT, ...words], { may_fail: true });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: told });
+])("fleet-load: %j → exit 2 before anything starts", async (argv, message) => {
+  const { code, stderr } = await execute([process.execPath, SCRIPT, ...argv], { may_fail: true });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: message });
 });

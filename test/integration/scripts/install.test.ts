@@ -1,4 +1,4 @@
-/** What scripts/install, which every script sources, tells on a machine that lacks something. */
+/** scripts/install, which every script sources: its errors when the machine lacks something. */
 import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -11,7 +11,7 @@ import { canMount, inShell, withOwnMounts } from "../../support/programs/program
 const SCRIPT = join(import.meta.dirname, "../../../scripts/install");
 const sudo = process.getuid?.() === 0 ? "" : "sudo ";
 
-/** A checkout of which nothing is there but what scripts/install looks at. */
+/** A checkout with only the files that scripts/install reads. */
 let checkout: string;
 beforeEach(async () => {
   checkout = testFolder("checkout");
@@ -28,12 +28,12 @@ async function program(name: string, script: string): Promise<void> {
   await chmod(join(checkout, name), 0o755);
 }
 
-/** What npm does beside telling its version. */
+/** An npm that runs the script for every command but --version. */
 function npm(version: string, script: string): string {
   return `if [ "$1" = --version ]; then echo ${version}; exit; fi; ${script}`;
 }
 
-/** As after `npm ci`, with a Node that does this. */
+/** A checkout after `npm ci`, whose Node runs the script. */
 async function installed(script: string): Promise<void> {
   await mkdir(join(checkout, "node_modules/.bin"), { recursive: true });
   await copyFile(join(checkout, "package-lock.json"), join(checkout, "node_modules/.installed-lock.json"));
@@ -47,26 +47,26 @@ const source = [
   "bash",
 ];
 
-/** A first shell whose input is a socket takes itself for a remote one and reads /etc/bash.bashrc (bash(1), INVOCATION). */
+/** Otherwise, Bash with a socket as input takes itself for a remote shell and reads /etc/bash.bashrc (bash(1), INVOCATION). */
 const environment = { SHLVL: "1" };
 
-async function run(words = source, path = "/usr/bin:/bin") {
-  const { code, stdout, stderr } = await execute([...words, checkout, path], { may_fail: true, environment });
+async function run(command = source, path = "/usr/bin:/bin") {
+  const { code, stdout, stderr } = await execute([...command, checkout, path], { may_fail: true, environment });
   return { code, stdout, stderr };
 }
 
-test("everything is there: silent, and programs find the checkout's own Node", async () => {
+test("complete installation → no output, and programs find the Node of the checkout", async () => {
   await installed("echo v26.10.0");
   expect(await run()).toEqual({ code: 0, stdout: `went on with ${checkout}/node_modules/.bin/node\n`, stderr: "" });
 });
 
-test("the Node of the checkout does not start: told by the loader's word, with the command that helps", async () => {
-  const words = "error while loading shared libraries: libatomic.so.1: cannot open shared object file: No such file";
-  await installed(`echo "node: ${words}" >&2; exit 127`);
+test("Node of the checkout does not start → the loader's error, and the command that helps", async () => {
+  const reason = "error while loading shared libraries: libatomic.so.1: cannot open shared object file: No such file";
+  await installed(`echo "node: ${reason}" >&2; exit 127`);
   const { code, stderr } = await run();
   expect(code).toBe(1);
   expect(stderr.split("\n")).toEqual([
-    `error: the Node of this checkout does not start: node: ${words}`,
+    `error: the Node of this checkout does not start: node: ${reason}`,
     `  → ${sudo}apt-get install libatomic1`,
     "",
   ]);
@@ -74,19 +74,19 @@ test("the Node of the checkout does not start: told by the loader's word, with t
 
 test.each([
   [
-    "a library of no known package",
+    "a library of an unknown package",
     "node: error while loading shared libraries: libfoo.so.2: no",
     /the package that has libfoo\.so\.2/,
   ],
   ["an old C library", "node: /lib/libc.so.6: version `GLIBC_2.28' not found", /glibc 2\.28 or newer/],
-])("the Node of the checkout does not start: %s", async (_what, told, hint) => {
-  await installed(`cat >&2 <<'END'\n${told}\nEND\nexit 1`);
+])("Node of the checkout does not start: %s → what is needed", async (_what, output, hint) => {
+  await installed(`cat >&2 <<'END'\n${output}\nEND\nexit 1`);
   const { code, stderr } = await run();
   expect(code).toBe(1);
   expect(stderr).toMatch(hint);
 });
 
-test("an npm that cannot read the lockfile: named before anything is installed", async () => {
+test("npm cannot read the lockfile → an error before anything is installed", async () => {
   await program("programs/npm", npm("6.14.18", "echo npm was called >&2; exit 1"));
   const { code, stderr } = await run();
   expect(code).toBe(1);
@@ -94,9 +94,9 @@ test("an npm that cannot read the lockfile: named before anything is installed",
   expect(stderr).not.toContain("npm was called");
 });
 
-test("a Node that native dependencies do not support: npm runs on the Node of the lockfile", async () => {
+test("Node unsupported by native dependencies → npm runs on the Node of the lockfile", async () => {
   await program("programs/node", 'case "$1" in -e) exit 1 ;; -p) echo 26.10.0 ;; esac');
-  // With --prefix it puts that Node there; with ci it says which one it would run on.
+  // `npm install --prefix` installs that Node; `npm ci` prints the Node it would run on.
   const install =
     'mkdir -p "$3/node_modules/.bin"; printf "#!/bin/sh\\necho lockfile" >"$3/node_modules/.bin/node"; chmod +x "$3/node_modules/.bin/node"';
   await program(
@@ -110,7 +110,7 @@ test("a Node that native dependencies do not support: npm runs on the Node of th
   ]);
 });
 
-test("no npm: the command that brings it", async () => {
+test("no npm → the command that installs it", async () => {
   await rm(join(checkout, "programs/npm"));
   const links = "for name in bash id uname cmp true; do ln -s $(command -v $name) $1/programs; done";
   await execute(["sh", "-c", links, "sh", checkout]);
@@ -121,7 +121,7 @@ test("no npm: the command that brings it", async () => {
   });
 });
 
-test.runIf(canMount)("no libatomic: told before npm is called, which would die of it (needs mounts)", async () => {
+test.runIf(canMount)("no libatomic → an error before npm is called, which would crash (needs mounts)", async () => {
   const hide =
     "for file in $(ldconfig -p | sed -n 's/.*libatomic.so.1.* => //p'); do mount --bind /dev/null $file; done";
   expect(await run(inShell(withOwnMounts, hide, source))).toEqual({
@@ -131,7 +131,7 @@ test.runIf(canMount)("no libatomic: told before npm is called, which would die o
   });
 });
 
-test("npm fails: the script ends with it, and the next one installs again", async () => {
+test("npm fails → the script fails, and the next run installs again", async () => {
   await expect(run()).resolves.toMatchObject({ code: 1, stderr: "npm was called\n" });
   await expect(run()).resolves.toMatchObject({ code: 1, stderr: "npm was called\n" });
 });

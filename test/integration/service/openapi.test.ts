@@ -20,14 +20,14 @@ async function describedService(): Promise<{ readonly service: RunningService; r
   return { service, document };
 }
 
-/** The part of the document a reference points to. */
+/** The part of the document that a `$ref` points to. */
 function lookUp(document: Json, reference: string): unknown {
   let part: unknown = document;
   for (const step of reference.slice("#/".length).split("/")) part = record.parse(part)[step];
   return part;
 }
 
-/** A description beside a reference counts before the one it points to. */
+/** A description next to a `$ref` takes precedence over that of its target. */
 function descriptionOf(document: Json, part: Json): unknown {
   if ("description" in part) return part["description"];
   return "$ref" in part ? record.parse(lookUp(document, String(part["$ref"])))["description"] : undefined;
@@ -38,7 +38,7 @@ function referencesIn(part: unknown): readonly string[] {
   return Object.entries(part).flatMap(([name, value]) => (name === "$ref" ? [String(value)] : referencesIn(value)));
 }
 
-/** The part with every reference replaced by what it points to; no schema of the interface contains itself. */
+/** The part with every `$ref` replaced by its target. No schema of the API contains itself. */
 function inlined(document: Json, part: unknown): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((item) => inlined(document, item));
@@ -67,7 +67,7 @@ const operationSchema = z.looseObject({
 });
 
 describe("GET /openapi.json", () => {
-  it("is OpenAPI 3.1 of the interface 0.1.0, and needs no key", async () => {
+  it("without a key → OpenAPI 3.1, API version 0.1.0", async () => {
     const { document } = await describedService();
     expect(document).toMatchObject({
       openapi: expect.stringMatching(/^3\.1\./),
@@ -78,7 +78,7 @@ describe("GET /openapi.json", () => {
     });
   });
 
-  it("has an ETag, and answers 304 to it", async () => {
+  it("If-None-Match with its ETag → 304", async () => {
     const { service } = await describedService();
     const etag = (await fetch(`${service.url}/openapi.json`)).headers.get("etag") ?? "";
     expect(etag).toMatch(/^"[\w-]{22}"$/);
@@ -88,7 +88,7 @@ describe("GET /openapi.json", () => {
     expect(other.status).toBe(200);
   });
 
-  it("every reference points somewhere, and every schema is used", async () => {
+  it("every $ref resolves, and every schema is used", async () => {
     const { document } = await describedService();
     const references = new Set(referencesIn(document));
     for (const reference of references) expect([reference, lookUp(document, reference)]).not.toContain(undefined);
@@ -96,7 +96,7 @@ describe("GET /openapi.json", () => {
     expect(schemas.filter((name) => !references.has(`#/components/schemas/${name}`))).toEqual([]);
   });
 
-  it("names the schemas as the service document does", async () => {
+  it("schemas have the names of the service document", async () => {
     const { document } = await describedService();
     expect(Object.keys(record.parse(lookUp(document, "#/components/schemas")))).toEqual(
       expect.arrayContaining([
@@ -120,7 +120,7 @@ describe("GET /openapi.json", () => {
     }
   });
 
-  it("a robot always has all twelve members, and no other", async () => {
+  it("RobotView: all twelve members are required, and no others are allowed", async () => {
     const { document } = await describedService();
     expect(lookUp(document, "#/components/schemas/RobotView")).toMatchObject({
       required: [
@@ -142,7 +142,7 @@ describe("GET /openapi.json", () => {
     });
   });
 
-  it("says of each member what its own schema says, also where members are made by the same schema", async () => {
+  it("members that share a schema keep their own descriptions", async () => {
     const { document } = await describedService();
     const descriptionsIn = (name: string) => {
       const { properties } = record.parse(lookUp(document, `#/components/schemas/${name}`));
@@ -157,20 +157,20 @@ describe("GET /openapi.json", () => {
     expect(record.parse(properties)["at"]).toEqual({ type: "string", format: "date-time" });
   });
 
-  it("describes every operation, and marks those beyond the service document", async () => {
+  it("describes every operation, and marks those that the service document does not have", async () => {
     const { document } = await describedService();
     const described = describedOperations(document).filter(({ path }) => path.startsWith("/v1/"));
-    const told = described.map(({ operationId, method, path, tags, "x-beyond-spec": beyond, security }) =>
+    const documented = described.map(({ operationId, method, path, tags, "x-beyond-spec": beyond, security }) =>
       [operationId, method.toUpperCase(), path, tags[0], beyond === true, security?.length === 0].join(" "),
     );
     const rows = (table: Readonly<Record<string, Operation>>, beyond: boolean) =>
       Object.entries(table).map(([id, { method, path, tag, scopes }]) =>
         [id, method, path, tag, beyond, scopes === "public" || scopes === "signed"].join(" "),
       );
-    expect(told.toSorted()).toEqual([...rows(operations, false), ...rows(beyondSpec, true)].toSorted());
+    expect(documented.toSorted()).toEqual([...rows(operations, false), ...rows(beyondSpec, true)].toSorted());
   });
 
-  it("says of each operation what it does, what it needs, and what its answers mean", async () => {
+  it("describes each operation, its scope, and each of its answers", async () => {
     const { document } = await describedService();
     const scopes = new Map(
       Object.entries({ ...operations, ...beyondSpec }).map(([id, operation]) => [id, operation.scopes]),
@@ -186,7 +186,7 @@ describe("GET /openapi.json", () => {
     expect(described.find(({ path }) => path === "/readyz")?.responses).toHaveProperty("503");
   });
 
-  it("is true about bodies that do not say that they are JSON", async () => {
+  it("body with another content type → the error that the description quotes", async () => {
     const { service, document } = await describedService();
     const answer = await fetch(`${service.url}/v1/cli/login/start`, {
       method: "POST",
@@ -198,7 +198,7 @@ describe("GET /openapi.json", () => {
     expect(record.parse(document["info"])["description"]).toContain(`"${String(detail[0]["msg"])}"`);
   });
 
-  it("declares each parameter of a path, and the answers every client must expect", async () => {
+  it("each operation declares its path parameters and the statuses that every client must expect", async () => {
     const { document } = await describedService();
     for (const { path, operationId, parameters, requestBody, responses } of describedOperations(document)) {
       const declared = (parameters ?? []).filter((parameter) => parameter.in === "path").map(({ name }) => name);
@@ -212,7 +212,7 @@ describe("GET /openapi.json", () => {
     }
   });
 
-  it("its examples work, one after the other, and every answer is as described", async () => {
+  it("the examples in sequence → 200, and every answer matches its schema", async () => {
     const { service, document } = await describedService();
     const described = new Map(describedOperations(document).map((operation) => [operation.operationId, operation]));
     const ids: Record<string, string> = { slug: "pi0.5", robot: "packing-cell-4" };
@@ -228,11 +228,11 @@ describe("GET /openapi.json", () => {
     for (const [id, body] of Object.entries(EXAMPLES)) {
       const { status, json } = await ask(id, body);
       expect([id, status]).toEqual([id, 200]);
-      const made = record.parse(json)["id"];
-      if (id === "createFleet") ids["fleet_id"] = String(made);
-      if (id === "createDeployment") ids["deployment_id"] = String(made);
-      if (id === "createApiKey") ids["key_id"] = String(made);
-      if (id === "createWebhook") ids["webhook_id"] = String(made);
+      const createdId = record.parse(json)["id"];
+      if (id === "createFleet") ids["fleet_id"] = String(createdId);
+      if (id === "createDeployment") ids["deployment_id"] = String(createdId);
+      if (id === "createApiKey") ids["key_id"] = String(createdId);
+      if (id === "createWebhook") ids["webhook_id"] = String(createdId);
     }
     const others = [...described].filter(([id, { path }]) => path.startsWith("/v1/") && !(id in EXAMPLES));
     // The robot was never enrolled.
@@ -254,7 +254,7 @@ describe("GET /openapi.json", () => {
   });
 });
 
-/** What an empty body means where it is not invalid: these take robots or keys for enrolments only, or find none. */
+/** Statuses of an empty body other than 422: the operation refuses ordinary keys, finds no installation, or has no required member. */
 const EMPTY_BODY = new Map([
   ["startEnrolment", 403],
   ["heartbeat", 403],

@@ -1,12 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChildProcess, spawn } from "node:child_process";
 
-import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -14,46 +12,34 @@ import { createClient } from "../../conformance/api/client.ts";
 import { fleetOf } from "../../conformance/api/fleets.ts";
 import { register } from "../../conformance/api/registering.ts";
 import { testFolder } from "../../support/folder.ts";
-import { endWithTest } from "../../support/programs/children.ts";
-import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
 import { times } from "../../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../../support/service/postgres.ts";
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 import { usePostgres } from "../../support/service/stores.ts";
 import { testService } from "../../support/service/test-service.ts";
+import { startServe } from "./service-process.ts";
 
-const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 const SOON = { timeout: PATIENCE_MS, interval: 100 };
-/** A claim lapses ten seconds after it was taken: by then it is so late for the other replica. */
+/** Claims expire after ten seconds; the clock of the surviving replica is past that. */
 const AFTER_THE_CLAIM_MS = 11_000;
-/** About as long as the first renewal takes that a replica is asked for. */
+/** About the duration of the first renewal by a replica. */
 const RENEWAL_MS = 30;
-/** Where a service in this process keeps it, too. */
+/** A service in this process uses the same path. */
 const keyFile = (folder: string) => join(folder, "bootstrap-key");
 
-interface Replica {
-  readonly child: ChildProcess;
-  readonly url: string;
+async function serve(database: string, folder: string) {
+  const replica = await startServe(keyFile(folder), "--database", database, "--models", join(folder, "models.yaml"));
+  onTestFinished(() => replica.kill());
+  return replica;
 }
 
-async function serve(database: string, folder: string): Promise<Replica> {
-  const flags = ["--database", database, "--listen", "127.0.0.1:0", "--models", join(folder, "models.yaml")];
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, "serve", ...flags, "--bootstrap-key-file", keyFile(folder)], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  endWithTest(child);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = await once(child.stdout, "data");
-  return { child, url: listeningSchema.parse(JSON.parse(String(line))).url };
-}
-
-/** An inference endpoint that takes a probe and says nothing, until it is told to be healthy. */
+/** An inference endpoint that accepts probes but answers none until `heal` is called. */
 async function startSilentEndpoint() {
   let isSilent = true;
-  let asked = 0;
+  let probes = 0;
   const server = createServer((_request, response) => {
-    asked += 1;
+    probes += 1;
     if (!isSilent) response.end("{}");
   });
   server.listen(0, "127.0.0.1");
@@ -65,17 +51,17 @@ async function startSilentEndpoint() {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    asked: () => asked,
+    probes: () => probes,
     heal() {
       isSilent = false;
     },
   };
 }
 
-describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
+describe.skipIf(WITHOUT_POSTGRES)("replica killed with SIGKILL", () => {
   const databases = usePostgres();
 
-  it("in the middle of a probe: another one takes its claim over, and the fleet becomes ready", async () => {
+  it("during a probe → another replica takes over the claim, and the fleet becomes ready", async () => {
     const folder = testFolder("killed");
     const { url: database } = await databases.empty();
     const endpoint = await startSilentEndpoint();
@@ -97,15 +83,13 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
       }),
     );
     const doomed = await serve(database, folder);
-    await expect.poll(endpoint.asked, SOON).toBeGreaterThanOrEqual(1);
-    const key = (await readFile(keyFile(folder), "utf8")).trim();
-    const first = createClient(() => doomed.url, key);
+    await expect.poll(endpoint.probes, SOON).toBeGreaterThanOrEqual(1);
+    const first = createClient(() => doomed.url, doomed.key);
     await register(first, ["r1", "r2"]);
     const fleet = await first.call("createFleet", { body: fleetOf("f") });
     expect(fleet).toMatchObject({ status: "preparing", robots: { registered: 2, waiting: 2 } });
 
-    doomed.child.kill("SIGKILL");
-    await once(doomed.child, "exit");
+    await doomed.kill();
     endpoint.heal();
     const survivor = await testService({
       store: { kind: "postgres", url: database },
@@ -113,13 +97,13 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
       clock: { ...systemClock, wallMs: () => systemClock.wallMs() + AFTER_THE_CLAIM_MS },
       configuration: { modelsFile: join(folder, "models.yaml") },
     });
-    const second = createClient(() => survivor.url, key);
+    const second = createClient(() => survivor.url, doomed.key);
     const get = async () => second.call("getFleet", { path: { fleet_id: fleet.id } });
     await expect.poll(async () => (await get()).status, SOON).toBe("ready");
-    expect(endpoint.asked()).toBeGreaterThanOrEqual(2);
+    expect(endpoint.probes()).toBeGreaterThanOrEqual(2);
   });
 
-  it("in the middle of a renewal: the robot's value works at another one, whatever was committed", async () => {
+  it("during a renewal, committed or not → the robot's credential works at another replica", async () => {
     const folder = testFolder("killed");
     const { url: database } = await databases.empty();
     await writeFile(join(folder, "models.yaml"), "models: []\n");
@@ -134,13 +118,12 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
     for (let round = 0; round <= rounds; round += 1) {
       const doomed = await serve(database, folder);
       url = doomed.url;
-      const lost = robot.requestRenewal().catch(() => null);
-      // At many moments of it, and the last time when it is committed.
+      const interrupted = robot.requestRenewal().catch(() => null);
+      // Kill at different moments of the renewal; in the last round, after its commit.
       if (round < rounds) await sleep((RENEWAL_MS * round) / rounds);
       else await expect.poll(installation, SOON).toMatchObject({ generation: round + 2 });
-      doomed.child.kill("SIGKILL");
-      await once(doomed.child, "exit");
-      await lost;
+      await doomed.kill();
+      await interrupted;
       url = survivor.url;
       expect((await robot.heartbeat()).status).toBe(200);
       await robot.renew();

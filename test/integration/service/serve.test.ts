@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,11 +14,8 @@ import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs/programs.ts";
 import { openNotifySocket } from "../../support/robot/systemd.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
-import {
-  listening as untilListening,
-  type RunningServiceCommand,
-  startServiceCommand,
-} from "../../support/service/service-command.ts";
+import { listening as untilListening, startServiceCommand } from "../../support/service/service-command.ts";
+import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
@@ -28,34 +25,15 @@ beforeEach(async () => {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
 });
 
-/** A command of the program as a process of its own. */
-interface Program extends Pick<RunningServiceCommand, "stdout" | "stderr"> {
-  readonly child: ChildProcessWithoutNullStreams;
-  /** Resolves with the exit code, or the name of the signal. */
-  readonly ended: Promise<number | string>;
-}
-
-function startProgram(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Program {
-  const env = { ...process.env, NOTIFY_SOCKET: "", ...environment };
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { env });
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
-  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
+function startProgram(argv: readonly string[], environment?: Readonly<Record<string, string>>): ServiceProcess {
+  const program = startServiceProcess(argv, environment);
+  onTestFinished(() => program.kill());
+  return program;
 }
 
 const run = startServiceCommand;
 
-const serveWords = (words: readonly string[]) => [
+const serveArgv = (argv: readonly string[]) => [
   "serve",
   "--data",
   join(folder, "data"),
@@ -63,10 +41,10 @@ const serveWords = (words: readonly string[]) => [
   "127.0.0.1:0",
   "--bootstrap-key-file",
   join(folder, "key"),
-  ...words,
+  ...argv,
 ];
-const serveHere = (...words: readonly string[]) => startServiceCommand(...serveWords(words));
-const serveProgram = (...words: readonly string[]) => startProgram(serveWords(words));
+const serveHere = (...argv: readonly string[]) => startServiceCommand(...serveArgv(argv));
+const serveProgram = (...argv: readonly string[]) => startProgram(serveArgv(argv));
 const listening = (program: Parameters<typeof untilListening>[0]) => untilListening(program, join(folder, "key"));
 
 function register(url: string, key: string, name: string): Promise<Response> {
@@ -86,7 +64,7 @@ async function namesAt(url: string, key: string): Promise<string[]> {
 }
 
 describe("robot-policy-service serve", () => {
-  it("prints one line, makes a key for its user alone, and stops cleanly when told to", async () => {
+  it("start → one line on stdout, a key file that only the user can read; SIGTERM → clean exit", async () => {
     const program = serveProgram();
     const { url, key } = await listening(program);
     expect(isToken(API_KEY_PREFIX, key)).toBe(true);
@@ -100,7 +78,7 @@ describe("robot-policy-service serve", () => {
     expect(program.stderr()).toMatch(/"event":"stopping"\}\n.*"event":"stopped"\}\n$/);
   });
 
-  it("holds every acknowledged registration when it is killed in the middle", async () => {
+  it("SIGKILL during registrations → every acknowledged robot is stored after the restart", async () => {
     const first = serveProgram();
     const { url, key } = await listening(first);
     const acknowledged: string[] = [];
@@ -117,7 +95,7 @@ describe("robot-policy-service serve", () => {
     expect(await namesAt(again.url, key)).toEqual(expect.arrayContaining(acknowledged));
   });
 
-  it("adopts the key a lab has put there, on a data directory that knows others", async () => {
+  it("key file replaced by an administrator → both keys work; mode 0644 → a warning with the chmod command", async () => {
     const first = serveHere();
     const before = await listening(first);
     await register(before.url, before.key, "r1");
@@ -133,7 +111,7 @@ describe("robot-policy-service serve", () => {
     expect(second.stderr()).toContain(`chmod 600 ${join(folder, "key")}`);
   });
 
-  it("refuses a directory another one serves, and names it", async () => {
+  it("data directory of another running service → exit 1, the error names the directory", async () => {
     await listening(serveProgram());
     const second = serveProgram();
     expect(await second.ended).toBe(1);
@@ -148,23 +126,23 @@ describe("robot-policy-service serve", () => {
       async () => writeFile(join(folder, "key"), "hello"),
       "is no key file: it does not hold one API key",
     ],
-    ["a key file that is empty", async () => writeFile(join(folder, "key"), ""), "bootstrap key file is empty"],
+    ["an empty key file", async () => writeFile(join(folder, "key"), ""), "bootstrap key file is empty"],
     [
       "a key file that is a pipe",
       async () => void (await once(spawn("mkfifo", [join(folder, "key")]), "close")),
       "not a regular file",
     ],
     [
-      "data that is a file",
+      "a data directory that is a file",
       async () => writeFile(join(folder, "data"), ""),
       "cannot be used: a file, or a link that leads nowhere, has that name already",
     ],
     [
-      "data that is a link to nothing",
+      "a data directory that is a dangling link",
       async () => symlink("nowhere", join(folder, "data")),
       "cannot be used: a file, or a link that leads nowhere, has that name already",
     ],
-  ])("refuses %s, with what to do", async (_what, prepare, message) => {
+  ])("%s → exit 1, an error without stack trace or error number", async (_what, prepare, message) => {
     await prepare();
     const program = serveHere();
     expect(await program.ended).toBe(1);
@@ -173,44 +151,47 @@ describe("robot-policy-service serve", () => {
   });
 
   it.each([
-    ["a key file in a directory that is not there", ["--bootstrap-key-file", "/proc/nowhere/key"], "bootstrap-key"],
-    ["data where nothing can be made, at once", ["--data", "/proc/nowhere"], "data-directory-unusable"],
-  ])("refuses %s, in plain words", async (_what, words, code) => {
-    const program = serveHere(...words);
+    ["a key file in a missing directory", ["--bootstrap-key-file", "/proc/nowhere/key"], "bootstrap-key"],
+    ["a data directory that cannot be created", ["--data", "/proc/nowhere"], "data-directory-unusable"],
+  ])("%s → exit 1, the error names the missing directory", async (_what, argv, code) => {
+    const program = serveHere(...argv);
     expect(await program.ended).toBe(1);
     expect(program.stderr()).toContain(code);
     expect(program.stderr()).toContain("there is no such file or directory");
   });
 
-  it.skipIf(!canBecomeNobody)("commands of a user that may not look into the data directory are told so", async () => {
-    const first = serveHere();
-    await listening(first);
-    await chmod(folder, 0o755);
-    for (const words of [
-      ["orgs", "list"],
-      ["backup", "/tmp/nowhere/b.db"],
-    ]) {
-      const [program = "", ...more] = [
-        ...asNobody,
-        process.execPath,
-        SERVICE_PROGRAM,
-        ...words,
-        "--data",
-        join(folder, "data"),
-      ];
-      const { status, stderr } = spawnSync(program, more, { encoding: "utf8" });
-      expect([status, stderr]).toEqual([1, expect.stringContaining("this user has no permission")]);
-      expect(stderr).toContain("Run this as root or as the user of the service");
-    }
-  });
+  it.skipIf(!canBecomeNobody)(
+    "command without access to the data directory → exit 1, the error names the right user",
+    async () => {
+      const first = serveHere();
+      await listening(first);
+      await chmod(folder, 0o755);
+      for (const argv of [
+        ["orgs", "list"],
+        ["backup", "/tmp/nowhere/b.db"],
+      ]) {
+        const [program = "", ...more] = [
+          ...asNobody,
+          process.execPath,
+          SERVICE_PROGRAM,
+          ...argv,
+          "--data",
+          join(folder, "data"),
+        ];
+        const { status, stderr } = spawnSync(program, more, { encoding: "utf8" });
+        expect([status, stderr]).toEqual([1, expect.stringContaining("this user has no permission")]);
+        expect(stderr).toContain("Run this as root or as the user of the service");
+      }
+    },
+  );
 
-  it("says of a database whose URL asks for TLS nothing but that it cannot be reached", async () => {
+  it("unreachable database whose URL requires TLS → one error with one remedy, no warning", async () => {
     const program = run("orgs", "list", "--database", "postgres://u:p@127.0.0.1:1/d?sslmode=require");
     expect(await program.ended).toBe(1);
     expect(program.stderr()).toMatch(/^error: [^\n]+\n {2}→ [^\n]+\n$/);
   });
 
-  it("refuses a port that is taken", async () => {
+  it("port in use → exit 1", async () => {
     const { url } = await listening(serveHere());
     const other = run("serve", "--data", join(folder, "other"), "--listen", new URL(url).host);
     expect(await other.ended).toBe(1);
@@ -227,15 +208,15 @@ describe("robot-policy-service serve", () => {
     [["audit", "--data", "x", "--since", "yesterday"], "--since yesterday"],
     [["audit", "--data", "x", "--limit", "0"], "--limit 0"],
     [["fly"], "fly"],
-  ])("%j: usage", async (words, message) => {
-    const program = run(...words);
+  ])("%j → usage error", async (argv, message) => {
+    const program = run(...argv);
     expect(await program.ended).toBe(2);
     expect(program.stderr()).toContain(message);
   });
 });
 
-/** No name server is asked for it: a label has 63 characters at most (RFC 1035, 2.3.4). */
-const NO_NAME = `${"x".repeat(64)}.invalid`;
+/** Never resolves, and causes no DNS query: labels have at most 63 characters (RFC 1035, 2.3.4). */
+const INVALID_HOST = `${"x".repeat(64)}.invalid`;
 
 describe("robot-policy-service serve --config", () => {
   const configure = async (text: string): Promise<string> => {
@@ -246,7 +227,7 @@ describe("robot-policy-service serve --config", () => {
   const usual = () =>
     `listen: 127.0.0.1:0\ndata: ${join(folder, "data")}\nbootstrap_key_file: ${join(folder, "key")}\n`;
 
-  it("serves what the file says", async () => {
+  it("file → address, data directory, request log and metrics as configured", async () => {
     const path = await configure(`${usual()}log: { requests: true }\nmetrics: false\n`);
     const program = run("serve", "--config", path);
     const { url, key } = await listening(program);
@@ -255,13 +236,13 @@ describe("robot-policy-service serve --config", () => {
     await expect.poll(program.stderr).toContain('"path":"/v1/robots/setup"');
   });
 
-  it("flags win over the file", async () => {
-    const path = await configure(`listen: ${NO_NAME}:1\ndata: /proc/nowhere\nlog: { level: silent }\n`);
+  it("a flag and the file differ → the flag wins", async () => {
+    const path = await configure(`listen: ${INVALID_HOST}:1\ndata: /proc/nowhere\nlog: { level: silent }\n`);
     const { url } = await listening(serveHere("--config", path, "--log-level", "debug", "--no-rate-limit"));
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  it("shows every mistake with its line, and does not start", async () => {
+  it("errors in the file → exit 3, each error with its line and column", async () => {
     const path = await configure("listen: 127.0.0.1\ndatta: /d\n");
     const program = run("serve", "--config", path);
     expect(await program.ended).toBe(3);
@@ -271,15 +252,15 @@ describe("robot-policy-service serve --config", () => {
   });
 
   it.each([
-    ["a file that is not there", "missing.yaml", "there is no such file"],
+    ["a missing file", "missing.yaml", "there is no such file"],
     ["a directory", ".", "not a regular file"],
-  ])("%s: says so", async (_what, name, message) => {
+  ])("%s → exit 3, the error says what it is", async (_what, name, message) => {
     const program = run("serve", "--config", join(folder, name));
     expect(await program.ended).toBe(3);
     expect(program.stderr()).toContain(message);
   });
 
-  it("takes the address of the database from a file, and never shows its password", async () => {
+  it("database.url_file → the URL is read from that file, and no error shows the password", async () => {
     await writeFile(join(folder, "url"), "postgres://robots:hunter2@127.0.0.1:1/robots\n");
     const path = await configure(`database: { url_file: ${join(folder, "url")} }\n`);
     const program = run("serve", "--config", path, "--listen", "127.0.0.1:0");
@@ -293,7 +274,7 @@ describe("robot-policy-service serve --config", () => {
     expect(other.stderr()).not.toContain("hunter2");
   });
 
-  it("--check reads configuration, certificate and models, and touches nothing", async () => {
+  it("--check → checks configuration, certificate and models, writes nothing", async () => {
     const good = await configure(usual());
     const checked = run("serve", "--check", "--config", good);
     expect(await checked.ended).toBe(0);
@@ -317,23 +298,23 @@ describe("robot-policy-service serve --config", () => {
 
   it.each([
     ["192.0.2.1:8080", "This computer does not have that address. (192.0.2.1:8080)"],
-    [`${NO_NAME}:8080`, `(${NO_NAME}:8080)`],
-  ])("--check tells that %s cannot be listened on, as a start would", async (address, told) => {
+    [`${INVALID_HOST}:8080`, `(${INVALID_HOST}:8080)`],
+  ])("--check, the service cannot listen on %s → the same error as at start", async (address, message) => {
     const path = await configure(usual().replace("127.0.0.1:0", address));
     const [checked, started] = [run("serve", "--check", "--config", path), run("serve", "--config", path)];
     expect([await checked.ended, await started.ended]).toEqual([1, 1]);
-    expect(checked.stderr()).toContain(told);
+    expect(checked.stderr()).toContain(message);
     expect(started.stderr()).toContain(checked.stderr());
   });
 
-  it("--check beside the running service has nothing against its address", async () => {
+  it("--check while the service runs → its own address is not an error", async () => {
     const { host } = new URL((await listening(serveHere())).url);
     const checked = run("serve", "--check", "--config", await configure(usual().replace("127.0.0.1:0", host)));
     expect(await checked.ended).toBe(0);
     expect(checked.stdout()).toContain(`not checked: the address ${host}, where a program listens now`);
   });
 
-  it("--check warns of a secret that everyone can read, and of no other", async () => {
+  it("--check, secret file of mode 0644 → a warning; of mode 0640 → none", async () => {
     const path = await configure(`database: { url_file: ${join(folder, "url")} }\n`);
     await writeFile(join(folder, "url"), "postgres://robots:hunter2@127.0.0.1:1/robots\n");
     await chmod(join(folder, "url"), 0o644);
@@ -348,7 +329,7 @@ describe("robot-policy-service serve --config", () => {
     expect([await quiet.ended, quiet.stderr()]).toEqual([0, ""]);
   });
 
-  it("warns of plain HTTP for other computers, unless a proxy is named", async () => {
+  it("plain HTTP on a public address → a warning, unless trusted_proxies is set", async () => {
     const open = serveHere("--listen", "0.0.0.0:0");
     await listening(open);
     expect(open.stderr()).toContain("listening_without_tls");
@@ -366,7 +347,7 @@ describe("robot-policy-service serve --models", () => {
   const modelsAt = async (url: string, key: string): Promise<string> =>
     (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).text();
 
-  it("offers the catalog, and what it has become on SIGHUP; a broken one leaves the old in force", async () => {
+  it("SIGHUP → the changed catalog is offered; an invalid catalog → the old one stays in force", async () => {
     const path = join(folder, "models.yaml");
     await copyFile(EXAMPLE, path);
     const program = serveProgram("--models", path);
@@ -381,7 +362,7 @@ describe("robot-policy-service serve --models", () => {
     await expect.poll(() => modelsAt(url, key)).toContain('"display_name":"renamed"');
   });
 
-  it("does not start with a broken one, and shows the line", async () => {
+  it("invalid catalog → exit 3, the error names the line", async () => {
     const path = join(folder, "models.yaml");
     await writeFile(path, "models:\n  - slug: X\n");
     const program = serveHere("--models", path);
@@ -391,8 +372,8 @@ describe("robot-policy-service serve --models", () => {
   });
 });
 
-describe.skipIf(!canListenToNotify)("under systemd", () => {
-  it("is ready once it accepts requests, gives signs of life, and says that it stops", async () => {
+describe.skipIf(!canListenToNotify)("robot-policy-service serve under systemd", () => {
+  it("sends READY=1 once it accepts requests, WATCHDOG=1 while it runs, STOPPING=1 when it stops", async () => {
     await using socket = await openNotifySocket(join(folder, "notify"));
     const program = startProgram(["serve", "--data", join(folder, "data"), "--listen", "127.0.0.1:0"], {
       NOTIFY_SOCKET: socket.path,
@@ -411,7 +392,7 @@ describe.skipIf(!canListenToNotify)("under systemd", () => {
 describe("systemd/robot-policy-service.service", () => {
   const UNIT = fileURLToPath(new URL("../../../systemd/robot-policy-service.service", import.meta.url));
 
-  it.skipIf(!hasProgram("systemd-analyze"))("is as closed as the agent's must be: exposure 2.0 at most", () => {
+  it.skipIf(!hasProgram("systemd-analyze"))("systemd-analyze security → exposure level 2.0 at most", () => {
     const report = execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=20", UNIT], {
       encoding: "utf8",
     });
@@ -420,17 +401,19 @@ describe("systemd/robot-policy-service.service", () => {
 });
 
 describe("robot-policy-service audit", () => {
-  it("--refused: why robots do not register", async () => {
+  it("--refused → robot, reason, key and address of each refused registration", async () => {
     const { url, key } = await listening(serveProgram());
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const sent = { method: "POST", headers, body: JSON.stringify({ name: "cell-4", robot_type_id: "arm" }) };
     expect((await fetch(`${url}/v1/robots/setup`, sent)).status).toBe(422);
-    const refused = async (...words: readonly string[]) => {
-      const program = run("audit", "--refused", "--data", join(folder, "data"), ...words);
+    const refused = async (...argv: readonly string[]) => {
+      const program = run("audit", "--refused", "--data", join(folder, "data"), ...argv);
       return [await program.ended, program.stdout(), program.stderr()] as const;
     };
-    const told = async () => JSON.parse((await refused("--json"))[1]).items;
-    await expect.poll(told, { timeout: PATIENCE_MS, interval: 100 }).toMatchObject([{ robot: "cell-4", status: 422 }]);
+    const refusals = async () => JSON.parse((await refused("--json"))[1]).items;
+    await expect
+      .poll(refusals, { timeout: PATIENCE_MS, interval: 100 })
+      .toMatchObject([{ robot: "cell-4", status: 422 }]);
     expect((await refused())[1]).toMatch(
       /^AT +ROBOT +REASON +KEY +FROM\n\S+Z +cell-4 +region: Field required; .* \(422\) +bootstrap +127\.0\.0\.1\n$/,
     );
@@ -439,7 +422,7 @@ describe("robot-policy-service audit", () => {
     expect(await refused("--action", "robot.setup")).toEqual([2, "", expect.stringContaining("--refused")]);
   });
 
-  it("shows who changed what, oldest first, beside the running service", async () => {
+  it("beside a running service → each change with its actor, oldest first, filtered by each flag", async () => {
     const { url, key } = await listening(serveProgram());
     await register(url, key, "r1");
     await register(url, key, "r2");
@@ -455,8 +438,8 @@ describe("robot-policy-service audit", () => {
       { action: "robot.setup", subject_id: expect.stringMatching(/^rob_/), details: { name: "r2" } },
     ]);
     const [{ subject_id: subjectId, actor }] = items;
-    const found = async (...words: readonly string[]) => {
-      const filtered = run("audit", "--data", join(folder, "data"), "--json", ...words);
+    const found = async (...argv: readonly string[]) => {
+      const filtered = run("audit", "--data", join(folder, "data"), "--json", ...argv);
       expect(await filtered.ended).toBe(0);
       return JSON.parse(filtered.stdout()).items.map(({ details }: { details: { name?: string } }) => details.name);
     };

@@ -7,7 +7,7 @@ import { register } from "../registering.ts";
 import type { Tests } from "../tests.ts";
 import { computerOf, inDays, poll, start } from "./enrolling.ts";
 
-/** Starts an enrolment that names the organization: the service has others. */
+/** Starts an enrolment that names the organization, which is required because the service has several. */
 async function startAt(client: Client, computer: RobotComputer, members: object = {}) {
   const { organization } = await client.call("getAccount");
   return start(client, computer, { organization_id: organization.id, ...members });
@@ -19,7 +19,7 @@ function allow(client: Client, ...keys: string[]) {
 
 export function allowedKeysConformance({ target, it }: Tests): void {
   describe("allowed keys", () => {
-    it("a computer on the list enrols at once, once; the list and the audit log say who allowed it", async ({
+    it("computer on the list → enrols once without approval; list and audit log name who allowed it", async ({
       client,
     }) => {
       const { api_key: apiKey, id: keyId } = await client.call("createApiKey", {
@@ -58,16 +58,16 @@ export function allowedKeysConformance({ target, it }: Tests): void {
       expect((await startAt(client, computer)).approval_required).toBe(false);
     });
 
-    it("a start whose answer is lost uses nothing up: the next one is approved, too", async ({ client }) => {
+    it("answer to a start lost → the next start is approved as well", async ({ client }) => {
       const computer = computerOf(client);
       await allow(client, computer.publicKey);
       const starts = await Promise.all([startAt(client, computer), startAt(client, computer)]);
       expect(starts.map(({ approval_required: isRequired }) => isRequired)).toEqual([false, false]);
-      const ends = await Promise.all(starts.map(async (started) => (await poll(client, computer, started)).status));
-      expect(ends.toSorted()).toEqual(["approved", "expired"]);
+      const statuses = await Promise.all(starts.map(async (started) => (await poll(client, computer, started)).status));
+      expect(statuses.toSorted()).toEqual(["approved", "expired"]);
     });
 
-    it("it never takes over a robot, also one that was added since: a person decides", async ({ client }) => {
+    it("robot of that name exists, even if added after the start → waits for approval", async ({ client }) => {
       await register(client, ["arm-1"]);
       const [computer, late] = [computerOf(client), computerOf(client)];
       await allow(client, computer.publicKey, late.publicKey);
@@ -86,16 +86,16 @@ export function allowedKeysConformance({ target, it }: Tests): void {
 
     it.for<[what: string, members: object]>([
       ["no region", { region: null }],
-      ["a name that no robot can have", { requested_name: "no name!" }],
-      ["no organization, where there are several", { organization_id: null }],
-    ])("a computer with %s waits for a person", async ([, members], { client }) => {
+      ["an invalid robot name", { requested_name: "no name!" }],
+      ["no organization, of several", { organization_id: null }],
+    ])("computer with %s → waits for approval", async ([, members], { client }) => {
       await target().organization();
       const computer = computerOf(client);
       await allow(client, computer.publicKey);
       expect((await startAt(client, computer, members)).approval_required).toBe(true);
     });
 
-    it("another organization's list lets nobody in here, nor shows this one's", async ({ client }) => {
+    it("list of another organization → neither applies nor is shown", async ({ client }) => {
       const stranger = await target().organization();
       const computer = computerOf(client);
       await allow(stranger, computer.publicKey);
@@ -105,7 +105,9 @@ export function allowedKeysConformance({ target, it }: Tests): void {
       await client.refused("NotFound", "removeAllowedKey", { path: { allowed_key_id: entry?.id ?? "" } });
     });
 
-    it("removed, or its key revoked: what it approved and nobody polled for is denied", async ({ client }) => {
+    it("entry removed, or its API key revoked → enrolments it approved are denied if not polled", async ({
+      client,
+    }) => {
       const { api_key: apiKey, id: keyId } = await client.call("createApiKey", {
         body: { label: "leaked", scopes: ["robots:write"] },
       });
@@ -127,7 +129,7 @@ export function allowedKeysConformance({ target, it }: Tests): void {
       expect((await startAt(client, revoked)).approval_required).toBe(true);
     });
 
-    it("what is no key, a time too far off, and a key that is bound to robots are refused", async ({ client }) => {
+    it("invalid keys, expiry too far ahead → 422; API key bound to robots → 403", async ({ client }) => {
       const good = computerOf(client).publicKey;
       const send = (keys: string[], expiresAt = inDays(7)) => ({ body: { keys, expires_at: expiresAt } });
       const bad = [`${good}x`, "SHA256:short", "ssh-ed25519 AAAA"];
@@ -136,13 +138,11 @@ export function allowedKeysConformance({ target, it }: Tests): void {
       await client.invalid([["body", "keys"]], "allowKeys", send([]));
       await client.invalid([["body", "expires_at"]], "allowKeys", send([good], inDays(91)));
       await client.invalid([["body", "expires_at"]], "allowKeys", send([good], inDays(-1)));
-      const { api_key: bound } = await client.call("createApiKey", {
-        body: { label: "bound", scopes: ["robots:setup", "robots:write"], max_robots: 1 },
-      });
-      await client.as(bound).refused("Forbidden", "allowKeys", send([good]));
+      const bound = await client.withKey({ scopes: ["robots:setup", "robots:write"], max_robots: 1 });
+      await bound.refused("Forbidden", "allowKeys", send([good]));
       await client.call("allowKeys", send([good]));
       const [entry] = (await client.call("listAllowedKeys")).items;
-      await client.as(bound).refused("Forbidden", "removeAllowedKey", { path: { allowed_key_id: entry?.id ?? "" } });
+      await bound.refused("Forbidden", "removeAllowedKey", { path: { allowed_key_id: entry?.id ?? "" } });
       expect((await client.call("listAllowedKeys")).items).toEqual([entry]);
     });
   });

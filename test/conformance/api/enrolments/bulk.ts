@@ -5,8 +5,8 @@ import { register } from "../registering.ts";
 import type { Tests } from "../tests.ts";
 
 export function bulkEnrolmentsConformance({ target, it }: Tests): void {
-  describe("keys for enrolments", () => {
-    it("a key for enrolments needs no approval: its site and region win, its labels lie over the computer's", async ({
+  describe("enrollment keys", () => {
+    it("start with it → approved at once; site and region of the key take precedence, labels are merged", async ({
       client,
     }) => {
       const terms = { uses: 2, site: "plant-1", region: " EU-West-1 ", labels: { line: "4" } };
@@ -47,9 +47,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       ]);
     });
 
-    it("it is used up after so many starts, and a start that is denied or replaced gives its use back", async ({
-      client,
-    }) => {
+    it("used up → 403; a start that is denied or replaced returns its use", async ({ client }) => {
       const { api_key: apiKey } = await enrollmentKey(client, { uses: 2 });
       const bulk = client.as(apiKey);
       const computers = Array.from({ length: 3 }, () => computerOf(client));
@@ -67,7 +65,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       expect(await reasonOf(bulk, "startEnrolment", third)).toEqual([403, "uses_spent"]);
     });
 
-    it("of many starts at once, as many are approved as it has uses", async ({ client }) => {
+    it("concurrent starts → as many are approved as it has uses", async ({ client }) => {
       const { api_key: apiKey } = await enrollmentKey(client, { uses: 3 });
       const answers = await Promise.all(
         Array.from({ length: 9 }, (_, index) =>
@@ -78,7 +76,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       expect(statuses).toEqual([200, 200, 200, 403, 403, 403, 403, 403, 403]);
     });
 
-    it("it never takes over a robot: then the enrolment waits for a person of its organization", async ({ client }) => {
+    it("robot of that name exists → waits for approval by its organization", async ({ client }) => {
       const other = await target().organization();
       await register(client, ["arm-1"]);
       const { api_key: apiKey, id } = await enrollmentKey(client);
@@ -94,9 +92,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       expect(await poll(client, computer, started)).toMatchObject({ status: "approved" });
     });
 
-    it("two computers of one name with it: the second waits for a person, and its use is given back", async ({
-      client,
-    }) => {
+    it("two computers with one name → the second waits for approval, and its use is returned", async ({ client }) => {
       const { api_key: apiKey, id } = await enrollmentKey(client);
       const computers = [computerOf(client), computerOf(client)];
       const starts = await Promise.all(
@@ -115,7 +111,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       expect((await client.call("listEnrolments")).items).toMatchObject([{ robot: { name: "arm-1" } }]);
     });
 
-    it("revoked, what it approved and nobody polled for is denied", async ({ client }) => {
+    it("revoked → enrolments it approved are denied if not polled", async ({ client }) => {
       const { api_key: apiKey, id } = await enrollmentKey(client);
       const computer = computerOf(client);
       const started = await client.as(apiKey).call("startEnrolment", startOf(computer));
@@ -124,7 +120,7 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       await client.as(apiKey).refused("Unauthorized", "startEnrolment", startOf(computer));
     });
 
-    it("its name and region are judged at once", async ({ client }) => {
+    it("invalid name or region → 422 at the start", async ({ client }) => {
       const { api_key: apiKey } = await enrollmentKey(client);
       const bulk = client.as(apiKey);
       const computer = computerOf(client);
@@ -140,9 +136,9 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       ["without its scope", { scopes: ["robots:setup"] }, "enrollment"],
       ["without scopes", { scopes: null }, "enrollment"],
       ["without its terms", { enrollment: null }, "enrollment"],
-      ["for ever", { expires_at: null }, "expires_at"],
-      ["for longer than 90 days", { expires_at: inDays(91) }, "expires_at"],
-    ])("a key for enrolments %s is refused", async ([, members, member], { client }) => {
+      ["that never expires", { expires_at: null }, "expires_at"],
+      ["valid for more than 90 days", { expires_at: inDays(91) }, "expires_at"],
+    ])("create %s → 422", async ([, members, member], { client }) => {
       const body = {
         label: "k",
         scopes: ["robots:enroll"],
@@ -153,12 +149,10 @@ export function bulkEnrolmentsConformance({ target, it }: Tests): void {
       await client.invalid([["body", member]], "createApiKey", { body });
     });
 
-    it("a restricted key makes no key for enrolments", async ({ client }) => {
-      const { api_key: apiKey } = await client.call("createApiKey", {
-        body: { label: "k", scopes: ["api-keys:write", "robots:write"] },
-      });
+    it("create with a restricted key → 403", async ({ client }) => {
+      const restricted = await client.withKey({ scopes: ["api-keys:write", "robots:write"] });
       const body = { label: "k", scopes: ["robots:enroll"], expires_at: inDays(7), enrollment: { uses: 1 } };
-      await client.as(apiKey).refused("Forbidden", "createApiKey", { body });
+      await restricted.refused("Forbidden", "createApiKey", { body });
     });
   });
 }

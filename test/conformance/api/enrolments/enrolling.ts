@@ -7,7 +7,7 @@ import type { Client, Sent } from "../client.ts";
 import { refusal } from "../views.ts";
 import { soon } from "../waiting.ts";
 
-/** A computer that asks the replicas in turn. */
+/** A computer whose requests alternate between replicas. */
 export function computerOf(client: Client): RobotComputer {
   return new RobotComputer(() => client.nextUrl());
 }
@@ -43,7 +43,7 @@ export async function poll(client: Client, computer: RobotComputer, started: Enr
   return polled;
 }
 
-/** A whole enrolment; the computer holds its credential. */
+/** Completes an enrolment; the computer then has its credential. */
 export async function enrol(client: Client, members: object = {}): Promise<RobotComputer> {
   const computer = computerOf(client);
   const started = await start(client, computer, members);
@@ -52,11 +52,11 @@ export async function enrol(client: Client, members: object = {}): Promise<Robot
   return computer;
 }
 
-/** Online for the whole service: what a replica accepts is in the store a moment later. */
+/** Sends a heartbeat and waits until every replica shows it: the store gets it a moment later. */
 export async function comeOnline(client: Client, computer: RobotComputer, robot = "arm-1"): Promise<void> {
   expect((await computer.heartbeat()).status).toBe(200);
   const seen = async () => (await client.call("getInstallation", { path: { robot } })).last_seen_at;
-  // One request for each replica: those that did not hear it themselves read it from the store.
+  // One request per replica: the one that did not get the heartbeat reads it from the store.
   await soon(async () => expect([await seen(), await seen()]).not.toContain(null));
 }
 
@@ -67,7 +67,7 @@ export async function reasonOf(client: Client, ...[name, sent]: Parameters<Clien
 
 export const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
-/** A key for enrolments that lasts a week. */
+/** An enrollment key that is valid for a week. */
 export function enrollmentKey(client: Client, enrollment: object = {}) {
   const body = { label: "line 4", scopes: ["robots:enroll"], expires_at: inDays(7) };
   return client.call("createApiKey", { body: { ...body, enrollment: { uses: 10, ...enrollment } } });

@@ -7,9 +7,7 @@ import type { Tests } from "../tests.ts";
 
 export function enrolmentsConformance({ target, it }: Tests): void {
   describe("enrolments", () => {
-    it("a computer starts one, a person approves its code, and the poll gives it a credential of its own", async ({
-      client,
-    }) => {
+    it("start, approve by code, poll → the computer gets its own credential", async ({ client }) => {
       const computer = computerOf(client);
       const started = await start(client, computer, { site: "plant-1", labels: { line: "4" } });
       expect(started.approval_required).toBe(true);
@@ -48,13 +46,13 @@ export function enrolmentsConformance({ target, it }: Tests): void {
         state: "active",
         credential_expires_at: polled.credential_expires_at,
       });
-      // The first use of the credential ends it.
+      // The first use of the credential completes the enrolment.
       expect((await computer.heartbeat()).status).toBe(200);
       expect(await poll(client, computer, started)).toEqual({ status: "consumed" });
       expect((await computer.heartbeat()).status).toBe(200);
     });
 
-    it("a lost answer costs one more poll, and the lost value dies", async ({ client }) => {
+    it("answer to a poll lost → the next poll replaces the credential", async ({ client }) => {
       const computer = computerOf(client);
       const started = await start(client, computer);
       await client.call("approveEnrolment", { body: { user_code: started.user_code } });
@@ -66,7 +64,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect((await computer.heartbeat()).status).toBe(200);
     });
 
-    it("polls at the same time make one installation, and the last value works", async ({ client }) => {
+    it("concurrent polls → one installation, and the last credential works", async ({ client }) => {
       const computer = computerOf(client);
       const started = await start(client, computer);
       await client.call("approveEnrolment", { body: { user_code: started.user_code } });
@@ -81,7 +79,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("an unknown enrolment, a wrong token and a wrong signature are one answer, and harm nothing", async ({
+    it("poll with an unknown enrolment, wrong token or signature → the same 404, without side effects", async ({
       client,
     }) => {
       const [computer, other] = [computerOf(client), computerOf(client)];
@@ -100,12 +98,14 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       for (const sent of wrong) sentences.add(await client.as(null).refused("NotFound", "pollEnrolment", sent));
       expect(sentences.size).toBe(1);
       expect(await poll(client, computer, started)).toMatchObject({ status: "pending" });
-      // With padding, which is not needed.
+      // Padding of base64url is accepted.
       const padded = pollOf(computer, started, { signature: `${computer.sign(text)}==` });
       expect(await client.as(null).call("pollEnrolment", padded)).toMatchObject({ status: "pending" });
     });
 
-    it("a start ends the one before with its key; an installed key cannot start at all", async ({ client }) => {
+    it("another start with the same key → the earlier enrolment expires; with an installed key → 409", async ({
+      client,
+    }) => {
       const computer = computerOf(client);
       const first = await start(client, computer);
       await client.call("approveEnrolment", { body: { user_code: first.user_code } });
@@ -118,14 +118,16 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await poll(client, computer, second)).toMatchObject({ status: "approved" });
     });
 
-    it("starts at the same time with one key leave one that waits", async ({ client }) => {
+    it("concurrent starts with one key → one stays pending", async ({ client }) => {
       const computer = computerOf(client);
       const starts = await Promise.all(Array.from({ length: 8 }, () => start(client, computer)));
       const states = await Promise.all(starts.map(async (started) => (await poll(client, computer, started)).status));
       expect(states.toSorted()).toEqual([...Array.from({ length: 7 }, () => "expired"), "pending"]);
     });
 
-    it("the approver's name and region win, and an unfit name or no region leaves it waiting", async ({ client }) => {
+    it("approve with a name and region → these apply; invalid name or no region → 422, still pending", async ({
+      client,
+    }) => {
       const computer = computerOf(client);
       const started = await start(client, computer, { requested_name: "Arm 1 ", region: null });
       const code = { user_code: started.user_code };
@@ -136,10 +138,10 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       await invalid("region", { ...code, name: "arm-9", region: "  " });
       expect(await poll(client, computer, started)).toMatchObject({ status: "pending" });
       const body = { ...code, name: "  ARM-9 ", region: " EU-Central-1" };
-      const decided = { requested_name: "arm-9", region: "eu-central-1" };
-      expect(await client.call("approveEnrolment", { body })).toMatchObject(decided);
-      // The same values again: the same answer. Others: a conflict.
-      expect(await client.call("approveEnrolment", { body })).toMatchObject(decided);
+      const answer = { requested_name: "arm-9", region: "eu-central-1" };
+      expect(await client.call("approveEnrolment", { body })).toMatchObject(answer);
+      // The same values again give the same answer, others a conflict.
+      expect(await client.call("approveEnrolment", { body })).toMatchObject(answer);
       const others = { ...body, region: "eu-west-1" };
       expect(await reasonOf(client, "approveEnrolment", { body: others })).toEqual([409, "already_approved"]);
       expect(await poll(client, computer, started)).toMatchObject({
@@ -147,9 +149,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       });
     });
 
-    it("the region that the computer worked out counts where nobody names one, and its address is not kept", async ({
-      client,
-    }) => {
+    it("no region given → the inferred one applies, and the computer's address is not stored", async ({ client }) => {
       const computer = computerOf(client);
       const inference = {
         outcome: "resolved_to_ping",
@@ -167,7 +167,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(polled.robot.site_inference).toEqual({ ...inference, geolocation: { city: "Umeå" } });
     });
 
-    it("a robot keeps its id and what the computer does not say; its region follows, and the old computer ends", async ({
+    it("enrolment of an existing robot → keeps id and omitted members, gets the region, and replaces its computer", async ({
       client,
     }) => {
       const [robot] = await register(client, ["arm-1"], { site: "plant-1", labels: { line: "4" } });
@@ -175,7 +175,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       const computer = computerOf(client);
       const again = await start(client, computer, { region: "eu-west-1", labels: { line: "5" } });
       await client.call("approveEnrolment", { body: { user_code: again.user_code } });
-      // Until the new one polls, the old one works.
+      // The old computer works until the new one polls.
       expect((await old.heartbeat()).status).toBe(200);
       await comeOnline(client, old);
       expect(await poll(client, computer, again)).toEqual({ status: "denied" });
@@ -200,7 +200,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("of many approvals at once with different names, one counts", async ({ client }) => {
+    it("concurrent approvals with different names → one succeeds", async ({ client }) => {
       const computer = computerOf(client);
       const started = await start(client, computer);
       const names = Array.from({ length: 6 }, (_, index) => `arm-${index}`);
@@ -212,7 +212,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await poll(client, computer, started)).toMatchObject({ robot: { name: winner } });
     });
 
-    it("two computers that race for one name leave one installation", async ({ client }) => {
+    it("two computers poll concurrently for one name → one installation works", async ({ client }) => {
       const computers = [computerOf(client), computerOf(client)];
       const starts = await Promise.all(computers.map((computer) => start(client, computer)));
       for (const { user_code: userCode } of starts) {
@@ -229,7 +229,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("denied is denied, also after the approval, but not once the computer has polled", async ({ client }) => {
+    it("deny, before or after the approval → denied; after the poll → 404", async ({ client }) => {
       const [waiting, approved] = [computerOf(client), computerOf(client)];
       const [first, second] = [await start(client, waiting), await start(client, approved)];
       await client.call("approveEnrolment", { body: { user_code: second.user_code } });
@@ -250,7 +250,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       await client.refused("NotFound", "denyEnrolment", { body: { user_code: third.user_code } });
     });
 
-    it("the approver sees whose it is before, and whether there is such a robot", async ({ client }) => {
+    it("get and list → the request, and the existing robot of that name", async ({ client }) => {
       const [robot] = await register(client, ["arm-1"]);
       const computer = computerOf(client);
       const { items } = await client.call("listApiKeys");
@@ -267,14 +267,12 @@ export function enrolmentsConformance({ target, it }: Tests): void {
         robot: { ...robot, status: "offline", installation_id: null },
       };
       expect(await client.call("getEnrolment", { path: { user_code: named.user_code } })).toMatchObject(view);
-      // Who knows the code may see it; in a list are those that name the organization.
+      // get works for anyone with the code; list shows only those that name the organization.
       await client.call("getEnrolment", { path: { user_code: unnamed.user_code } });
       expect(await client.call("listEnrolments")).toMatchObject({ items: [view] });
     });
 
-    it("another organization does not find an enrolment that names one, nor one that is decided", async ({
-      client,
-    }) => {
+    it("enrolment that names an organization, or is decided → 404 for other organizations", async ({ client }) => {
       const other = await target().organization();
       const { active_organization: organization } = await client.call("getSession");
       const named = await start(client, computerOf(client), { organization_id: organization.id });
@@ -289,7 +287,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       expect(await other.call("listEnrolments")).toEqual({ items: [] });
     });
 
-    it("neither a robot's credential nor a key for enrolments approves", async ({ client }) => {
+    it("approve or deny with a robot's credential or an enrollment key → 403", async ({ client }) => {
       const computer = await enrol(client);
       const key = await enrollmentKey(client);
       const started = await start(client, computerOf(client), { requested_name: "arm-2" });
@@ -301,16 +299,15 @@ export function enrolmentsConformance({ target, it }: Tests): void {
         expect(await reasonOf(client.as(token), "listEnrolments")).toEqual([403, "scope"]);
         expect(await reasonOf(client.as(token), "listRobots")).toEqual([403, "scope"]);
       }
-      const setup = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup"] } });
-      expect(await reasonOf(client.as(setup.api_key), "approveEnrolment", { body })).toEqual([403, "scope"]);
-      const bound = { label: "k", scopes: ["robots:setup", "robots:write"], robots: ["arm-7"] };
-      const { api_key: boundKey } = await client.call("createApiKey", { body: bound });
-      await client.as(boundKey).refused("Forbidden", "approveEnrolment", { body });
+      const setup = await client.withKey({ scopes: ["robots:setup"] });
+      expect(await reasonOf(setup, "approveEnrolment", { body })).toEqual([403, "scope"]);
+      const bound = await client.withKey({ scopes: ["robots:setup", "robots:write"], robots: ["arm-7"] });
+      await bound.refused("Forbidden", "approveEnrolment", { body });
       const named = { body: { ...body, name: "arm-7" } };
-      expect(await client.as(boundKey).call("approveEnrolment", named)).toMatchObject({ requested_name: "arm-7" });
+      expect(await bound.call("approveEnrolment", named)).toMatchObject({ requested_name: "arm-7" });
     });
 
-    it("only a key for enrolments may start with a credential", async ({ client }) => {
+    it("start with a credential → only enrollment keys are accepted", async ({ client }) => {
       const sent = startOf(computerOf(client));
       expect(await reasonOf(client, "startEnrolment", sent)).toEqual([403, "scope"]);
       await client.as("sk_rps_nonsense").refused("Unauthorized", "startEnrolment", sent);

@@ -10,20 +10,20 @@ export function enrolmentStartsConformance({ itOnce }: Tests): void {
     itOnce.for<[what: string, members: object, locs: readonly (readonly (string | number)[])[]]>([
       ["no name", { requested_name: undefined }, [["body", "requested_name"]]],
       ["an empty name", { requested_name: "" }, [["body", "requested_name"]]],
-      ["a name of 65", { requested_name: "x".repeat(65) }, [["body", "requested_name"]]],
+      ["a name of 65 characters", { requested_name: "x".repeat(65) }, [["body", "requested_name"]]],
       ["a key of 31 characters", { public_key: "A".repeat(31) }, [["body", "public_key"]]],
       ["a key of 31 bytes", { public_key: Buffer.alloc(31).toString("base64url") }, [["body", "public_key"]]],
       ["a key of 33 bytes", { public_key: Buffer.alloc(33).toString("base64url") }, [["body", "public_key"]]],
       ["a key in PEM", { public_key: `-----BEGIN PUBLIC KEY-----${"A".repeat(60)}` }, [["body", "public_key"]]],
       ["a digest in capitals", { configuration_digest: NO_DIGEST.toUpperCase() }, [["body", "configuration_digest"]]],
-      ["region beside site_inference", { site_inference: inference }, [["body"]]],
+      ["both region and site_inference", { site_inference: inference }, [["body"]]],
       [
         "an unknown outcome",
         { region: null, site_inference: { ...inference, outcome: "x" } },
         [["body", "site_inference", "outcome"]],
       ],
       [
-        "a strange cloud region",
+        "an unknown cloud region",
         { region: null, site_inference: { ...inference, site: { aws_region: "moon-1" } } },
         [["body", "site_inference", "site", "aws_region"]],
       ],
@@ -32,7 +32,7 @@ export function enrolmentStartsConformance({ itOnce }: Tests): void {
         { region: null, site_inference: { ...inference, x: "y".repeat(16_384) } },
         [["body", "site_inference"]],
       ],
-      ["a site of 129", { site: "x".repeat(129) }, [["body", "site"]]],
+      ["a site of 129 characters", { site: "x".repeat(129) }, [["body", "site"]]],
       [
         "33 labels",
         { labels: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`l${index}`, ""])) },
@@ -41,11 +41,11 @@ export function enrolmentStartsConformance({ itOnce }: Tests): void {
       ["an empty organization", { organization_id: "" }, [["body", "organization_id"]]],
       ["an empty proof", { policy_proof: "" }, [["body", "policy_proof"]]],
       ["a contract that is a list", { contract: [] }, [["body", "contract"]]],
-    ])("start refuses %s", async ([, members, locs], { client }) => {
+    ])("start with %s → 422", async ([, members, locs], { client }) => {
       await client.as(null).invalid(locs, "startEnrolment", startOf(computerOf(client), members));
     });
 
-    itOnce("start takes what older clients send, and ignores what it does not know", async ({ client }) => {
+    itOnce("start with empty, null and unknown members → accepted", async ({ client }) => {
       const members = {
         site: "",
         labels: {},
@@ -63,12 +63,12 @@ export function enrolmentStartsConformance({ itOnce }: Tests): void {
       });
     });
 
-    itOnce("a body of more than 32 KiB is too large", async ({ client }) => {
+    itOnce("start with a body of more than 32 KiB → 413", async ({ client }) => {
       const sent = startOf(computerOf(client), { policy_proof: "x".repeat(33_000) });
       await client.as(null).refused("PayloadTooLarge", "startEnrolment", sent);
     });
 
-    itOnce("a code of more than 16 characters is none", async ({ client }) => {
+    itOnce("approve with a code of 17 characters → 422", async ({ client }) => {
       await client.invalid([["body", "user_code"]], "approveEnrolment", { body: { user_code: "A".repeat(17) } });
     });
   });

@@ -16,14 +16,14 @@ const DAY_MS = 86_400_000;
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
 
-async function openedStore(newStore: NewStore): Promise<Store> {
+async function open(newStore: NewStore): Promise<Store> {
   const store = await openStore(await newStore(), testMachine);
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }
 
-/** The time of day by hand; monotonic time goes with it. */
-function handClock(nowMs: number): Clock & { nowMs: number } {
+/** A clock that the test sets; monotonic time equals wall-clock time. */
+function manualClock(nowMs: number): Clock & { nowMs: number } {
   return {
     ...systemClock,
     nowMs,
@@ -36,9 +36,9 @@ function handClock(nowMs: number): Clock & { nowMs: number } {
   };
 }
 
-/** One entry for each day from `START_MS` on. */
+/** Writes one entry for each day from `START_MS` on. */
 async function writeDays(store: Store, days: number): Promise<void> {
-  const clock = handClock(START_MS);
+  const clock = manualClock(START_MS);
   const newId = createIds(clock, testMachine.random);
   const entries = Array.from({ length: days }, (_, day) => {
     clock.nowMs = START_MS + day * DAY_MS;
@@ -51,11 +51,11 @@ async function writeDays(store: Store, days: number): Promise<void> {
   });
 }
 
-describeOnEachStore("the audit log", (newStore) => {
-  it("lets go of what is older than its retention, in batches, and of nothing else", async () => {
-    const store = await openedStore(newStore);
+describeOnEachStore("audit log", (newStore) => {
+  it("pruning → deletes entries older than the retention, in batches, except the newest", async () => {
+    const store = await open(newStore);
     await writeDays(store, 1300);
-    const clock = handClock(START_MS + 1300 * DAY_MS);
+    const clock = manualClock(START_MS + 1300 * DAY_MS);
     const pruning = createAuditPruning(store, { ...testMachine, clock }, 30);
     await pruning.run(AbortSignal.abort());
     expect(await readAudit(store.reader, null, 10_000)).toHaveLength(1300);
@@ -67,10 +67,10 @@ describeOnEachStore("the audit log", (newStore) => {
     );
   });
 
-  it("a clock that is years ahead lets nothing go, though some changes were made by it", async () => {
-    const store = await openedStore(newStore);
+  it("clock years ahead, some entries written with it → nothing is deleted", async () => {
+    const store = await open(newStore);
     await writeDays(store, NEWEST_KEPT + 20);
-    const clock = handClock(START_MS + 3000 * DAY_MS);
+    const clock = manualClock(START_MS + 3000 * DAY_MS);
     const newId = createIds(clock, testMachine.random);
     const ahead = Array.from({ length: NEWEST_KEPT - 1 }, () => ({ auditId: newId("aud"), at: iso(clock.nowMs) }));
     await store.write(async (transaction) => {
@@ -83,13 +83,13 @@ describeOnEachStore("the audit log", (newStore) => {
     expect(await readAudit(store.reader, null, 10_000)).toHaveLength(2 * NEWEST_KEPT + 19);
   });
 
-  it("is pruned each hour, however often tasks are nudged", async () => {
-    const store = await openedStore(newStore);
+  it("pruning task: runs hourly and ignores nudges", async () => {
+    const store = await open(newStore);
     expect(createAuditPruning(store, testMachine, 30)).toMatchObject({ intervalMs: 3_600_000, ignoresNudges: true });
   });
 
-  it("tells the newest first, from a moment on, and no more than was asked for", async () => {
-    const store = await openedStore(newStore);
+  it("readAudit: a start time and a limit → the newest entries since then, newest first, no more than the limit", async () => {
+    const store = await open(newStore);
     await writeDays(store, 10);
     const newest = await readAudit(store.reader, iso(START_MS + 5 * DAY_MS), 3);
     expect(newest.map(({ at }) => at)).toEqual([9, 8, 7].map((day) => iso(START_MS + day * DAY_MS)));
@@ -97,8 +97,8 @@ describeOnEachStore("the audit log", (newStore) => {
   });
 });
 
-it("a log that grew by more in an hour than anyone would wait for is pruned in one run, requests in between", async () => {
-  const store = await openedStore(async () => ({ kind: "sqlite", dataDirectory: testFolder("audit") }));
+it("pruning: 150,000 expired entries → deleted in one run, with a pause after each batch", async () => {
+  const store = await open(async () => ({ kind: "sqlite", dataDirectory: testFolder("audit") }));
   const entries = 150_000;
   await store.write((transaction) =>
     sql`
@@ -108,11 +108,11 @@ it("a log that grew by more in an hour than anyone would wait for is pruned in o
     `.execute(transaction),
   );
   await writeDays(store, NEWEST_KEPT + 31);
-  let rests = 0;
+  let pauses = 0;
   const clock = {
-    ...handClock(START_MS + 200 * DAY_MS),
+    ...manualClock(START_MS + 200 * DAY_MS),
     async sleep() {
-      rests += 1;
+      pauses += 1;
     },
   };
   await createAuditPruning(store, { ...testMachine, clock }, 30).run(new AbortController().signal);
@@ -121,5 +121,5 @@ it("a log that grew by more in an hour than anyone would wait for is pruned in o
     .select(({ fn }) => fn.countAll().as("left"))
     .executeTakeFirstOrThrow();
   expect(left).toBe(NEWEST_KEPT + 31);
-  expect(rests).toBe(entries / 500);
+  expect(pauses).toBe(entries / 500);
 });

@@ -15,7 +15,7 @@ import { describeOnEachStore, usePostgres } from "../../../support/service/store
 const SOON = { timeout: PATIENCE_MS, interval: 20 } as const;
 const ARM = "arm.v1";
 
-/** Two models for arms, of which `flaky` can be made to fail. */
+/** Two models for arms. Tests can make the endpoint of `flaky` fail. */
 const catalogOf = ({ url, healthUrl }: InferenceServer) =>
   JSON.stringify({
     models: ["steady", "flaky"].map((slug) => ({
@@ -43,7 +43,7 @@ interface Scene {
   register(name: string, parts?: object): Promise<void>;
   deploy(model: string, robot: string): Promise<DeploymentView>;
   deployments(): Promise<readonly DeploymentView[]>;
-  /** The deployment, once it is as it should be. */
+  /** Waits until the deployment matches. */
   until(id: string, expected: object): Promise<DeploymentView>;
 }
 
@@ -87,7 +87,7 @@ async function scene(store: StoreLocation, count = 1): Promise<Scene> {
 }
 
 describeOnEachStore("deployments", (newStore) => {
-  it("asking again for what a robot runs changes nothing, by slug or by checkpoint", async () => {
+  it("the model that the robot already runs, by slug or by checkpoint → nothing changes", async () => {
     const { register, deploy, deployments, until } = await scene(await newStore());
     await register("r1");
     const { id } = await deploy("steady", "r1");
@@ -97,7 +97,7 @@ describeOnEachStore("deployments", (newStore) => {
     expect(await deployments()).toEqual([active]);
   });
 
-  it("what cannot work is refused, and the robot keeps what it runs", async () => {
+  it("incompatible or unknown model or robot → 422, and the robot keeps its deployment", async () => {
     const { register, deploy, deployments, until, send } = await scene(await newStore());
     await register("r1");
     const active = await until((await deploy("steady", "r1")).id, { status: "active" });
@@ -123,7 +123,7 @@ describeOnEachStore("deployments", (newStore) => {
     expect(await deployments()).toEqual([active]);
   });
 
-  it("a robot that registers as something else is judged anew, and back", async () => {
+  it("robot registers with another type or region → its deployment fails; with a supported one → active again", async () => {
     const { register, deploy, until, send } = await scene(await newStore());
     await register("r1");
     const { id, activated_at: activatedAt } = await until((await deploy("steady", "r1")).id, { status: "active" });
@@ -137,7 +137,7 @@ describeOnEachStore("deployments", (newStore) => {
     expect(usage.items.every(({ deployment_id: deploymentId }) => deploymentId === id)).toBe(true);
   });
 
-  it("a robot keeps an endpoint that leaves the catalog, and none comes to it anew", async () => {
+  it("endpoint withdrawn from the catalog → its robots keep it, but no other robot gets it", async () => {
     const { register, deploy, deployments, until, store } = await scene(await newStore());
     await using backstage = await openBackstage(store);
     await register("stays", { region: "there" });
@@ -153,7 +153,7 @@ describeOnEachStore("deployments", (newStore) => {
     );
     await register("comes", { region: "there" });
     const failed = await until(comes.id, { status: "failed", last_error_code: "no_endpoint_in_region" });
-    // Whatever else happens to it, several looks at it later it is still so.
+    // Several reconciliations later it still fails.
     for (let look = 0; look < 3; look += 1) {
       await register("stays", { region: "there", robot_type_id: look % 2 === 0 ? "cart.v1" : ARM });
       await until(stays.id, { status: look % 2 === 0 ? "failed" : "active" });
@@ -165,7 +165,7 @@ describeOnEachStore("deployments", (newStore) => {
     await until(comes.id, { status: "active", region: "here" });
   });
 
-  it("one whose endpoint failed may be asked for again", async () => {
+  it("failed endpoint, the same model deployed again → a new deployment replaces the failed one", async () => {
     const { register, deploy, deployments, until, inference } = await scene(await newStore());
     await register("r1");
     const { id } = await until((await deploy("flaky", "r1")).id, { status: "active" });
@@ -179,13 +179,13 @@ describeOnEachStore("deployments", (newStore) => {
   });
 });
 
-/** Changes of each robot at least; in the gate enough for every branch of it. */
+/** Minimum number of changes per robot; enough in the gate to reach every branch. */
 const ROUNDS = times(8, 100);
 
-describe.skipIf(WITHOUT_POSTGRES)("deployments of replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("deployments across replicas", () => {
   const databases = usePostgres();
 
-  it("deployed, failing and retired through three at once: one current, no second of use twice", async () => {
+  it("three replicas deploy, fail and retire concurrently → one current deployment per robot, no second metered twice", async () => {
     const store = await databases.withSchema();
     const { register, send, deployments, inference, log } = await scene(store, 3);
     const robots = ["r1", "r2", "r3"];

@@ -26,7 +26,7 @@ import { endpointRow, fleetRow, insertModel } from "../../../support/service/row
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
-/** Where a probe that a busy machine is late with would be one too many. */
+/** For tests in which an extra, late probe on a busy machine would be an error. */
 const PATIENT = { idleMs: 600_000, probeTimeoutMs: 60_000 } as const;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
@@ -36,7 +36,7 @@ const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 interface Site extends AsyncDisposable {
   readonly location: StoreLocation;
   readonly store: Store;
-  /** A second opening of the same store, as another replica has; on SQLite the only writer is the process, so the same one. */
+  /** The store as another replica opens it; on SQLite, where one process writes, the same object. */
   replica(): Promise<Store>;
   addEndpoint(region: string, parts?: Partial<Tables["endpoints"]>): Promise<void>;
   endpoint(region: string): Promise<Tables["endpoints"]>;
@@ -65,16 +65,16 @@ async function openSite(newStore: NewStore): Promise<Site> {
   };
 }
 
-/** A health endpoint that answers when it is told to, and remembers the most it was asked at once. */
+/** A health endpoint. It counts probes, and the most that were open at once. */
 async function startEndpoint(answer: (region: string) => Promise<number> | number = () => 200) {
   const probes = new Map<string, number>();
   let open = 0;
-  let most = 0;
+  let mostOpen = 0;
   const server = createServer(({ url = "" }, response) => {
     const region = url.slice(1);
     probes.set(region, (probes.get(region) ?? 0) + 1);
     open += 1;
-    most = Math.max(most, open);
+    mostOpen = Math.max(mostOpen, open);
     response.once("close", () => {
       open -= 1;
     });
@@ -86,7 +86,7 @@ async function startEndpoint(answer: (region: string) => Promise<number> | numbe
   return {
     healthUrl: (region: string) => `http://127.0.0.1:${port}/${region}`,
     probes: (region: string) => probes.get(region) ?? 0,
-    most: () => most,
+    mostOpen: () => mostOpen,
     async [Symbol.asyncDispose]() {
       const closed = once(server, "close");
       server.close();
@@ -122,8 +122,8 @@ function claimAt(nowMs: number, probeId: string): Claim {
   };
 }
 
-describeOnEachStore("the prober", (newStore) => {
-  it("a claim is one prober's alone, lapses when that one died, and then its late outcome counts for nothing", async () => {
+describeOnEachStore("prober", (newStore) => {
+  it("claim → exclusive until it expires; the outcome of an expired claim is discarded", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
     const claim = (nowMs: number, probeId: string) =>
@@ -153,7 +153,7 @@ describeOnEachStore("the prober", (newStore) => {
     expect(await record("second")).toBe(false);
   });
 
-  it("an endpoint that the catalog moved meanwhile keeps nothing of the probe of its old address", async () => {
+  it("health_url changed during the probe → its outcome is discarded", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
     const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
@@ -169,7 +169,7 @@ describeOnEachStore("the prober", (newStore) => {
     expect((await site.endpoint("eu")).health).toBe("unknown");
   });
 
-  it("a claim given back is anyone's at once", async () => {
+  it("released claim → can be claimed at once", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
     const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
@@ -181,33 +181,29 @@ describeOnEachStore("the prober", (newStore) => {
   it.each([
     ["due", { next_probe_at: iso(NOW_MS) }, true],
     ["not due yet", { next_probe_at: iso(NOW_MS + 1) }, false],
-    ["due in a time that only a clock running ahead can have set", { next_probe_at: iso(NOW_MS + 86_400_000) }, true],
-    ["due, but it was probed a moment ago", { last_probed_at: iso(NOW_MS - 999) }, false],
-    ["due, and probed long enough ago", { last_probed_at: iso(NOW_MS - 1000) }, true],
+    ["due in the far future, set by a clock ahead", { next_probe_at: iso(NOW_MS + 86_400_000) }, true],
+    ["due, but probed less than a second ago", { last_probed_at: iso(NOW_MS - 999) }, false],
+    ["due, probed a second ago", { last_probed_at: iso(NOW_MS - 1000) }, true],
+    ["last probed in the far future, by a clock ahead", { last_probed_at: iso(NOW_MS + 86_400_000) }, true],
     [
-      "probed in a time that only a clock running ahead can have set",
-      { last_probed_at: iso(NOW_MS + 86_400_000) },
-      true,
-    ],
-    [
-      "held by a claim that only a clock running ahead can have made",
+      "claimed until the far future, by a clock ahead",
       { probe_id: "lost", probe_expires_at: iso(NOW_MS + 86_400_000) },
       true,
     ],
     [
-      "held by a replica whose clock is a little ahead",
+      "claimed by a replica whose clock is slightly ahead",
       { probe_id: "other", probe_expires_at: iso(NOW_MS + 40_000) },
       false,
     ],
-    ["withdrawn from the catalog, and used by nobody", { withdrawn_at: iso(0) }, false],
-  ])("an endpoint that is %s", async (_name, parts, isClaimed) => {
+    ["withdrawn from the catalog, and not in use", { withdrawn_at: iso(0) }, false],
+  ])("claimEndpoint: endpoint that is %s", async (_name, parts, isClaimed) => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu", parts);
     const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
     expect(claimed !== undefined).toBe(isClaimed);
   });
 
-  it("an endpoint withdrawn from the catalog is probed for as long as a fleet works with it", async () => {
+  it("endpoint withdrawn from the catalog → probed while a fleet uses it", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu", { withdrawn_at: iso(0) });
     await addFleet(site.store, { readiness_mode: "on_demand", operating_windows: "[]" });
@@ -223,7 +219,7 @@ describeOnEachStore("the prober", (newStore) => {
     expect(await claim("second", NOW_MS + 60_000)).toBeUndefined();
   });
 
-  it("two replicas: each endpoint is probed by one of them", async () => {
+  it("two replicas → each endpoint is probed once", async () => {
     await using site = await openSite(newStore);
     await using endpoint = await startEndpoint();
     const regions = Array.from({ length: 20 }, (_, index) => `region-${index}`);
@@ -239,7 +235,7 @@ describeOnEachStore("the prober", (newStore) => {
     expect(regions.map(endpoint.probes)).toEqual(regions.map(() => 1));
   });
 
-  it("endpoints that hang hold up no other, and no more of them are probed at once than may", async () => {
+  it("hanging endpoints → other endpoints are still probed, at most PROBES_MAXIMUM at once", async () => {
     await using site = await openSite(newStore);
     const hanging = Promise.withResolvers<number>();
     await using endpoint = await startEndpoint((region) => (region.startsWith("hang") ? hanging.promise : 200));
@@ -253,13 +249,13 @@ describeOnEachStore("the prober", (newStore) => {
       return (await site.endpoint("well")).health;
     };
     await expect.poll(isProbed, SOON).toBe("healthy");
-    expect(endpoint.most()).toBeLessThanOrEqual(PROBES_MAXIMUM);
+    expect(endpoint.mostOpen()).toBeLessThanOrEqual(PROBES_MAXIMUM);
     const lastError = "no answer within 300 ms";
     await expect.poll(() => site.endpoint("hang-0"), SOON).toMatchObject({ last_error: lastError });
     hanging.resolve(200);
   });
 
-  it("stopping gives up the probes under way, and their claims", async () => {
+  it("stop → running probes are aborted and their claims released", async () => {
     await using site = await openSite(newStore);
     const hanging = Promise.withResolvers<number>();
     await using endpoint = await startEndpoint(() => hanging.promise);
@@ -274,7 +270,7 @@ describeOnEachStore("the prober", (newStore) => {
     hanging.resolve(200);
   });
 
-  it("an endpoint nobody expects anything of waits the long time; once somebody does, it is due at once", async () => {
+  it("endpoint that no fleet expects → probed after the idle interval; once a fleet expects it → due at once", async () => {
     await using site = await openSite(newStore);
     await using endpoint = await startEndpoint();
     await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
@@ -291,7 +287,7 @@ describeOnEachStore("the prober", (newStore) => {
   });
 });
 
-/** A fleet without members: somebody who expects capacity. */
+/** A fleet without members, which still expects capacity. */
 async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_mode" | "operating_windows">) {
   await store.write(async (transaction) => {
     const createdAt = iso(0);
@@ -319,7 +315,7 @@ async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_m
 }
 
 describeOnEachStore("preparations", (newStore) => {
-  it("the newest of each model are kept", async () => {
+  it("the newest of each model are kept, up to the maximum", async () => {
     await using site = await openSite(newStore);
     const newId = createIds(systemClock, systemRandom);
     const add = (modelSlug: string, seconds: number) => {
@@ -341,9 +337,9 @@ describeOnEachStore("preparations", (newStore) => {
   });
 });
 
-describe("the life of a fleet", () => {
+describe("life of a fleet", () => {
   describeOnEachStore("step by step", (newStore) => {
-    it("is what an operator would say it is", async () => {
+    it("each step → the status that an operator expects", async () => {
       const store = await newStore();
       const steps: WalkStep[] = [];
       for await (const step of walkFleet(store)) steps.push(step);

@@ -1,4 +1,4 @@
-/** The list of allowed keys at its bounds and under races; what clients see of it is in test/conformance/api. */
+/** Allowed keys: limits and races. test/conformance/api covers what clients see. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
@@ -14,7 +14,7 @@ import { openScene } from "./scene.ts";
 const NOW = "2026-06-01T12:00:00.000Z";
 const idSchema = z.object({ id: z.string() });
 
-describeOnEachStore("the list of allowed keys", (newStore) => {
+describeOnEachStore("allowed keys", (newStore) => {
   async function organizations(...ids: readonly string[]) {
     const store = await openStore(await newStore(), testMachine);
     onTestFinished(() => store[Symbol.asyncDispose]());
@@ -36,14 +36,14 @@ describeOnEachStore("the list of allowed keys", (newStore) => {
       store.write((transaction) => addAllowed(transaction, id, rows(id, fingerprints), 3));
   }
 
-  it("entries that are there already take no further room", async () => {
+  it("adding existing entries again → counts once against the maximum", async () => {
     const add = await organizations("org_1");
     expect(await add("org_1", "a", "b", "c")).toBe(true);
     expect(await add("org_1", "a", "b", "c")).toBe(true);
     expect(await add("org_1", "c", "d")).toBe(false);
   });
 
-  it("requests at the same time do not exceed the maximum; other organizations have room of their own", async () => {
+  it("concurrent requests → the maximum holds for each organization", async () => {
     const ids = Array.from({ length: 20 }, (_, index) => `org_${index}`);
     const add = await organizations(...ids);
     const added = await Promise.all(ids.map((id) => Promise.all([add(id, "a", "b"), add(id, "c", "d")])));
@@ -51,13 +51,13 @@ describeOnEachStore("the list of allowed keys", (newStore) => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("an allowed key that is taken back while its computer starts", () => {
+describe.skipIf(WITHOUT_POSTGRES)("allowed key withdrawn while its computer starts an enrolment", () => {
   const { withSchema } = usePostgres();
 
   it.each([
-    ["removed", "DELETE", "/v1/robot-allowed-keys/"],
-    ["its API key is revoked", "DELETE", "/v1/me/api-keys/"],
-  ])("%s: the computer gets no credential", async (_what, method, path) => {
+    ["the entry is removed", "DELETE", "/v1/robot-allowed-keys/"],
+    ["the API key that added it is revoked", "DELETE", "/v1/me/api-keys/"],
+  ])("%s → the computer gets no credential", async (_what, method, path) => {
     const location = await withSchema();
     const { running, computer } = await openScene(location);
     const robot = computer();

@@ -13,12 +13,12 @@ import { anyCharacter } from "../../../support/any-character.ts";
 import { times } from "../../../support/run/tier.ts";
 import { NO_DIGEST } from "../../../support/service/robot-computer.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, requestPoll, requestStart, toldOf } from "./scene.ts";
+import { openScene, requestPoll, requestStart, refusalOf } from "./scene.ts";
 
 const START = "/v1/robot-agent/enrollment";
 const POLL = "/v1/robot-agent/enrollment/poll";
 
-it("refused inputs are told as everywhere, but never keys, codes, tokens and signatures", async () => {
+it("validation errors → FastAPI's form, with keys, codes, tokens and signatures redacted", async () => {
   const { running, computer } = await openScene(undefined);
   const detailsOf = async (path: string, body: object) => {
     const answer =
@@ -77,30 +77,30 @@ it("refused inputs are told as everywhere, but never keys, codes, tokens and sig
   `);
 });
 
-it("refusals tell the person at that machine what to do", async () => {
+it("refusals → each says what to do next", async () => {
   const { running, computer, approve, enrollmentKey } = await openScene(undefined);
   const [robot, other] = [computer(), computer()];
   const started = await robot.start();
-  const told: Record<string, unknown> = {};
-  const tell = async (what: string, answer: Response) => {
+  const refusals: Record<string, unknown> = {};
+  const record = async (what: string, answer: Response) => {
     const { detail, ...rest } = (await answer.json()) as Record<string, unknown>;
     delete rest["message"];
-    told[what] = `${answer.status} ${String(detail)} ${JSON.stringify(rest)}`;
+    refusals[what] = `${answer.status} ${String(detail)} ${JSON.stringify(rest)}`;
   };
-  await tell("an unknown code", await running.send("POST", "/v1/robots/approve", { user_code: "ABCD-EFGH" }));
-  await tell("a stranger's poll", await requestPoll(other, started));
+  await record("an unknown code", await running.send("POST", "/v1/robots/approve", { user_code: "ABCD-EFGH" }));
+  await record("a stranger's poll", await requestPoll(other, started));
   await approve(started);
-  await tell("another name", await approve(started, { name: "arm-2" }));
+  await record("another name", await approve(started, { name: "arm-2" }));
   await robot.poll(started);
   await robot.heartbeat();
-  await tell("a key that is in use", await requestStart(robot));
-  await tell("a robot that is online", await approve(await other.start()));
+  await record("a key that is in use", await requestStart(robot));
+  await record("a robot that is online", await approve(await other.start()));
   const { api_key: key } = await enrollmentKey(1);
   const authorization = { authorization: `Bearer ${key}` };
   await requestStart(computer(), { requested_name: "arm-7" }, authorization);
-  await tell("a key that is used up", await requestStart(computer(), { requested_name: "arm-8" }, authorization));
-  await tell("an ordinary key", await requestStart(computer(), {}, { authorization: `Bearer ${running.key}` }));
-  expect(told).toMatchInlineSnapshot(`
+  await record("a key that is used up", await requestStart(computer(), { requested_name: "arm-8" }, authorization));
+  await record("an ordinary key", await requestStart(computer(), {}, { authorization: `Bearer ${running.key}` }));
+  expect(refusals).toMatchInlineSnapshot(`
     {
       "a key that is in use": "409 This key is that of a computer that is enrolled already; make a fresh key, and start again with it {"code":"Conflict","reason":"key_in_use"}",
       "a key that is used up": "403 The key for enrolments is used up; ask for a new one, or start without a key and have the code approved {"code":"Forbidden","reason":"uses_spent"}",
@@ -113,8 +113,8 @@ it("refusals tell the person at that machine what to do", async () => {
   `);
 });
 
-describeOnEachStore("secrets of enrolments", (newStore) => {
-  it("are in no log, view, audit entry or file", async () => {
+describeOnEachStore("secrets of enrolments and installations", (newStore) => {
+  it("are in no log, answer, audit entry or file", async () => {
     const { running, computer, approve, enrollmentKey } = await openScene(await newStore());
     const [robot, bulk] = [computer(), computer()];
     const started = await robot.start();
@@ -178,7 +178,7 @@ const bodies = {
   "/v1/robots/deny": fc.record({ user_code: json }, { requiredKeys: [] }),
 };
 
-it.each(Object.entries(bodies))("%s: whatever the body, it is the sender's fault", async (path, body) => {
+it.each(Object.entries(bodies))("POST %s, any body → 200 or a client error, and a short answer", async (path, body) => {
   const { running } = await openScene(undefined);
   const key = path === START || path === POLL ? {} : { authorization: `Bearer ${running.key}` };
   await fc.assert(
@@ -197,7 +197,7 @@ it.each([
   [enrolmentStartSchema, bodies[START]],
   [enrolmentPollSchema, bodies[POLL]],
   [enrolmentApprovalSchema, bodies["/v1/robots/approve"]],
-] as const)("a body that zod accepts is not refused for its shape", (schema, body) => {
+] as const)("a body that zod accepts → valid for the service as well", (schema, body) => {
   fc.assert(
     fc.property(body, (sent) => {
       if (!schema.safeParse(sent).success) return;
@@ -210,7 +210,7 @@ it.each([
   );
 });
 
-it("a stolen code, an old signature and the poll of another enrolment give nothing", async () => {
+it("poll with another computer's signature, a code as token, or another enrolment's signature → 404", async () => {
   const { computer, approve } = await openScene(undefined);
   const [robot, thief] = [computer(), computer()];
   const [first, mine] = [await robot.start(), await thief.start({ requested_name: "arm-2" })];
@@ -218,13 +218,13 @@ it("a stolen code, an old signature and the poll of another enrolment give nothi
   const oldSignature = robot.sign(enrolmentText(mine.approval_id, first.poll_token));
   const pollAs = (approvalId: string, pollToken: string, signature: string) =>
     thief.send("POST", POLL, { approval_id: approvalId, poll_token: pollToken, signature }, null);
-  const thiefs = thief.sign(enrolmentText(first.approval_id, first.poll_token));
+  const forged = thief.sign(enrolmentText(first.approval_id, first.poll_token));
   for (const answer of [
-    await pollAs(first.approval_id, first.poll_token, thiefs),
-    await pollAs(first.approval_id, first.user_code, thiefs),
+    await pollAs(first.approval_id, first.poll_token, forged),
+    await pollAs(first.approval_id, first.user_code, forged),
     await pollAs(mine.approval_id, first.poll_token, oldSignature),
   ]) {
-    expect((await toldOf(answer))[0]).toBe(404);
+    expect((await refusalOf(answer))[0]).toBe(404);
   }
   expect(await robot.poll(first)).toMatchObject({ status: "approved" });
 });

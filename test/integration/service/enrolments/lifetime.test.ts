@@ -1,83 +1,83 @@
 import { expect, it } from "vitest";
 
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, requestPoll, requestStart, toldOf } from "./scene.ts";
+import { openScene, requestPoll, requestStart, refusalOf } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-describeOnEachStore("an enrolment", (newStore) => {
-  it("expires after ten minutes, approved or not, and its computer is told so for a day", async () => {
-    const { turn, computer, approve } = await openScene(await newStore());
+describeOnEachStore("enrolment", (newStore) => {
+  it("ten minutes, approved or not → expired; polls say so for a day", async () => {
+    const { advance, computer, approve } = await openScene(await newStore());
     const [waiting, approved] = [computer(), computer()];
     const [first, second] = [await waiting.start(), await approved.start({ requested_name: "arm-2" })];
     expect((await approve(second)).status).toBe(200);
-    turn(9 * MINUTE_MS);
+    advance(9 * MINUTE_MS);
     expect(await waiting.poll(first)).toMatchObject({ status: "pending" });
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     for (const lastsMs of [0, 1000, DAY_MS - MINUTE_MS]) {
-      turn(lastsMs);
+      advance(lastsMs);
       expect(await waiting.poll(first)).toEqual({ status: "expired" });
       expect(await approved.poll(second)).toEqual({ status: "expired" });
       expect((await approve(first)).status).toBe(404);
     }
-    turn(2 * MINUTE_MS);
+    advance(2 * MINUTE_MS);
     const status = async () => {
-      // A task that runs at this moment has its next turn only then.
-      turn(MINUTE_MS);
+      // A task that is running sees the new time only at its next run.
+      advance(MINUTE_MS);
       return (await requestPoll(waiting, first)).status;
     };
     await expect.poll(status).toBe(404);
   });
 
-  it("with an installation whose credential nobody used is consumed at its end, and its robot renews", async () => {
-    const { turn, computer, approve } = await openScene(await newStore());
+  it("approved and polled, its credential unused at the end → consumed, and the robot can renew", async () => {
+    const { advance, computer, approve } = await openScene(await newStore());
     const robot = computer();
     const started = await robot.start();
     await approve(started);
     expect(await robot.poll(started)).toMatchObject({ status: "approved" });
-    turn(11 * MINUTE_MS);
+    advance(11 * MINUTE_MS);
     expect(await robot.poll(started)).toEqual({ status: "consumed" });
     expect((await robot.heartbeat()).status).toBe(200);
     expect(await robot.renew()).toMatchObject({ generation: 2, recovered: false });
   });
 
-  it("lasts as long as the configuration says", async () => {
-    const { turn, computer } = await openScene(await newStore(), { identity: { codeTtlMs: 2 * MINUTE_MS } });
+  it("identity.codeTtlMs → the lifetime", async () => {
+    const { advance, computer } = await openScene(await newStore(), { identity: { codeTtlMs: 2 * MINUTE_MS } });
     const robot = computer();
     const started = await robot.start();
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     expect(await robot.poll(started)).toMatchObject({ status: "pending" });
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     expect(await robot.poll(started)).toEqual({ status: "expired" });
   });
 
-  it("of a key for enrolments gives its use back when it expires without an installation, and only then", async () => {
-    const { turn, computer, enrollmentKey, usesOf } = await openScene(await newStore());
+  it("expires without an installation → its enrollment key gets the use back; with one → it does not", async () => {
+    const { advance, computer, enrollmentKey, usesOf } = await openScene(await newStore());
     const key = await enrollmentKey(5);
     const [installed, idle] = [computer(), computer()];
     const started = await installed.start({ requested_name: "arm-1" }, key.api_key);
     await idle.start({ requested_name: "arm-2" }, key.api_key);
     expect(await installed.poll(started)).toMatchObject({ status: "approved" });
     expect(await usesOf(key.id)).toBe(3);
-    turn(11 * MINUTE_MS);
+    advance(11 * MINUTE_MS);
     const uses = () => {
-      turn(MINUTE_MS);
+      advance(MINUTE_MS);
       return usesOf(key.id);
     };
     await expect.poll(uses).toBe(4);
   });
 
-  it("is not approved by a key for enrolments that expired", async () => {
-    const { turn, computer, enrollmentKey } = await openScene(await newStore());
+  it("expired enrollment key → 401", async () => {
+    const { advance, computer, enrollmentKey } = await openScene(await newStore());
     const key = await enrollmentKey(5);
-    turn(8 * DAY_MS);
+    advance(8 * DAY_MS);
     const answer = await requestStart(computer(), {}, { authorization: `Bearer ${key.api_key}` });
-    expect(await toldOf(answer)).toEqual([401, "API key has expired"]);
+    expect(await refusalOf(answer)).toEqual([401, "API key has expired"]);
   });
 
-  it("approved without consent is denied if the robot comes online before the poll, and the log says why", async () => {
-    const { running, computer, approve, turn } = await openScene(await newStore());
+  it("approved without confirm_replace, robot online before the poll → denied, and the log says why", async () => {
+    const { running, computer, approve, advance } = await openScene(await newStore());
     const [old, fresh] = [computer(), computer()];
     const first = await old.start();
     await approve(first);
@@ -88,15 +88,15 @@ describeOnEachStore("an enrolment", (newStore) => {
     expect(await fresh.poll(second)).toEqual({ status: "denied" });
     expect(running.log()).toContain("the robot came online after the approval");
     expect((await old.heartbeat()).status).toBe(200);
-    // Offline for long enough, it is replaced without asking.
-    turn(91_000);
+    // Once the robot is offline, it is replaced without confirmation.
+    advance(91_000);
     const third = await fresh.start();
     await approve(third);
     expect(await fresh.poll(third)).toMatchObject({ status: "approved" });
-    expect(await toldOf(await old.heartbeat())).toEqual([401, "installation_revoked"]);
+    expect(await refusalOf(await old.heartbeat())).toEqual([401, "installation_revoked"]);
   });
 
-  it("approved again with consent after the robot came online replaces it", async () => {
+  it("approved again with confirm_replace after the robot came online → replaces it", async () => {
     const { computer, approve } = await openScene(await newStore());
     const [old, fresh] = [computer(), computer()];
     const first = await old.start();
@@ -109,7 +109,7 @@ describeOnEachStore("an enrolment", (newStore) => {
     expect(await fresh.poll(second)).toMatchObject({ status: "approved" });
   });
 
-  it("shows its computer's robot in the registration history, with what it changed", async () => {
+  it("replaces an existing robot → the change is in its registration history", async () => {
     const { running, computer, approve } = await openScene(await newStore());
     const setup = {
       name: "arm-1",
@@ -129,7 +129,7 @@ describeOnEachStore("an enrolment", (newStore) => {
         { region: "us-west-2" },
       ],
     });
-    // What it did not change is still selected by.
+    // Selectors still match what the enrolment did not change.
     const fleet = { name: "line 4", selection: { mode: "selector", labels: { line: "4" } } };
     const preview = await running.send("POST", "/v1/fleets/preview", fleet);
     expect([200, 422]).toContain(preview.status);

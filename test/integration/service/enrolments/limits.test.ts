@@ -9,19 +9,23 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { times } from "../../../support/run/tier.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, requestStart, type Scene, toldOf } from "./scene.ts";
+import { openScene, requestStart, type Scene, refusalOf } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
-/** What is not looked up costs a request each: the gate sends enough of them to see it. */
+/** Number of guesses. Each is a request, so the gate sends fewer. */
 const GUESSES = times(1000, 10_000);
 
-/** Statuses of many guesses, as many at once as a client may have. */
-async function guess({ running }: Scene, count: number, how: (code: string) => readonly [string, string, unknown?]) {
+/** Number of answers by status, for guesses in parallel up to the limit of one client. */
+async function guess(
+  { running }: Scene,
+  count: number,
+  requestOf: (code: string) => readonly [string, string, unknown?],
+) {
   const statuses = new Map<number, number>();
   for (let sent = 0; sent < count; sent += 50) {
     const answers = await Promise.all(
       Array.from({ length: Math.min(50, count - sent) }, async () => {
-        const [method, path, body] = how(createUserCode(systemRandom));
+        const [method, path, body] = requestOf(createUserCode(systemRandom));
         const answer = await running.send(method, path, body);
         await answer.arrayBuffer();
         return answer.status;
@@ -34,13 +38,13 @@ async function guess({ running }: Scene, count: number, how: (code: string) => r
 
 const approveOf = (code: string) => ["POST", "/v1/robots/approve", { user_code: code }] as const;
 
-it(`of ${GUESSES} guessed codes none is found, and all but the first few are not looked up`, async () => {
+it(`${GUESSES} guessed codes → none is found, and most are rejected without a lookup`, async () => {
   const scene = await openScene(undefined);
   const computers = Array.from({ length: 50 }, () => scene.computer());
   for (const computer of computers) await computer.start();
   const statuses = await guess(scene, GUESSES, approveOf);
   expect(Object.keys(statuses)).toEqual(["404", "429"]);
-  // A guess comes back every six seconds.
+  // One guess is refilled every six seconds.
   expect(statuses[404]).toBeGreaterThanOrEqual(GUESSES_PER_MINUTE.credential);
   expect(statuses[404]).toBeLessThan(3 * GUESSES_PER_MINUTE.credential);
   const list = await (await scene.running.send("GET", "/v1/robot-enrollments")).json();
@@ -54,21 +58,24 @@ it.each([
   ["approve", approveOf],
   ["deny", (code: string) => ["POST", "/v1/robots/deny", { user_code: code }] as const],
   ["get", (code: string) => ["GET", `/v1/robot-enrollments/${code}`] as const],
-])("ten wrong codes a minute with one credential: then %s answers 429, also to a right one", async (_what, how) => {
+])("%s: ten wrong codes per minute and credential → 429, for a valid code too", async (_what, requestOf) => {
   const scene = await openScene(undefined);
   const started = await scene.computer().start();
-  expect(await guess(scene, 10, how)).toEqual({ 404: 10 });
-  const [method, path, body] = how(started.user_code);
+  expect(await guess(scene, 10, requestOf)).toEqual({ 404: 10 });
+  const [method, path, body] = requestOf(started.user_code);
   const answer = await scene.running.send(method, path, body);
-  // One guess comes back every six seconds.
+  // One guess is refilled every six seconds.
   const retryAfterS = Number(answer.headers.get("retry-after"));
   expect([answer.status, retryAfterS >= 1 && retryAfterS <= 6]).toEqual([429, true]);
-  expect(await toldOf(answer)).toEqual([429, expect.stringMatching(/^Too many wrong codes; .* try again in \d+ s$/)]);
-  scene.turn(7000);
+  expect(await refusalOf(answer)).toEqual([
+    429,
+    expect.stringMatching(/^Too many wrong codes; .* try again in \d+ s$/),
+  ]);
+  scene.advance(7000);
   expect((await scene.running.send(method, path, body)).status).toBe(200);
 });
 
-it("a hundred wrong codes a minute of one organization, whatever its keys", async () => {
+it("wrong codes of one organization → a hundred per minute, over all its keys", async () => {
   const { running } = await openScene(undefined);
   const keys: string[] = [];
   for (let made = 0; made < 11; made += 1) {
@@ -89,7 +96,7 @@ it("a hundred wrong codes a minute of one organization, whatever its keys", asyn
   expect(wrong).toBeLessThan(statuses.length);
 });
 
-it("right codes are not counted, however many are approved at once", async () => {
+it("valid codes → never limited, even many at once", async () => {
   const scene = await openScene(undefined);
   const computers = Array.from({ length: 40 }, () => scene.computer());
   const starts: EnrolmentStarted[] = [];
@@ -100,7 +107,7 @@ it("right codes are not counted, however many are approved at once", async () =>
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-it("120 starts a minute of one address, where IPv6 counts by /64", async () => {
+it("starts → 120 per minute and address, where IPv6 addresses count by /64", async () => {
   const scene = await openScene(undefined, { trustedProxies: ["127.0.0.1"] });
   const startFrom = async (address: string) => {
     const answer = await requestStart(scene.computer(), {}, { "x-forwarded-for": address });
@@ -113,12 +120,12 @@ it("120 starts a minute of one address, where IPv6 counts by /64", async () => {
   expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([429, 1]);
   expect(await startFrom("2001:db8:1:3::1")).toEqual([200, 0]);
   expect(await startFrom("192.0.2.1")).toEqual([200, 0]);
-  scene.turn(MINUTE_MS);
+  scene.advance(MINUTE_MS);
   expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([200, 0]);
 });
 
-describeOnEachStore("with 10,000 enrolments waiting", (newStore) => {
-  it("no more start, until some ended", async () => {
+describeOnEachStore("10,000 pending enrolments", (newStore) => {
+  it("another start → 429, until one is denied or expires", async () => {
     const store = await newStore();
     const scene = await openScene(store);
     const started = await scene.computer().start();
@@ -141,17 +148,17 @@ describeOnEachStore("with 10,000 enrolments waiting", (newStore) => {
       await backstage.store.write((transaction) => transaction.insertInto("enrolments").values(rows).execute());
     }
     const answer = await requestStart(scene.computer());
-    expect([await toldOf(answer), answer.headers.get("retry-after")]).toEqual([
+    expect([await refusalOf(answer), answer.headers.get("retry-after")]).toEqual([
       [429, "Too many enrolments wait for their approval; start again in a few minutes"],
       "60",
     ]);
-    // A key for enrolments needs no place: nobody waits.
+    // An enrolment by enrollment key is approved at once, so it does not count as pending.
     const key = await scene.enrollmentKey(1);
     await scene.computer().start({ requested_name: "arm-9" }, key.api_key);
     expect((await scene.running.send("POST", "/v1/robots/deny", { user_code: started.user_code })).status).toBe(200);
     expect((await requestStart(scene.computer())).status).toBe(200);
     expect((await requestStart(scene.computer())).status).toBe(429);
-    scene.turn(11 * MINUTE_MS);
+    scene.advance(11 * MINUTE_MS);
     expect((await requestStart(scene.computer())).status).toBe(200);
   });
 });

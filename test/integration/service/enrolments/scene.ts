@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 
 import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { enrolmentText } from "../../../../src/api/wire/signed-texts.ts";
@@ -8,19 +8,20 @@ import type { StoreLocation } from "../../../../src/service/kernel/store/store.t
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { NO_DIGEST, RobotComputer } from "../../../support/service/robot-computer.ts";
-import { type RunningService, startService } from "../../../support/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 /**
- * A service without limits on requests, so that only those of enrolments are met, and a clock that tests turn. What comes back with time,
- * such as one more start each half second, comes back with those turns alone.
+ * A service without request limits, so that only the limits of enrolments apply, and a clock that the test advances. Budgets that refill
+ * with time refill only when the clock advances.
  */
 export interface Scene {
   readonly running: RunningService;
-  /** Lets time pass; tasks that are due run. */
-  turn(ms: number): void;
+  /** Advances the clock; tasks that are due run. */
+  advance(ms: number): void;
   computer(): RobotComputer;
   approve(started: EnrolmentStarted, members?: object): Promise<Response>;
-  /** A key for enrolments that lasts a week. */
+  /** An enrollment key that is valid for a week. */
   enrollmentKey(uses: number): Promise<{ readonly id: string; readonly api_key: string }>;
   /** How many uses a key has left. */
   usesOf(id: string): Promise<number | null | undefined>;
@@ -41,11 +42,10 @@ export async function openScene(
     monotonicMs: () => beganMs + aheadMs,
     sleep: (durationMs, signal) => pushed.sleep(durationMs, signal),
   };
-  const running = await startService({ store, clock, configuration: { rateLimit: null, ...configuration } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock, configuration: { rateLimit: null, ...configuration } });
   return {
     running,
-    turn(ms) {
+    advance(ms) {
       aheadMs += ms;
       pushed.push(ms);
     },
@@ -64,7 +64,7 @@ export async function openScene(
   };
 }
 
-/** Starts an enrolment, whatever comes back. */
+/** Starts an enrolment; resolves with any answer. */
 export function requestStart(
   computer: RobotComputer,
   members: object = {},
@@ -83,7 +83,7 @@ export function requestStart(
   });
 }
 
-/** Polls, whatever comes back. */
+/** Polls; resolves with any answer. */
 export function requestPoll(computer: RobotComputer, started: EnrolmentStarted): Promise<Response> {
   const { approval_id: approvalId, poll_token: pollToken } = started;
   const signature = computer.sign(enrolmentText(approvalId, pollToken));
@@ -93,8 +93,8 @@ export function requestPoll(computer: RobotComputer, started: EnrolmentStarted):
 
 const reasonSchema = z.object({ detail: z.string(), message: z.string(), reason: z.string().optional() });
 
-/** Status, and reason or sentence, of a refusal. */
-export async function toldOf(answer: Response): Promise<readonly [number, string | undefined]> {
+/** The status of a refusal, and its reason or else its detail. */
+export async function refusalOf(answer: Response): Promise<readonly [number, string | undefined]> {
   const { reason, detail, message } = reasonSchema.parse(await answer.json());
   expect(message).toBe(detail);
   return [answer.status, reason ?? detail];

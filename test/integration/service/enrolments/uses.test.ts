@@ -16,15 +16,15 @@ import { usePostgres } from "../../../support/service/stores.ts";
 
 const NOW = "2026-06-01T12:00:00.000Z";
 
-describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("uses of an enrollment key, across replicas", () => {
   const { withSchema } = usePostgres();
 
-  /** Two replicas, and a key with so many uses. */
+  /** Two replicas, and an enrollment key with `uses` uses. */
   async function scene(uses: number) {
     const location = await withSchema();
     const store = await openStore(location, testMachine);
     onTestFinished(store[Symbol.asyncDispose]);
-    // Without limits on waiting, which a busy machine exceeds.
+    // Without wait limits, which a busy machine exceeds.
     const open = () => openPatiently(location.url, testMachine.clock);
     const replicas = [open(), open()] as const;
     for (const replica of replicas) onTestFinished(() => replica.destroy());
@@ -47,7 +47,7 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
       store,
       replicas,
       remaining: async () => (await selectKeys(store.reader, "org_1").executeTakeFirst())?.uses_remaining,
-      someoneWaits: () =>
+      untilBlocked: () =>
         expect
           .poll(async () => (await watcher.query<{ count: number }>(blocked)).rows[0]?.count, { timeout: PATIENCE_MS })
           .toBeGreaterThan(0),
@@ -66,7 +66,7 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
     return { taken: taken.promise, end: end.resolve, fail: end.reject, written };
   }
 
-  it("are taken at the same time without waiting for each other", async () => {
+  it("two taken concurrently → neither waits for the other", async () => {
     const { replicas, remaining } = await scene(5);
     const takes = replicas.map(takeOpenly);
     expect(await Promise.all(takes.map(({ taken }) => taken))).toEqual([true, true]);
@@ -76,15 +76,15 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
   });
 
   it.each([
-    ["fails: the use is there for the next", "fail", true],
-    ["is committed: the key is used up", "end", false],
-  ] as const)("the last one is waited for until its transaction %s", async (_what, how, isLeft) => {
-    const { replicas, remaining, someoneWaits } = await scene(1);
+    ["rolls back → the waiting transaction gets it", "fail", true],
+    ["commits → the waiting transaction gets none", "end", false],
+  ] as const)("the last one, whose transaction %s", async (_what, how, isLeft) => {
+    const { replicas, remaining, untilBlocked } = await scene(1);
     const first = takeOpenly(replicas[0]);
     expect(await first.taken).toBe(true);
     const second = takeOpenly(replicas[1]);
     const failed = first.written.catch(() => {});
-    await Promise.race([someoneWaits(), second.taken]);
+    await Promise.race([untilBlocked(), second.taken]);
     first[how]();
     await failed;
     expect(await second.taken).toBe(isLeft);
@@ -93,7 +93,7 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
     expect(await remaining()).toBe(0);
   });
 
-  it("of every slot can be taken, and are given back while another transaction takes one", async () => {
+  it("all uses taken, some given back → they can be taken again, also while another transaction takes one", async () => {
     const { store, replicas, remaining } = await scene(35);
     const takeAll = () =>
       store.write(async (transaction) => {

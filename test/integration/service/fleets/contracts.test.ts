@@ -14,25 +14,25 @@ const newId = createIds(testMachine.clock, testMachine.random);
 const NOW = "2026-06-01T12:00:00.000Z";
 const [ROBOTS, FLEETS] = [40, 10];
 const CONTRACT_BYTES = 100_000;
-/** With a camera or without, as long as a contract may seriously be, and like no other in what it is judged by. */
+/** A contract of a realistic maximum size, different from all others in what models are matched against. */
 const contractOf = (index: number, roles: readonly string[]) =>
   JSON.stringify({ cameras: [...roles, `${index}${"x".repeat(CONTRACT_BYTES)}`].map((role) => ({ role })) });
 
-/** Tells the most that one query answered, in characters. */
+/** Measures the largest result of one query, in characters. */
 function measure() {
-  let most = 0;
+  let maximum = 0;
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
-      most = Math.max(most, JSON.stringify(result.rows).length);
+      maximum = Math.max(maximum, JSON.stringify(result.rows).length);
       return result;
     },
   };
-  return { plugin, take: () => [most, (most = 0)][0] ?? 0 };
+  return { plugin, take: () => [maximum, (maximum = 0)][0] ?? 0 };
 }
 
-describeOnEachStore("fleets of robots that each have a large contract of their own", (newStore) => {
-  it("a list holds a few contracts at a time, and reads none twice", async () => {
+describeOnEachStore("fleets of robots with large, different contracts", (newStore) => {
+  it("listing fleets → few contracts in memory at a time, and each is read once", async () => {
     await using store = await openStore(await newStore(), testMachine);
     const organizationId = newId("org");
     const robots = Array.from({ length: ROBOTS }, () => newId("rob"));

@@ -1,4 +1,4 @@
-/** Fleets as operations and tasks of several replicas on one store; what clients see of them is in test/conformance/api. */
+/** Fleets: operations and tasks of several replicas on one store. test/conformance/api covers what clients see. */
 
 import { expect, it } from "vitest";
 
@@ -42,12 +42,12 @@ interface Replica {
 
 interface Site extends AsyncDisposable {
   readonly store: Store;
-  /** Whether writes wait for each other row by row, not all for all. */
+  /** Whether writes lock rows (PostgreSQL), not the whole store (SQLite). */
   readonly hasRowLocks: boolean;
   readonly replicas: readonly [Replica, Replica];
   setClock(epochMs: number): void;
   addRobots(names: readonly string[]): Promise<void>;
-  /** What a probe found out at the time of the clock, of each region. */
+  /** Records the result of a probe in every region, at the current time of the clock. */
   observe(checkpointId: string, health: EndpointHealth): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ const MODELS = { pi: "ckpt_pi", omega: "ckpt_omega", sigma: "ckpt_sigma" } as co
 const REGIONS = ["eu", "us"] as const;
 const ORGANIZATION = "org_1";
 
-/** Two replicas on one store; on SQLite, which has one, the same one twice. */
+/** Two replicas on one store; on SQLite, which has one, the same replica twice. */
 async function openSite(newStore: NewStore): Promise<Site> {
   const resources = new AsyncDisposableStack();
   const location = await newStore();
@@ -196,7 +196,7 @@ async function withFleet(newStore: NewStore) {
 const auditOf = (store: Store) => store.reader.selectFrom("audit_log").select("action").orderBy("id").execute();
 
 describeOnEachStore("fleets", (newStore) => {
-  it("replicas that create one name at once make one fleet, whole, and leave nothing of the others", async () => {
+  it("replicas create the same name concurrently → one complete fleet, and no traces of the others", async () => {
     await using site = await openSite(newStore);
     await site.addRobots(["a", "b"]);
     const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => site.replicas[index % 2]!.create()));
@@ -206,7 +206,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect(await auditOf(site.store)).toEqual([{ action: "fleet.create" }]);
   });
 
-  it("a refused fleet leaves nothing behind; one that was made made its endpoints due", async () => {
+  it("create refused → nothing is stored; accepted → its endpoints are due", async () => {
     await using site = await openSite(newStore);
     await site.addRobots(["a", "b"]);
     const [replica] = site.replicas;
@@ -224,7 +224,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect(await due()).toEqual([{ checkpoint_id: "ckpt_pi" }, { checkpoint_id: "ckpt_pi" }]);
   });
 
-  it("an organization has FLEETS_MAXIMUM of them and no more", async () => {
+  it("FLEETS_MAXIMUM fleets of an organization → the next one is refused with 409", async () => {
     await using site = await openSite(newStore);
     await site.addRobots(["a", "b"]);
     const fleet = { organization_id: ORGANIZATION, generation_id: "gen_x" };
@@ -249,7 +249,7 @@ describeOnEachStore("fleets", (newStore) => {
     ]);
   });
 
-  it("replicas that update one fleet at once leave one update, and every generation before it superseded", async () => {
+  it("replicas update one fleet concurrently → one pending update, all earlier generations superseded", async () => {
     await using world = await withFleet(newStore);
     const { site, first, second, fleet } = world;
     const subjects = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? "omega" : "sigma"));
@@ -270,7 +270,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect(await auditOf(site.store)).toHaveLength(made.length);
   });
 
-  it("details are of one moment: whatever is under way, the newest generation is never called superseded", async () => {
+  it("details during updates → one consistent snapshot: the newest generation is never superseded", async () => {
     await using world = await withFleet(newStore);
     const { first, second, fleet } = world;
     viewOf(await first.update(fleet, "omega"));
@@ -285,7 +285,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect([...newest]).toEqual(["pending"]);
   });
 
-  it("replicas that reconcile at once: one activates, and what was observed is noted once", async () => {
+  it("replicas reconcile concurrently → one activation, and each preparation is recorded once", async () => {
     await using world = await withFleet(newStore);
     const { site, first, second, fleet } = world;
     await first.reconcile();
@@ -294,18 +294,18 @@ describeOnEachStore("fleets", (newStore) => {
     await site.observe("ckpt_pi", "healthy");
     await Promise.all([first, second, first, second].map((replica) => replica.reconcile()));
     expect(await second.get(fleet)).toMatchObject({ status: "ready", robots: { ready: 2 } });
-    const noted = await site.store.reader
+    const recorded = await site.store.reader
       .selectFrom("preparations")
       .select(["region", "seconds"])
       .orderBy("region")
       .execute();
-    expect(noted).toEqual([
+    expect(recorded).toEqual([
       { region: "eu", seconds: 42 },
       { region: "us", seconds: 42 },
     ]);
   });
 
-  it("a fleet that somebody changes just now is left alone until that is done", async ({ skip }) => {
+  it("fleet locked by a running change → reconciliation skips it until the change ends", async ({ skip }) => {
     await using world = await withFleet(newStore);
     const { site, second, fleet } = world;
     skip(!site.hasRowLocks, "SQLite has one writer at a time");
@@ -327,23 +327,23 @@ describeOnEachStore("fleets", (newStore) => {
     expect(await second.get(fleet)).toMatchObject({ status: "ready" });
   });
 
-  it("what took longer than any preparation is not taken for one: an endpoint was down, or a clock was set", async () => {
+  it("preparation longer than PREPARATION_MAXIMUM_S → not recorded: an endpoint was down, or a clock was set", async () => {
     await using world = await withFleet(newStore);
     const { site, first, second, fleet } = world;
-    const noted = () => site.store.reader.selectFrom("preparations").select("seconds").execute();
+    const recorded = () => site.store.reader.selectFrom("preparations").select("seconds").execute();
     site.setClock(NOW_MS + PREPARATION_MAXIMUM_S * 1000 + 1);
     await site.observe("ckpt_pi", "healthy");
     await first.reconcile();
     expect(await second.get(fleet)).toMatchObject({ status: "ready" });
-    expect(await noted()).toEqual([]);
+    expect(await recorded()).toEqual([]);
     await first.create({ name: "g", subject: "omega" });
     site.setClock(NOW_MS + 2 * PREPARATION_MAXIMUM_S * 1000 + 1);
     await site.observe("ckpt_omega", "healthy");
     await first.reconcile();
-    expect(await noted()).toEqual([{ seconds: PREPARATION_MAXIMUM_S }, { seconds: PREPARATION_MAXIMUM_S }]);
+    expect(await recorded()).toEqual([{ seconds: PREPARATION_MAXIMUM_S }, { seconds: PREPARATION_MAXIMUM_S }]);
   });
 
-  it("estimates a preparation by those observed, and says nothing of a model nobody saw prepared", async () => {
+  it("readiness_estimate → from recorded preparations; null without any", async () => {
     await using world = await withFleet(newStore);
     const { site, first, fleet } = world;
     expect(fleet.readiness_estimate).toBeNull();
@@ -360,14 +360,14 @@ describeOnEachStore("fleets", (newStore) => {
     expect((await first.get(created)).readiness_estimate).toBeNull();
   });
 
-  it("an update is taken over once, keeps the old one serving until then, and counts only what was observed since", async () => {
+  it("update → the old generation serves until the new one is ready, by observations since the update only", async () => {
     await using world = await withFleet(newStore);
     const { site, first, second, fleet } = world;
     await site.observe("ckpt_pi", "healthy");
     await site.observe("ckpt_omega", "healthy");
     await first.reconcile();
     site.setClock(LATER_MS);
-    const asked = viewOf(await first.update(fleet, "omega"));
+    const requested = viewOf(await first.update(fleet, "omega"));
     await second.reconcile();
     expect((await first.get(fleet)).update?.status).toBe("pending");
     await site.observe("ckpt_omega", "failing");
@@ -378,7 +378,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect(await first.get(fleet)).toMatchObject({
       status: "ready",
       subject: "omega",
-      active_model: { generation_id: asked.update?.generation_id, status: "active" },
+      active_model: { generation_id: requested.update?.generation_id, status: "active" },
       update: null,
     });
     const rows = await site.store.reader.selectFrom("generations").selectAll().orderBy("id").execute();
@@ -390,7 +390,7 @@ describeOnEachStore("fleets", (newStore) => {
     ]);
   });
 
-  it("what left the catalog keeps serving those that have it, and can be returned to, but nobody new gets it", async () => {
+  it("model withdrawn from the catalog → fleets that use it keep it and can return to it; no new fleet gets it", async () => {
     await using world = await withFleet(newStore);
     const { site, first, fleet } = world;
     await site.observe("ckpt_pi", "healthy");
@@ -417,7 +417,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect((await first.update(fleet, "ckpt_sigma_that_is_not")).status).toBe(422);
   });
 
-  it("an endpoint withdrawn before a generation began is none for it", async () => {
+  it("endpoint withdrawn before a generation began → not used by that generation", async () => {
     await using world = await withFleet(newStore);
     const { site, first } = world;
     await site.store.write((transaction) =>
@@ -432,7 +432,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect(created.robots).toEqual({ registered: 2, ready: 0, active: 0, waiting: 1, blocked: 1 });
   });
 
-  it("a selector finds its robots among many, takes a thousand, and refuses one more", async () => {
+  it("selector → finds its robots among many; 1000 match → accepted, 1001 → 422", async () => {
     await using site = await openSite(newStore);
     const [replica] = site.replicas;
     const selection = (selector: unknown) => ({ selection: { selector } });
@@ -444,7 +444,7 @@ describeOnEachStore("fleets", (newStore) => {
     expect([refused.status, refused.json]).toEqual([422, expect.stringContaining("more than 1000 robots match")]);
   });
 
-  it("a member that is deployed is active; what it runs decides, and only while it runs", async () => {
+  it("member with an active deployment of the fleet's model → active; of another model, failed or retired → not active", async () => {
     await using world = await withFleet(newStore);
     const { site, first, fleet } = world;
     await site.observe("ckpt_pi", "healthy");

@@ -1,4 +1,4 @@
-/** Fleets that follow their selectors, at their bounds and between replicas; what clients see of them is in test/conformance/api. */
+/** Fleets that follow their selectors: limits and replicas. test/conformance/api covers what clients see. */
 import { expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
@@ -21,8 +21,8 @@ const ORGANIZATION = "org_1";
 const NEVER = new AbortController().signal;
 const newId = createIds(testMachine.clock, testMachine.random);
 
-/** What the history budget was told. */
-interface Spent {
+/** A charge to the history budget. */
+interface Charge {
   readonly organizationId: string;
   readonly keyId: string;
   readonly bytes: number;
@@ -30,13 +30,13 @@ interface Spent {
 
 interface Site extends AsyncDisposable {
   readonly store: Store;
-  /** Of another replica; on SQLite, which has one, the same. */
+  /** The store of another replica; on SQLite, which has one, the same object. */
   readonly second: Store;
-  readonly spent: readonly Spent[];
-  /** Has both replicas settle the checks at once. */
+  readonly spent: readonly Charge[];
+  /** Runs the task of both replicas until no check is left. */
   settle(): Promise<void>;
   addRobots(count: number, site: string): Promise<string[]>;
-  /** As setups of these robots leave them. */
+  /** Moves the robots as their setups would. */
   move(robotIds: readonly string[], site: string): Promise<void>;
   check(subjectIds: readonly string[]): Promise<void>;
   addFleets(count: number, members?: readonly string[]): Promise<string[]>;
@@ -49,8 +49,8 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const location = await newStore();
   const store = resources.use(await openStore(location, testMachine));
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
-  const spent: Spent[] = [];
-  const history = { spend: (owner: Omit<Spent, "bytes">, bytes: number) => void spent.push({ ...owner, bytes }) };
+  const spent: Charge[] = [];
+  const history = { spend: (owner: Omit<Charge, "bytes">, bytes: number) => void spent.push({ ...owner, bytes }) };
   const tasks = [store, second].map((each) =>
     createFollowSelectors({ store: each, newId, machine: testMachine, nudge() {}, history }, 1000),
   );
@@ -72,7 +72,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
     spent,
     check,
     async settle() {
-      // A replica leaves the checks of an organization to the one that has them in hand, until its next run.
+      // A replica skips organizations whose checks another one is processing, until its next run.
       do {
         await Promise.all(tasks.map((task) => task.run(NEVER)));
       } while ((await store.reader.selectFrom("fleet_checks").select("id").limit(1).execute()).length > 0);
@@ -143,7 +143,7 @@ async function readDetails(store: Store, fleetId: string) {
 const five = (change: string) => Array.from({ length: 5 }, () => change);
 
 describeOnEachStore("fleets that follow their selectors", (newStore) => {
-  it("a full fleet says whom it leaves out, and takes them in as places become free", async () => {
+  it("full fleet → its details name a robot that is left out; the robot joins when a place becomes free", async () => {
     await using site = await openSite(newStore);
     const members = await site.addRobots(999, "plant");
     const [fleet = ""] = await site.addFleets(1, members);
@@ -163,7 +163,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
       reason: `The fleet has 1000 robots, the most it may have: ${late[1]} matches its selector and is left out, perhaps among others.`,
       action: "Create fleets with narrower selectors.",
     });
-    // Each place that becomes free is taken by who was left out.
+    // Robots that were left out take the free places.
     await site.move(members.slice(0, 1), "lab");
     await site.settle();
     expect(await site.membersOf(fleet)).toEqual([...members.slice(1), ...late.slice(0, 2)]);
@@ -172,7 +172,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     await site.settle();
     expect(await site.membersOf(fleet)).toEqual([...members.slice(2), ...late]);
     expect(JSON.stringify((await site.details(fleet)).needs)).not.toContain("left out");
-    // Who is left out and goes elsewhere is left out no longer.
+    // A robot that no longer matches is no longer left out.
     const [last = ""] = await site.addRobots(1, "plant");
     await site.check([last]);
     await site.settle();
@@ -182,7 +182,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(JSON.stringify((await site.details(fleet)).needs)).not.toContain("left out");
   });
 
-  it("a fleet finds who matches and who does not in one search, and keeps its robots when more match", async () => {
+  it("check of a fleet → joins and leaves in one search; at the maximum, present members stay", async () => {
     await using site = await openSite(newStore);
     const others = await site.addRobots(5, "lab");
     const before = await site.addRobots(20, "plant");
@@ -196,7 +196,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(changes.map(({ change }) => change).toSorted()).toEqual([...five("joined"), ...five("left")]);
   });
 
-  it("a robot that goes back and forth: its key pays for each entry of each fleet", async () => {
+  it("robot changes sites back and forth → its key is charged for each entry of each fleet", async () => {
     await using site = await openSite(newStore);
     await site.addFleets(3);
     const [robot = ""] = await site.addRobots(1, "lab");
@@ -211,7 +211,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(spent).toEqual(bytes.map((size) => ({ organizationId: ORGANIZATION, keyId: "key_1", bytes: size })));
   });
 
-  it("a new fleet takes in who was set up in a transaction that it could not see", async () => {
+  it("robot set up in a transaction concurrent with the creation of the fleet → joins", async () => {
     await using site = await openSite(newStore);
     const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
     const author = { auditId: newId("aud"), at: NOW, organizationId: ORGANIZATION, actor: "key_1", requestId: null };
@@ -219,13 +219,13 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     const rest = { peak_active_robots: 1, readiness_mode: "always_ready" };
     const body = fleetCreateSchema.parse({ name: "f", subject: "pi", selection, ...rest });
     await site.store.write((transaction) => makeFleet(transaction, ORGANIZATION, body, ids, author));
-    // Its own check was over before the fleet was committed.
+    // The check of this robot ended before the fleet was committed.
     const robots = await site.addRobots(1, "plant");
     await site.settle();
     expect(await site.membersOf(ids.fleetId)).toEqual(robots);
   });
 
-  it("of two replicas, one changes the members of an organization, and the other does not wait for it", async () => {
+  it("two replicas, one organization → one changes its members, the other skips it without waiting", async () => {
     await using site = await openSite(newStore);
     const [fleet = ""] = await site.addFleets(1);
     const found = await site.store.write(async (transaction) => {
@@ -238,7 +238,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(found).toEqual([[fleet], null]);
   });
 
-  it("two hundred fleets take in robots that both replicas move, each once", async () => {
+  it("200 fleets, robots moved by both replicas → each joins and leaves once", async () => {
     await using site = await openSite(newStore);
     const robots = await site.addRobots(30, "plant");
     const fleets = await site.addFleets(200);
@@ -260,7 +260,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(audited[0]).toMatchObject({ actor: "key_1", request_id: "req_1" });
   });
 
-  it("endpoints that newcomers may need are probed at once", async () => {
+  it("robot joins → the endpoints it may need are due", async () => {
     await using site = await openSite(newStore);
     const later = "2999-01-01T00:00:00.000Z";
     const endpoint = endpointRow({ checkpoint_id: "ckpt_pi", region: "r", next_probe_at: later });
@@ -276,7 +276,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(await nextProbe()).not.toBe(later);
   });
 
-  it("of an organization, two hundred fleets follow at most", async () => {
+  it("200 following fleets of an organization → the next one is refused with 409", async () => {
     await using site = await openSite(newStore);
     const [first = ""] = await site.addFleets(200);
     const [last = ""] = await site.addFleets(1);
@@ -291,7 +291,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(await change(last, "follow")).toMatchObject({ isChanged: true });
   });
 
-  it("the state of each fleet is reported to webhooks, however many fleets there are", async () => {
+  it("report-fleets: 250 fleets → the state of each is reported", async () => {
     await using site = await openSite(newStore);
     const fleetIds = await site.addFleets(250);
     const webhook = {
@@ -301,7 +301,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
       secret: "",
       events: null,
     };
-    const works = {
+    const working = {
       failing_since: null,
       full_since: null,
       dropped_events: 0,
@@ -311,7 +311,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     await site.store.write((transaction) =>
       transaction
         .insertInto("webhooks")
-        .values({ ...webhook, ...works, created_at: NOW, removed_at: null })
+        .values({ ...webhook, ...working, created_at: NOW, removed_at: null })
         .execute(),
     );
     await createReportFleets({ store: site.store, machine: testMachine, newId }).run(NEVER);
@@ -319,7 +319,7 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(reported.map(({ subject_id: id }) => id).toSorted()).toEqual(fleetIds.toSorted());
   });
 
-  it("where no fleet follows, checks vanish", async () => {
+  it("no following fleet → checks are discarded", async () => {
     await using site = await openSite(newStore);
     await site.check(await site.addRobots(450, "plant"));
     await site.settle();

@@ -1,4 +1,4 @@
-/** What becomes of each value that an installation was given, and that nothing becomes of another's. */
+/** Each change to the credentials of one installation: its result, and that another installation stays as it is. */
 import type { Transaction } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 
@@ -31,7 +31,7 @@ import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 const ORGANIZATION = "org_1";
-/** Of the other robot. */
+/** A renewal nonce of the other robot. */
 const NONCE = "nonce";
 
 type Change = (
@@ -39,7 +39,7 @@ type Change = (
   parts: { readonly mine: InstallationRow; readonly first: string; readonly draft: Draft },
 ) => Promise<unknown>;
 
-/** Two robots with an installation each. The other one has a value of each standing, used but for the newest, and a nonce. */
+/** Two robots with an installation each. The other one has a credential of each standing, all used except the newest, and a nonce. */
 async function scene() {
   const parts = await openServiceParts();
   onTestFinished(parts[Symbol.asyncDispose]);
@@ -94,40 +94,40 @@ async function scene() {
 
 const CHANGES: readonly (readonly [string, Change])[] = [
   [
-    "advances",
+    "renewed",
     (transaction, { mine, first, draft }) =>
       advance(transaction, { installation: mine, presentedSha256: first, draft }, "2026-06-01T12:10:00.000Z"),
   ],
   [
-    "displaces",
+    "displaced",
     (transaction, { mine, first, draft }) =>
       displace(transaction, { installation: mine, presentedSha256: first, draft }),
   ],
   [
-    "repeats",
+    "renewed again in the same generation",
     (transaction, { mine, first, draft }) => repeat(transaction, { installation: mine, presentedSha256: first, draft }),
   ],
-  ["is used", (transaction, { mine, first }) => markUsed(transaction, first, mine.id, mine.enrolled_at)],
+  ["used", (transaction, { mine, first }) => markUsed(transaction, first, mine.id, mine.enrolled_at)],
   [
-    "forgets what was displaced",
+    "displaced credentials forgotten",
     async (transaction, { mine, draft }) => {
       await displace(transaction, { installation: mine, presentedSha256: null, draft });
       await forgetDisplaced(transaction, mine.id);
     },
   ],
   [
-    "gets its first credential again",
+    "first credential issued again",
     (transaction, { mine, draft }) => reissue(transaction, ORGANIZATION, mine.id, draft, IDENTITY_SETTINGS),
   ],
-  ["is frozen", (transaction, { mine }) => updateInstallation(transaction, mine.id, { state: "frozen" })],
+  ["frozen", (transaction, { mine }) => updateInstallation(transaction, mine.id, { state: "frozen" })],
   [
-    "is revoked",
+    "revoked",
     (transaction, { mine }) => revokeInstallationOf(transaction, ORGANIZATION, mine.robot_id, mine.enrolled_at),
   ],
 ];
 
-describe("an installation beside another", () => {
-  it.each(CHANGES)("%s: the other one stays as it is", async (_title, change) => {
+describe("two installations", () => {
+  it.each(CHANGES)("one is %s → the other one is unchanged", async (_title, change) => {
     const { store, mine, other, draft, everythingOf, pass } = await scene();
     const [mineBefore, otherBefore] = [await everythingOf(mine.id), await everythingOf(other.id)];
     pass(1000);
@@ -141,7 +141,7 @@ describe("an installation beside another", () => {
     expect(await everythingOf(mine.id)).not.toEqual(mineBefore);
   });
 
-  it("what the other one was given later takes no room in a generation", async () => {
+  it("newer credentials of the other one → not counted in this generation", async () => {
     const { store, mine, other, draft, everythingOf, pass } = await scene();
     for (const id of [other.id, other.id, other.id, mine.id]) {
       pass(1000);
@@ -156,7 +156,7 @@ describe("an installation beside another", () => {
     expect(credentials.map(({ standing }) => standing)).toEqual(["newest", "newest"]);
   });
 
-  it("nothing that the other one did counts for it", async () => {
+  it("uses, values and nonces of the other one → not found for this one", async () => {
     const { store, mine, other, at } = await scene();
     await store.write(async (transaction) => {
       expect(await isUsedSince(transaction, mine.id, 1)).toBe(false);
@@ -178,8 +178,8 @@ describe("an installation beside another", () => {
   });
 });
 
-describe("the values of an installation", () => {
-  /** Does one thing after the other, each a second later. Tells the standing of each value, in the order in which they were issued. */
+describe("credentials of an installation: standings", () => {
+  /** Performs the steps one second apart. Resolves with the standing of each credential, in order of issue. */
   async function standingsAfter(...steps: readonly ((presented: readonly string[]) => Change)[]) {
     const { store, mine, draft, pass } = await scene();
     const issued = [mine.first];
@@ -240,24 +240,32 @@ describe("the values of an installation", () => {
         .execute();
 
   it.each([
-    ["a renewal with the newest", [advanced(0)], ["previous", "newest"]],
-    ["the first use of the newest", [advanced(0), used(1)], ["superseded", "newest"]],
-    ["the first use of the previous one", [advanced(0), used(0)], ["previous", "newest"]],
-    ["a second one", [advanced(0), advanced(1)], ["superseded", "previous", "newest"]],
-    ["one of several newest", [repeated, repeated, advanced(1)], ["superseded", "previous", "superseded", "newest"]],
-    ["a fifth of one generation", [repeated, repeated, repeated, repeated], ["superseded", ...times(4, "newest")]],
+    ["renewal with the newest", [advanced(0)], ["previous", "newest"]],
+    ["first use of the newest", [advanced(0), used(1)], ["superseded", "newest"]],
+    ["first use of the previous one", [advanced(0), used(0)], ["previous", "newest"]],
+    ["second renewal", [advanced(0), advanced(1)], ["superseded", "previous", "newest"]],
     [
-      "a fifth after a displacement",
+      "renewal with one of several newest",
+      [repeated, repeated, advanced(1)],
+      ["superseded", "previous", "superseded", "newest"],
+    ],
+    [
+      "fifth credential of one generation",
+      [repeated, repeated, repeated, repeated],
+      ["superseded", ...times(4, "newest")],
+    ],
+    [
+      "fifth credential after a displacement",
       [displaced(null), repeated, repeated, repeated, repeated],
       ["displaced by 2", "superseded", ...times(4, "newest")],
     ],
-    ["what was displaced is forgotten", [displaced(null), forgotten], ["superseded", "newest"]],
-    ["an unknown value", [displaced(null)], ["displaced by 2", "newest"]],
-    ["the previous one", [advanced(0), displaced(0)], ["superseded", "displaced by 3", "newest"]],
-    ["a displaced one", [displaced(null), displaced(0)], ["superseded", "displaced by 3", "newest"]],
-    ["an advance after a displacement", [displaced(null), advanced(1)], ["displaced by 2", "previous", "newest"]],
+    ["displaced credentials forgotten", [displaced(null), forgotten], ["superseded", "newest"]],
+    ["displacement by an unknown value", [displaced(null)], ["displaced by 2", "newest"]],
+    ["displacement by the previous one", [advanced(0), displaced(0)], ["superseded", "displaced by 3", "newest"]],
+    ["displacement by a displaced one", [displaced(null), displaced(0)], ["superseded", "displaced by 3", "newest"]],
+    ["renewal after a displacement", [displaced(null), advanced(1)], ["displaced by 2", "previous", "newest"]],
     [
-      "expired ones: only those without meaning are deleted",
+      "renewal when all are expired: only superseded ones are deleted",
       [displaced(null), advanced(1), advanced(2), expireAll, advanced(3)],
       ["displaced by 2", "previous", "newest"],
     ],
@@ -266,11 +274,11 @@ describe("the values of an installation", () => {
   });
 
   it.each([
-    ["as it is", {}, true],
+    ["unchanged", {}, true],
     ["frozen", { state: "frozen" }, false],
     ["revoked", { state: "revoked" }, false],
     ["of a later generation", { generation: 2 }, false],
-  ] as const)("the first one is issued again: an installation %s", async (_title, change, isIssued) => {
+  ] as const)("reissue of the first credential: installation %s", async (_title, change, isIssued) => {
     const { store, mine, draft, everythingOf } = await scene();
     const drafted = draft();
     await store.write(async (transaction) => {
@@ -282,7 +290,7 @@ describe("the values of an installation", () => {
     expect(tokens).toEqual([isIssued ? drafted.token_sha256 : mine.first]);
   });
 
-  it("a first use is recorded once; a displaced value is a copy's once a newer one was used", async () => {
+  it("markUsed → true only the first time; displaced value → isCopied once a newer one was used", async () => {
     const { store, mine, draft, at } = await scene();
     await store.write(async (transaction) => {
       const installation = await lockInstallation(transaction, ORGANIZATION, mine.id);

@@ -1,19 +1,18 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { IdentitySettings } from "../../../../src/service/installations/rules.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A service with one enrolled robot, and a clock that tests turn. */
+/** A service with one enrolled robot, and a clock that only tests advance. */
 async function scene(store: StoreLocation | undefined, identity: Partial<IdentitySettings> = {}) {
-  /** Time stands still but for what a test turns. */
   const beginMs = systemClock.wallMs();
   let aheadMs = 0;
   const clock: Clock = {
@@ -21,8 +20,7 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
     wallMs: () => beginMs + aheadMs,
     monotonicMs: () => aheadMs,
   };
-  const running = await startService({ store, clock, configuration: { identity } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock, configuration: { identity } });
   const robot = new RobotComputer(() => running.url);
   const started = await robot.start();
   expect((await running.send("POST", "/v1/robots/approve", { user_code: started.user_code })).status).toBe(200);
@@ -30,7 +28,7 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
   return {
     running,
     robot,
-    turn: (ms: number) => void (aheadMs += ms),
+    advance: (ms: number) => void (aheadMs += ms),
     installation: async () => (await running.send("GET", "/v1/robots/arm-1/installation")).json(),
     change: (body: object) => running.send("PATCH", "/v1/robots/arm-1/installation", body),
     audit: async () => {
@@ -40,16 +38,16 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
   };
 }
 
-async function told(answer: Response): Promise<unknown> {
+async function outcomeOf(answer: Response): Promise<unknown> {
   const body = (await answer.json()) as { reason?: string };
   return answer.ok ? answer.status : [answer.status, body.reason];
 }
 
-describeOnEachStore("the credential of a robot", (newStore) => {
-  it("reports, and the terms of the answer count down to fixed moments", async () => {
-    const { robot, turn, installation } = await scene(await newStore());
+describeOnEachStore("credential of a robot", (newStore) => {
+  it("heartbeats → renewal and expiry stay at fixed times, and the report is shown", async () => {
+    const { robot, advance, installation } = await scene(await newStore());
     const first = heartbeatAcceptedSchema.parse(await (await robot.heartbeat({ runtime_version: "1.2.3" })).json());
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     const answer = await robot.heartbeat({ readiness: "not_ready", reason: "no calibration" });
     const second = heartbeatAcceptedSchema.parse(await answer.json());
     const { renew_after_s: before, credential_expires_at: expiresAt } = first;
@@ -68,7 +66,7 @@ describeOnEachStore("the credential of a robot", (newStore) => {
       runtime_version: "1.2.3",
       state: "active",
     });
-    turn(22 * HOUR_MS);
+    advance(22 * HOUR_MS);
     expect(await (await robot.heartbeat()).json()).toMatchObject({
       renew_after_s: 0,
       credential_expires_at: expiresAt,
@@ -80,7 +78,7 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     ["not_ready with an empty reason", { readiness: "not_ready", reason: "" }],
     ["ready with a reason", { readiness: "ready", reason: "x" }],
     ["ready with an empty reason", { readiness: "ready", reason: "" }],
-  ] as const)("%s is a 422 of the body", async (_title, beat) => {
+  ] as const)("heartbeat: %s → 422 at body", async (_title, beat) => {
     const { robot } = await scene(await newStore());
     const answer = await robot.heartbeat(beat);
     expect(answer.status).toBe(422);
@@ -91,7 +89,7 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     });
   });
 
-  it("is good for the robot itself, and for nothing else", async () => {
+  it("requests for its own robot → allowed; for others, or for other resources → 403 or 404", async () => {
     const { robot, running } = await scene(await newStore());
     const setup = {
       name: "arm-1",
@@ -106,7 +104,7 @@ describeOnEachStore("the credential of a robot", (newStore) => {
         headers: { authorization: `Bearer ${robot.token}`, "content-type": "application/json" },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return told(answer);
+      return outcomeOf(answer);
     };
     expect(await ask("POST", "/v1/robots/setup", setup)).toBe(200);
     expect(await ask("GET", "/v1/robots/arm-1")).toBe(200);
@@ -128,24 +126,24 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     expect(await ask("POST", "/v1/robots/approve", { user_code: "X" })).toEqual([403, "scope"]);
   });
 
-  it("rotates: the previous value works until the new one is used", async () => {
+  it("renewal → the previous value works until the new one is used", async () => {
     const { robot } = await scene(await newStore());
     const old = robot.token;
     expect(await robot.renew()).toMatchObject({ generation: 2, recovered: false, recoveries_remaining: 5 });
-    expect(await told(await robot.heartbeat({}, old))).toBe(200);
-    expect(await told(await robot.heartbeat())).toBe(200);
-    expect(await told(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
+    expect(await outcomeOf(await robot.heartbeat({}, old))).toBe(200);
+    expect(await outcomeOf(await robot.heartbeat())).toBe(200);
+    expect(await outcomeOf(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
   });
 
-  it("rotates: the previous value works for ten minutes", async () => {
-    const { robot, turn } = await scene(await newStore());
+  it("renewal → the previous value works for ten minutes", async () => {
+    const { robot, advance } = await scene(await newStore());
     const old = robot.token;
     await robot.renew();
-    turn(10 * 60_000);
-    expect(await told(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
+    advance(10 * 60_000);
+    expect(await outcomeOf(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
   });
 
-  it("lost answers give more values of one generation, four of which work", async () => {
+  it("renewals whose answers are lost → values of the same generation, of which the last four work", async () => {
     const { robot } = await scene(await newStore());
     const old = robot.token;
     const values = [];
@@ -155,24 +153,24 @@ describeOnEachStore("the credential of a robot", (newStore) => {
       values.push(renewed.installation_token);
     }
     const states = [];
-    for (const value of values) states.push(await told(await robot.heartbeat({}, value)));
+    for (const value of values) states.push(await outcomeOf(await robot.heartbeat({}, value)));
     expect(states.filter((state) => state === 200)).toHaveLength(4);
   });
 
-  it("a nonce is used once, also after a later renewal", async () => {
+  it("nonce used again, even after a later renewal → 409", async () => {
     const { robot } = await scene(await newStore());
     const nonce = "n".repeat(32);
     expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
     await robot.renew();
-    expect(await told(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
+    expect(await outcomeOf(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
   });
 
-  it("renews sixty times an hour", async () => {
-    const { robot, turn } = await scene(await newStore());
+  it("renewals → 60 per hour", async () => {
+    const { robot, advance } = await scene(await newStore());
     for (let count = 0; count < 60; count += 1) await robot.renew();
     const refused = await robot.requestRenewal();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, expect.stringMatching(/^\d+$/)]);
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     await robot.renew();
   });
 
@@ -180,49 +178,49 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     ["another key", (robot: RobotComputer) => ({ public_key: new RobotComputer(robot.url).publicKey })],
     ["a wrong signature", (robot: RobotComputer) => ({ signature: robot.sign("something else") })],
     ["no signature", () => ({ signature: "x" })],
-  ])("a renewal with %s proves nothing", async (_title, spoil) => {
+  ])("renewal with %s → 401 proof_invalid", async (_title, spoil) => {
     const { robot } = await scene(await newStore());
     const body = { public_key: robot.publicKey, nonce: "n".repeat(32), signature: robot.sign("x"), ...spoil(robot) };
     const answer = await robot.send("POST", "/v1/robot-agent/credential/renew", body);
-    expect(await told(answer)).toEqual([401, "proof_invalid"]);
+    expect(await outcomeOf(answer)).toEqual([401, "proof_invalid"]);
   });
 
-  it("two holders of one key are frozen within one renewal and one heartbeat, until an operator thaws them", async () => {
+  it("key copied to a second computer → frozen after one renewal and one heartbeat, until an operator unfreezes it", async () => {
     const { robot, installation, change, audit } = await scene(await newStore());
     await robot.heartbeat();
     const copied = robot.copy();
-    // Both go on; the copy renews last.
+    // Both continue; the copy renews last.
     await robot.renew();
     await robot.heartbeat();
-    expect(await told(await copied.heartbeat())).toEqual([401, "credential_superseded"]);
+    expect(await outcomeOf(await copied.heartbeat())).toEqual([401, "credential_superseded"]);
     expect((await copied.renew()).generation).toBe(3);
-    expect(await told(await copied.heartbeat())).toBe(200);
-    expect(await told(await robot.heartbeat())).toEqual([403, "installation_frozen"]);
-    expect(await told(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
+    expect(await outcomeOf(await copied.heartbeat())).toBe(200);
+    expect(await outcomeOf(await robot.heartbeat())).toEqual([403, "installation_frozen"]);
+    expect(await outcomeOf(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
     for (const holder of [robot, copied]) {
-      expect(await told(await holder.requestRenewal())).toEqual([403, "installation_frozen"]);
+      expect(await outcomeOf(await holder.requestRenewal())).toEqual([403, "installation_frozen"]);
     }
     expect(await installation()).toMatchObject({ state: "frozen" });
     expect(await audit()).toEqual(["installation.freeze", "installation.renew_out_of_order"]);
     expect((await change({ frozen: false })).status).toBe(200);
-    expect(await told(await copied.heartbeat())).toBe(200);
+    expect(await outcomeOf(await copied.heartbeat())).toBe(200);
     await robot.renew();
-    expect(await told(await robot.heartbeat())).toBe(200);
+    expect(await outcomeOf(await robot.heartbeat())).toBe(200);
   });
 
-  it("a copied key is only told where the service is configured so", async () => {
+  it("copiedKey set to warn, key copied → logged, not frozen", async () => {
     const { robot, running } = await scene(await newStore(), { copiedKey: "warn" });
     const copied = robot.copy();
     await robot.renew();
     await robot.heartbeat();
     await copied.renew();
     await copied.heartbeat();
-    expect(await told(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
+    expect(await outcomeOf(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
     await robot.renew();
     expect(running.log()).toContain("installation_copied");
   });
 
-  it("a file restored from a backup is never taken for a copy", async () => {
+  it("credential file restored from a backup → renews, is never taken for a copy", async () => {
     const { robot, installation } = await scene(await newStore());
     const restored = robot.token;
     for (let count = 0; count < 3; count += 1) {
@@ -230,46 +228,46 @@ describeOnEachStore("the credential of a robot", (newStore) => {
       await robot.heartbeat();
     }
     robot.token = restored;
-    expect(await told(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
+    expect(await outcomeOf(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
     for (let count = 0; count < 3; count += 1) {
       await robot.renew();
-      expect(await told(await robot.heartbeat())).toBe(200);
+      expect(await outcomeOf(await robot.heartbeat())).toBe(200);
     }
     expect(await installation()).toMatchObject({ state: "active", generation: 7 });
   });
 
-  it("recovers by itself after 60 days off, five times in a row", async () => {
-    const { robot, turn, audit, change } = await scene(await newStore());
+  it("off for 60 days → recovers by itself, five times in a row", async () => {
+    const { robot, advance, audit, change } = await scene(await newStore());
     for (let left = 4; left >= 0; left -= 1) {
-      turn(60 * DAY_MS);
-      expect(await told(await robot.heartbeat())).toEqual([401, "credential_expired"]);
+      advance(60 * DAY_MS);
+      expect(await outcomeOf(await robot.heartbeat())).toEqual([401, "credential_expired"]);
       expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: left });
-      expect(await told(await robot.heartbeat())).toBe(200);
+      expect(await outcomeOf(await robot.heartbeat())).toBe(200);
     }
     const nonce = "n".repeat(32);
     expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
-    turn(60 * DAY_MS);
-    // The renewal in time gave the recoveries back.
+    advance(60 * DAY_MS);
+    // The renewal before expiry restored the number of recoveries.
     expect((await change({ recoveries_remaining: 0 })).status).toBe(200);
-    // Another refusal does not keep this one out of the audit log.
-    expect(await told(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
-    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
-    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
+    // An earlier refusal for another reason does not suppress the audit entry.
+    expect(await outcomeOf(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
+    expect(await outcomeOf(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
+    expect(await outcomeOf(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
     expect((await audit()).filter((action) => action === "installation.recovery_refused")).toHaveLength(1);
   });
 
-  it("cannot recover after 90 days, until an operator allows it", async () => {
-    const { robot, turn, change } = await scene(await newStore());
-    turn(91 * DAY_MS + 1000);
-    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_window_over"]);
+  it("off for more than 90 days → recovers only after an operator allows it", async () => {
+    const { robot, advance, change } = await scene(await newStore());
+    advance(91 * DAY_MS + 1000);
+    expect(await outcomeOf(await robot.requestRenewal())).toEqual([403, "recovery_window_over"]);
     expect((await change({ recoveries_remaining: 101 })).status).toBe(422);
     expect(await (await change({ recoveries_remaining: 2 })).json()).toMatchObject({ recoveries_remaining: 2 });
     expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: 1 });
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     expect(await robot.renew()).toMatchObject({ recovered: false, recoveries_remaining: 5 });
   });
 
-  it("is in no view, log or audit entry", async () => {
+  it("is in no answer, log or audit entry", async () => {
     const { robot, running, audit } = await scene(await newStore());
     const first = robot.token ?? "";
     await robot.renew();
@@ -286,7 +284,7 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     }
   });
 
-  it("existing agents ask for work, and are told to ask again", async () => {
+  it("runs/claim by an existing agent → no run, retry_after_s", async () => {
     const { robot } = await scene(await newStore());
     const claim = (token: string | null) =>
       robot.send("POST", "/v1/robot-agent/runs/claim", { lease_duration_s: 60 }, token);
@@ -295,16 +293,16 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     expect((await claim(null)).status).toBe(401);
   });
 
-  it("two holders of one key are frozen by a renewal, too", async () => {
+  it("key copied, the original renews → frozen as well", async () => {
     const { robot, installation, audit } = await scene(await newStore());
     const copied = robot.copy();
     await robot.renew();
     await robot.heartbeat();
     await copied.renew();
     await copied.heartbeat();
-    expect(await told(await robot.requestRenewal())).toEqual([403, "installation_frozen"]);
+    expect(await outcomeOf(await robot.requestRenewal())).toEqual([403, "installation_frozen"]);
     expect(await installation()).toMatchObject({ state: "frozen" });
     expect(await audit()).toEqual(["installation.freeze", "installation.renew_out_of_order"]);
-    expect(await told(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
+    expect(await outcomeOf(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
   });
 });

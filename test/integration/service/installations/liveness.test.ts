@@ -9,7 +9,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 
 const READY: Heartbeat = { readiness: "ready" };
 
-/** The liveness of robots that are enrolled, and how often it commits. */
+/** The liveness of enrolled robots, and a counter of its commits. */
 async function scene(newStore: NewStore, robots: number) {
   const parts = await openServiceParts(await newStore());
   onTestFinished(parts[Symbol.asyncDispose]);
@@ -53,7 +53,7 @@ async function scene(newStore: NewStore, robots: number) {
 }
 
 describeOnEachStore("heartbeats", (newStore) => {
-  it("of many robots are one commit", async () => {
+  it("of many robots → one commit", async () => {
     const { ids, liveness, run, commits, stored, at } = await scene(newStore, 20);
     for (const id of ids) liveness.note(id, READY, "192.0.2.1");
     await run();
@@ -62,7 +62,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toEqual(ids.map(() => expect.objectContaining(row)));
   });
 
-  it("without news are written every 20 seconds, and nothing is committed in between", async () => {
+  it("unchanged → written every 20 seconds, no commits in between", async () => {
     const { ids, liveness, run, commits, stored, at, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     for (let second = 0; second <= 60; second += 10) {
@@ -75,7 +75,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id, at(-20_000))?.at).toBe(at(-10_000));
   });
 
-  it("a heartbeat that the store has from another replica, and that is later, makes the noted one old", async () => {
+  it("store has a later one from another replica → the noted one is not used", async () => {
     const { ids, liveness, at } = await scene(newStore, 1);
     const [id = ""] = ids;
     liveness.note(id, READY, "192.0.2.1");
@@ -84,7 +84,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id, at(1))).toBeUndefined();
   });
 
-  it("with news are written at once, and keep what they do not say", async () => {
+  it("changed → written at once; what they omit is kept", async () => {
     const { ids, liveness, run, commits, stored, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
@@ -96,7 +96,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toMatchObject([{ readiness: "not_ready", reason: "no network", runtime_version: "1.0" }]);
   });
 
-  it("do not undo the version that the robot told another replica since", async () => {
+  it("version sent to another replica since → kept", async () => {
     const { ids, liveness, run, stored, store, context, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     const other = createLiveness(store, context.machine, IDENTITY_SETTINGS.onlineWindowMs);
@@ -111,7 +111,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id, null)?.runtimeVersion).toBeNull();
   });
 
-  it("that say the same version each time are no news", async () => {
+  it("same version each time → one commit", async () => {
     const { ids, liveness, run, commits, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     for (let beat = 0; beat < 3; beat += 1) {
@@ -123,7 +123,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.revision).toBe(1);
   });
 
-  it("keep a version that was told while it was being written, and one whose commit failed", async () => {
+  it("version sent during a write, or whose commit failed → written with the next one", async () => {
     const { ids, stored, store, context } = await scene(newStore, 1);
     const [id = ""] = ids;
     let during: () => void = () => {};
@@ -156,7 +156,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toMatchObject([{ runtime_version: "3.0" }]);
   });
 
-  it("wait for the store, and none is lost", async () => {
+  it("store unavailable → kept, and written later", async () => {
     const { ids, liveness, stored, store, context } = await scene(newStore, 2);
     let isBroken = true;
     const flaky = createLiveness(
@@ -172,7 +172,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.revision).toBe(0);
   });
 
-  it("change the revision of cached lists when a robot comes back or says something new, and not otherwise", async () => {
+  it("robot comes back online or reports a change → revision increments; otherwise it stays", async () => {
     const { ids, liveness, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     const revisions: number[] = [];

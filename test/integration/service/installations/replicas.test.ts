@@ -7,7 +7,7 @@ import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 
-describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("robot with two replicas", () => {
   const { withSchema } = usePostgres();
 
   async function start() {
@@ -17,7 +17,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
     return replicas;
   }
 
-  it("renews at both at once: one line of generations, and nobody is taken for a copy", async () => {
+  it("concurrent renewals at both → one generation, all values work, not taken for a copy", async () => {
     const replicas = await start();
     const [key = ""] = replicas.keys;
     let turn = 0;
@@ -37,7 +37,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
     }
   });
 
-  it("reports at either, and each knows it", async () => {
+  it("heartbeat at one → the other one shows the report", async () => {
     const replicas = await start();
     const [[one = "", other = ""], [key = ""]] = [replicas.urls, replicas.keys];
     let url = one;

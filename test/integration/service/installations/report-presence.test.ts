@@ -1,4 +1,4 @@
-/** Which robots' presence is told, and to whom; what receivers get of it is in test/integration/service/webhooks. */
+/** Which changes of presence are reported, and to whom. test/integration/service/webhooks covers what receivers get. */
 import { expect, it, onTestFinished } from "vitest";
 
 import { createReportPresence } from "../../../../src/service/installations/presence.ts";
@@ -9,7 +9,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 
 const GAP_MS = 60_000;
 
-/** A webhook of `org_1` for the presence of its robots, and the task that reports it. */
+/** A webhook of `org_1` for the presence of its robots, and the task that reports presence. */
 async function scene(newStore: NewStore) {
   const parts = await openServiceParts(await newStore());
   onTestFinished(parts[Symbol.asyncDispose]);
@@ -47,16 +47,16 @@ async function scene(newStore: NewStore) {
       store.write((transaction) =>
         transaction.updateTable("installations").set(change).where("id", "=", `rinst_${name}`).execute(),
       ),
-    /** Runs the task once. Tells the names and events that are new since the last time. */
+    /** Runs the task once. Resolves with the names and types of new events. */
     async run() {
       await task.run(new AbortController().signal);
       const rows = await store.reader.selectFrom("webhook_deliveries").select(["event_type", "body"]).execute();
       await store.write((transaction) => transaction.deleteFrom("webhook_deliveries").execute());
-      const told = rows.map(({ event_type: type, body }) => {
+      const events = rows.map(({ event_type: type, body }) => {
         const { data } = JSON.parse(body) as { data: { name: string } };
         return `${data.name} ${type}`;
       });
-      return told.toSorted();
+      return events.toSorted();
     },
     known: async () => {
       const rows = await store.reader
@@ -65,13 +65,13 @@ async function scene(newStore: NewStore) {
         .where("kind", "=", "robot")
         .orderBy("subject_id")
         .execute();
-      return rows.map(({ subject_id: id, state: told }) => `${id} ${told}`);
+      return rows.map(({ subject_id: id, state }) => `${id} ${state}`);
     },
   };
 }
 
 describeOnEachStore("report-presence", (newStore) => {
-  it("tells of the robots of organizations that listen, unless they were removed or their computer revoked", async () => {
+  it("events → only for robots of organizations with a webhook, not removed, not revoked", async () => {
     const { add, update, run, known, pass } = await scene(newStore);
     await add("mine");
     await add("foreign", { organization: "org_2" });
@@ -85,7 +85,7 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(await known()).toEqual(["robot_mine offline"]);
   });
 
-  it("a robot is offline half a minute after its window, and online at once, but no sooner than a minute after", async () => {
+  it("robot.offline → 30 s after the online window; robot.online → at once, but at least a minute after the last event", async () => {
     const { add, update, run, pass, at } = await scene(newStore);
     await add("arm");
     expect(await run()).toEqual([]);
@@ -101,7 +101,7 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(await run()).toEqual([]);
   });
 
-  it("a robot that was silent for its whole window when it is first seen is offline", async () => {
+  it("robot first seen after a silent window → offline, no event", async () => {
     const { add, run, known, pass } = await scene(newStore);
     await add("arm");
     pass(IDENTITY_SETTINGS.onlineWindowMs + 1);
@@ -109,7 +109,7 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(await known()).toEqual(["robot_arm offline"]);
   });
 
-  it("a frozen robot is offline after a minute", async () => {
+  it("frozen robot → offline after a minute, despite heartbeats", async () => {
     const { add, update, run, pass, at } = await scene(newStore);
     await add("arm");
     await run();
@@ -119,7 +119,7 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(await run()).toEqual(["arm robot.offline"]);
   });
 
-  it("tells of every robot of a large organization", async () => {
+  it("201 robots of one organization → each is reported once", async () => {
     const { store, run, known, at, pass } = await scene(newStore);
     const names = Array.from({ length: 201 }, (_, index) => `arm-${String(index).padStart(3, "0")}`);
     await store.write(async (transaction) => {
@@ -135,21 +135,21 @@ describeOnEachStore("report-presence", (newStore) => {
     });
     expect(await run()).toEqual([]);
     expect(await known()).toHaveLength(names.length);
-    // None has changed, and each is looked at once.
+    // Nothing changed.
     pass(GAP_MS);
     expect(await run()).toEqual([]);
     pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
     expect(await run()).toEqual(names.map((name) => `${name} robot.offline`));
   });
 
-  it("forgets only what it told those who no longer listen, and nothing that was told of fleets", async () => {
+  it("organization without a webhook → its reported robot states are forgotten, those of fleets are kept", async () => {
     const { add, run, known, store, at } = await scene(newStore);
     await add("arm");
     await run();
-    const told = { organization_id: "org_2", state: "offline", reported_at: at() };
+    const state = { organization_id: "org_2", state: "offline", reported_at: at() };
     const rows = [
-      { ...told, subject_id: "robot_foreign", kind: "robot" as const },
-      { ...told, subject_id: "fleet_foreign", kind: "fleet" as const },
+      { ...state, subject_id: "robot_foreign", kind: "robot" as const },
+      { ...state, subject_id: "fleet_foreign", kind: "fleet" as const },
     ];
     await store.write((transaction) => transaction.insertInto("reported_states").values(rows).execute());
     await run();
@@ -162,7 +162,7 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(fleets).toEqual([{ subject_id: "fleet_foreign" }]);
   });
 
-  it("forgets what it told once nobody listens: a later webhook begins with what is then", async () => {
+  it("webhook disabled and enabled → starts with the current state, without events", async () => {
     const { add, run, known, store, at, pass } = await scene(newStore);
     await add("arm");
     await run();

@@ -9,7 +9,7 @@ const DIGEST = `sha256:${"0".repeat(64)}`;
 const SETUP = { name: "r", robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST };
 const FLEET = { name: "f", subject: "pi0.5", selection: { robots: ["a"] }, readiness_mode: "always_ready" };
 
-/** Room for what is around the part that is large. */
+/** Size of the large part; the rest of the body fits beside it. */
 const LARGE = BODY_BYTES.registration - 1024;
 
 interface Attack {
@@ -19,7 +19,7 @@ interface Attack {
   readonly isAnonymous?: boolean;
 }
 
-/** A registration with so much in place of its contract. */
+/** A registration with this JSON text as its contract. */
 const withContract = (contract: string): Attack => ({
   method: "POST",
   path: "/v1/robots/setup",
@@ -29,12 +29,12 @@ const withContract = (contract: string): Attack => ({
 const listOf = (item: string, count: number) => `[${Array.from({ length: count }, () => item).join(",")}]`;
 
 const ATTACKS: Readonly<Record<string, Attack>> = {
-  "spaces in place of an integer": {
+  "many spaces in place of an integer": {
     method: "POST",
     path: "/v1/fleets",
     body: JSON.stringify({ ...FLEET, peak_active_robots: `x${" ".repeat(LARGE)}x` }),
   },
-  "spaces in a query": { method: "GET", path: `/v1/robots?limit=x${"+".repeat(15_800)}x` },
+  "many spaces in a query": { method: "GET", path: `/v1/robots?limit=x${"+".repeat(15_800)}x` },
   "a path of many parts": { method: "GET", path: `/v1${"/a".repeat(7000)}`, isAnonymous: true },
   "a login of a megabyte": {
     method: "POST",
@@ -42,27 +42,27 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     body: listOf("{}", 349_000),
     isAnonymous: true,
   },
-  "a contract of many values": withContract(`{"a":${listOf("{}", 8000)}}`),
-  "a contract of one text": withContract(`{"a":"${"\\u0041".repeat(LARGE / 6)}"}`),
-  "a contract of long numbers": withContract(`{"a":${listOf("9".repeat(4299), LARGE / 4300)}}`),
-  "a contract that is nested deep": withContract(listOf("[".repeat(500) + "]".repeat(500), 16)),
-  "a contract that is wrong everywhere": withContract(`{"${"sk_".repeat(LARGE / 6)}":${listOf("NaN", 8000)}}`),
+  "a contract with many values": withContract(`{"a":${listOf("{}", 8000)}}`),
+  "a contract with one long text": withContract(`{"a":"${"\\u0041".repeat(LARGE / 6)}"}`),
+  "a contract with long numbers": withContract(`{"a":${listOf("9".repeat(4299), LARGE / 4300)}}`),
+  "a deeply nested contract": withContract(listOf("[".repeat(500) + "]".repeat(500), 16)),
+  "a contract with errors everywhere": withContract(`{"${"sk_".repeat(LARGE / 6)}":${listOf("NaN", 8000)}}`),
 };
-const EACH = 10;
-/** A multiple of what all of it takes together. */
+const REQUESTS_EACH = 10;
+/** Several times the processor time that all requests need. */
 const CPU_MAXIMUM_S = 5;
-/** A bound of the histogram. A machine that does much else delays a loop that works for milliseconds at a time, but not most of the time. */
-const DELAY_S = 0.25;
-const SHARE = 0.5;
+/** A bucket of the histogram. A busy machine delays some turns of the event loop for longer, but not most of them. */
+const SHORT_DELAY_S = 0.25;
+const SHORT_SHARE = 0.5;
 
-it("no request holds the event loop for long, whoever sends it and however many there are", async () => {
+it("expensive requests, many at once → little processor time, and the event loop stays responsive", async () => {
   await using service = await startService();
   const { url, key } = service;
   const statuses = new Set<number>();
   const begin = threadCpuUsage();
   for (const { method, path, body, isAnonymous = false } of Object.values(ATTACKS)) {
     const headers = { "content-type": "application/json", ...(isAnonymous ? {} : { authorization: `Bearer ${key}` }) };
-    const answers = Array.from({ length: EACH }, async () => {
+    const answers = Array.from({ length: REQUESTS_EACH }, async () => {
       const answer = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) });
       statuses.add(answer.status);
       expect((await answer.text()).length).toBeLessThan(100_000);
@@ -75,7 +75,7 @@ it("no request holds the event loop for long, whoever sends it and however many 
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const count = (bound: string) =>
     Number(new RegExp(`^robot_policy_service_event_loop_delay_seconds_${bound} (\\d+)$`, "m").exec(metrics)?.[1]);
-  const [quick, all] = [count(`bucket\\{le="${DELAY_S}"\\}`), count("count")];
+  const [quick, all] = [count(`bucket\\{le="${SHORT_DELAY_S}"\\}`), count("count")];
   expect(all).toBeGreaterThan(0);
-  expect(quick / all, `${quick} of ${all} delays are short`).toBeGreaterThan(SHARE);
+  expect(quick / all, `${quick} of ${all} delays are short`).toBeGreaterThan(SHORT_SHARE);
 });

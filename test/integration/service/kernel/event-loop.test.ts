@@ -18,14 +18,14 @@ import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
 import { startService } from "../../../support/service/service.ts";
 
-/** Whoever sleeps lets others in anyway; here nobody does. */
+/** Sleeping would let other work run anyway, so sleeps return at once. */
 const machine = { ...testMachine, clock: { ...testMachine.clock, sleep: () => Promise.resolve() } };
 const newId = createIds(testMachine.clock, testMachine.random);
 const NOW = "2026-06-01T12:00:00.000Z";
 const ROBOTS = 1200;
 const FLEETS = 20;
 
-/** A store on SQLite, which answers every query at once. */
+/** A store on SQLite, where every query resolves at once. */
 async function open(): Promise<Store> {
   const folder = testFolder("turns");
   const store = await openStore({ kind: "sqlite", dataDirectory: folder }, testMachine);
@@ -35,7 +35,7 @@ async function open(): Promise<Store> {
   const robots = Array.from({ length: ROBOTS }, (_, index) => ({ id: newId("rob"), name: `r${index}` }));
   await store.write(async (transaction) => {
     await transaction.insertInto("organizations").values({ id: organizationId, name: "o", created_at: NOW }).execute();
-    // The second is for robots that this organization does not have.
+    // The second model supports only robot types that this organization does not have.
     for (const [slug, robotTypes] of Object.entries({ a: [], b: ["other"] })) {
       const checkpointId = `ckpt_${slug}`;
       await insertModel(transaction, { slug, id: checkpointId, requirements: { robot_types: robotTypes } });
@@ -91,7 +91,7 @@ async function open(): Promise<Store> {
   return store;
 }
 
-/** How often others had their turn while the task ran. */
+/** Number of event-loop turns while the task ran. */
 async function turnsOf(task: Task): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -106,16 +106,16 @@ async function turnsOf(task: Task): Promise<number> {
 }
 
 it.each([
-  ["reconcile-deployments, for each few hundred of them", createReconcileDeployments, Math.ceil(ROBOTS / 500)],
-  ["reconcile-fleets, for each that has an update waiting", createReconcileFleets, FLEETS],
-])("%s: requests have their turn", async (_name, create, least) => {
+  ["reconcile-deployments: one turn per 500 deployments", createReconcileDeployments, Math.ceil(ROBOTS / 500)],
+  ["reconcile-fleets: one turn per fleet with a pending update", createReconcileFleets, FLEETS],
+])("%s → requests are handled during a run", async (_name, create, least) => {
   const store = await open();
   const usageClock = createUsageClock(machine);
   const task = create({ store, newId, machine, usageClock, nudge() {} }, 1000);
   expect(await turnsOf(task)).toBeGreaterThanOrEqual(least);
 });
 
-it("reconcile-deployments: one that cannot be judged does not keep the others, and is told of once", async () => {
+it("reconcile-deployments: invalid data of one deployment → the others are reconciled, one error is logged", async () => {
   const store = await open();
   await store.write(async (transaction) => {
     await transaction.updateTable("deployments").set({ status: "preparing" }).execute();
@@ -135,7 +135,7 @@ it("reconcile-deployments: one that cannot be judged does not keep the others, a
   expect(log.errors).toEqual(["task_item_failed"]);
 });
 
-it("reconcile-fleets: one that cannot be judged does not keep the others, and is told of once", async () => {
+it("reconcile-fleets: invalid data of one fleet → the others are reconciled, one error is logged", async () => {
   const store = await open();
   await store.write(async (transaction) => {
     const requirements = printRequirements(NO_REQUIREMENTS);
@@ -150,7 +150,7 @@ it("reconcile-fleets: one that cannot be judged does not keep the others, and is
   expect(log.errors).toEqual(["task_item_failed"]);
 });
 
-/** What was logged as an error. */
+/** Records the events that are logged as errors. */
 function createLogbook() {
   const errors: string[] = [];
   return { ...testMachine.log, error: (event: string) => void errors.push(event), errors };
@@ -159,9 +159,9 @@ function createLogbook() {
 const requestFor = (path: string, address: string) =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n\r\n`;
 
-it("a flood of requests from one address does not keep those of another waiting", async () => {
+it("flood of requests from one address → requests from others are answered before its end", async () => {
   let nowMs = 0;
-  // Whatever happens takes long, so that each turn of the event loop has room for little.
+  // Everything seems to take long, so that each turn of the event loop handles few requests.
   const clock = { ...testMachine.clock, monotonicMs: () => (nowMs += 5) };
   await using service = await startService({ clock, configuration: { trustedProxies: ["127.0.0.1"] } });
   const [flooding, other] = [await connectTo(service), await connectTo(service)];
@@ -171,8 +171,8 @@ it("a flood of requests from one address does not keep those of another waiting"
   expect(service.requests.findIndex(({ path }) => path === "/openapi.json")).toBeLessThan(50);
 });
 
-it("new connections do not wait for a flood of requests", async () => {
-  // Nothing takes any time.
+it("flood of requests on one connection → new connections are answered before its end", async () => {
+  // Everything seems to take no time.
   const clock = { ...testMachine.clock, monotonicMs: () => 0 };
   await using service = await startService({ clock });
   const flooding = await connectTo(service);
@@ -190,7 +190,7 @@ it("new connections do not wait for a flood of requests", async () => {
   expect(answered[others.length / 2]).toBeLessThan(150);
 });
 
-/** Returns when so many connections wait to be accepted. Blocks the event loop, which would accept them. */
+/** Returns when `count` connections wait to be accepted. Blocks the event loop, which would accept them. */
 function untilQueued(port: number, count: number): void {
   const listener = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A `;
   const sinceMs = performance.now();

@@ -6,7 +6,7 @@ import { testService } from "../../../support/service/test-service.ts";
 
 const setup = { name: "r1", robot_type_id: "t", region: "x", configuration_digest: `sha256:${"0".repeat(64)}` };
 
-async function world() {
+async function startScene() {
   const service = await testService();
   const proxy = await startFaultProxy(service.url);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -20,15 +20,15 @@ async function world() {
 }
 
 describe("startFaultProxy", () => {
-  it("forwards, and remembers what it forwarded", async () => {
-    const { service, proxy, register } = await world();
+  it("forwards requests, and records them", async () => {
+    const { service, proxy, register } = await startScene();
     expect((await register()).status).toBe(200);
     expect(proxy.requests).toMatchObject([{ method: "POST", path: "/v1/robots/setup", body: JSON.stringify(setup) }]);
     expect(proxy.requests[0]?.headers.authorization).toBe(`Bearer ${service.key}`);
   });
 
-  it("answer: the service never sees it", async () => {
-    const { service, proxy, register } = await world();
+  it("answer → the service never sees the request", async () => {
+    const { service, proxy, register } = await startScene();
     proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": "7" }, body: "busy" }, 2);
     const first = await register();
     expect([first.status, first.headers.get("retry-after"), await first.text()]).toEqual([503, "7", "busy"]);
@@ -37,15 +37,15 @@ describe("startFaultProxy", () => {
     expect((await register()).status).toBe(200);
   });
 
-  it("drop-before: nothing happened", async () => {
-    const { service, proxy, register } = await world();
+  it("drop-before → the service never sees the request", async () => {
+    const { service, proxy, register } = await startScene();
     proxy.inject({ kind: "drop-before" });
     await expect(register()).rejects.toThrow("fetch failed");
     expect(await service.robots()).toEqual([]);
   });
 
-  it.each(["drop-after", "truncate"] as const)("scenario 9: %s, then again: one robot, not two", async (kind) => {
-    const { service, proxy, register } = await world();
+  it.each(["drop-after", "truncate"] as const)("scenario 9: %s, then again → one robot", async (kind) => {
+    const { service, proxy, register } = await startScene();
     proxy.inject({ kind });
     await expect(register().then((answer) => answer.json())).rejects.toThrow();
     const [robot] = await service.robots();
@@ -53,8 +53,8 @@ describe("startFaultProxy", () => {
     expect(await service.robots()).toHaveLength(1);
   });
 
-  it("hold: the service acted, the answer comes when released", async () => {
-    const { service, proxy, register } = await world();
+  it("hold → the service handles the request; its answer arrives after the release", async () => {
+    const { service, proxy, register } = await startScene();
     proxy.inject({ kind: "hold" });
     const answer = register();
     await proxy.arrived(1);
@@ -63,16 +63,16 @@ describe("startFaultProxy", () => {
     expect((await answer).status).toBe(200);
   });
 
-  it("delay: answers late", async () => {
-    const { proxy, register } = await world();
+  it("delay → the answer arrives late", async () => {
+    const { proxy, register } = await startScene();
     proxy.inject({ kind: "delay", delayMs: 150 });
     const begin = performance.now();
     expect((await register()).status).toBe(200);
     expect(performance.now() - begin).toBeGreaterThan(140);
   });
 
-  it("refuse and listen: the service is gone, and comes back at the same place", async () => {
-    const { proxy, register } = await world();
+  it("refuse, then listen → unreachable, then reachable at the same address", async () => {
+    const { proxy, register } = await startScene();
     await proxy.refuse();
     await expect(register()).rejects.toThrow("fetch failed");
     await proxy.listen();

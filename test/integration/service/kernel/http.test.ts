@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
@@ -12,23 +12,29 @@ import { testService } from "../../../support/service/test-service.ts";
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const setup = { name: "r1", robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST };
 
-/** Sends bytes as they are, and reads until the service closes the connection. */
+/** Sends the bytes unchanged, and reads until the service closes the connection. */
 async function raw(url: string, ...parts: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // A reset after the answer is the service's right.
+  // The service may reset the connection after its answer.
   socket.on("error", () => {});
-  let answer = "";
-  socket.setEncoding("utf8").on("data", (chunk: string) => {
-    answer += chunk;
-  });
+  const answer = collect(socket);
   for (const part of parts) socket.write(part);
   await once(socket, "close");
-  return answer;
+  return answer();
+}
+
+/** What the socket receives from now on; the function returns the text so far. */
+function collect(socket: Socket): () => string {
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
 }
 
 describe("POST /v1/robots/setup", () => {
-  it("takes the largest body, and refuses one byte more", async () => {
+  it("body of the maximum size → 200; one byte more → 413", async () => {
     const { send } = await testService({ limits: { bodyBytes: 10_000 } });
     const sized = (size: number) => ({ ...setup, zz: "x".repeat(size - JSON.stringify({ ...setup, zz: "" }).length) });
     expect((await send("POST", "/v1/robots/setup", sized(10_000))).status).toBe(200);
@@ -41,7 +47,7 @@ describe("POST /v1/robots/setup", () => {
     });
   });
 
-  it("refuses a body that grows beyond the limit without having said its length", async () => {
+  it("chunked body beyond the limit → 413", async () => {
     const { url, key } = await testService({ limits: { bodyBytes: 10_000 } });
     const chunk = `1000\r\n${"x".repeat(0x1000)}\r\n`;
     const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`;
@@ -49,7 +55,7 @@ describe("POST /v1/robots/setup", () => {
   });
 
   it.each(["json", "*/*", "application/json, text/plain", ""])(
-    "content type %j: the body is a text, said as FastAPI says it",
+    "content type %j → 422 as in FastAPI: the body is a string",
     async (contentType) => {
       const { url, key } = await testService();
       const headers = { authorization: `Bearer ${key}`, "content-type": contentType };
@@ -61,52 +67,49 @@ describe("POST /v1/robots/setup", () => {
     },
   );
 
-  /** A request without a credential and with a large body. */
+  /** Sends a request with a large body and no credential. */
   function sendLarge(url: string) {
     const { hostname, port } = new URL(url);
     const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     onTestFinished(() => void socket.destroy());
     socket.on("error", () => {});
-    let answer = "";
-    socket.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(socket);
     const body = Buffer.alloc(64 * 1024 * 1024);
     socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\n\r\n`);
-    let isTaken = false;
-    socket.write(body, (error) => void (isTaken = error === undefined || error === null));
-    return { socket, answer: () => answer, isTaken: () => isTaken };
+    let isBodySent = false;
+    socket.write(body, (error) => void (isBodySent = error === undefined || error === null));
+    return { socket, answer, isBodySent: () => isBodySent };
   }
 
-  it("a large body that is refused is not read to its end", async () => {
+  it("large body refused → not read to its end", async () => {
     const { url } = await testService({ limits: { lingerMs: 100 } });
-    const { socket, answer, isTaken } = sendLarge(url);
+    const { socket, answer, isBodySent } = sendLarge(url);
     await expect.poll(() => socket.closed).toBe(true);
     expect(answer()).toMatch(/^HTTP\/1\.1 401 .*connection: close\r\n.*"code":"Unauthorized"\}$/s);
-    expect(isTaken()).toBe(false);
+    expect(isBodySent()).toBe(false);
   });
 
-  it("who is refused before a large body was read has time to read the answer before the connection is reset", async () => {
+  it("large body refused → the connection stays open long enough to read the answer", async () => {
     const { url } = await testService({ limits: { lingerMs: 60_000 } });
     const { socket, answer } = sendLarge(url);
     await once(socket, "end");
     expect(answer()).toMatch(/^HTTP\/1\.1 401 .*"code":"Unauthorized"\}$/s);
-    // Whatever the service did to the connection has arrived when it answers another one.
+    // A reset would have arrived before the answer to a later request.
     await fetch(`${url}/healthz`);
     expect(socket.closed).toBe(false);
   });
 
   it.each([
-    ["a refused client", "wrong", /^HTTP\/1.1 401 /],
-    ["a client with a valid key", "KEY", /^HTTP\/1.1 100 Continue/],
-  ])("%s that waits before it sends the body hears first whether to", async (_who, token, first) => {
+    ["unknown key", "wrong", /^HTTP\/1.1 401 /],
+    ["valid key", "KEY", /^HTTP\/1.1 100 Continue/],
+  ])("Expect: 100-continue with %s → answered before the body is sent", async (_who, token, first) => {
     const { url, key } = await testService();
     const bearer = token.replace("KEY", key);
     const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\nconnection: close\r\n`;
     expect(await raw(url, `${head}expect: 100-continue\r\ncontent-length: 2\r\n\r\n`, "{}")).toMatch(first);
   });
 
-  it("a small body that is refused is read, and its connection kept", async () => {
+  it("small body refused → read, and the connection is kept", async () => {
     const { url } = await testService();
     const body = JSON.stringify(setup);
     const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n`;
@@ -119,10 +122,10 @@ describe("credentials", () => {
   it.each([
     ["none", undefined, "Not authenticated"],
     ["another scheme", "Basic eDp5", "Not authenticated"],
-    ["an empty one", "Bearer ", "Not authenticated"],
-    ["a text that is no key", "Bearer hello", "Invalid API key"],
-    ["a key of nobody", `Bearer ${createToken(API_KEY_PREFIX, systemRandom)}`, "Invalid API key"],
-  ])("%s: 401", async (_what, authorization, detail) => {
+    ["an empty token", "Bearer ", "Not authenticated"],
+    ["a text that is not a key", "Bearer hello", "Invalid API key"],
+    ["an unknown key", `Bearer ${createToken(API_KEY_PREFIX, systemRandom)}`, "Invalid API key"],
+  ])("%s → 401", async (_what, authorization, detail) => {
     const { url } = await testService();
     const answer = await fetch(`${url}/v1/robots`, { headers: authorization === undefined ? {} : { authorization } });
     expect(answer.status).toBe(401);
@@ -130,7 +133,7 @@ describe("credentials", () => {
     expect(await answer.json()).toEqual({ detail, message: detail, code: "Unauthorized" });
   });
 
-  it("takes any spelling of the scheme", async () => {
+  it("scheme in any letter case → accepted", async () => {
     const { url, key } = await testService();
     const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `bEARER ${key}` } });
     expect(answer.status).toBe(200);
@@ -158,7 +161,7 @@ describe("routing", () => {
     ["OPTIONS", "/v1/robots/setup", 405, "POST"],
     ["PROPFIND", "/v1/robots", 405, "GET, HEAD"],
     ["POST", "/healthz", 405, "GET, HEAD"],
-  ])("%s %s: %i", async (method, path, status, allow) => {
+  ])("%s %s → %i", async (method, path, status, allow) => {
     const { url } = await testService();
     const answer = await fetch(url + path, { method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([status, allow ?? null]);
@@ -177,16 +180,16 @@ describe("routing", () => {
 describe("hostile connections", () => {
   const line = "GET /v1/robots HTTP/1.1\r\n";
   it.each([
-    ["no HTTP", "nonsense\r\n\r\n", 400],
+    ["not HTTP", "nonsense\r\n\r\n", 400],
     ["two lengths", `${line}content-length: 1\r\ncontent-length: 2\r\n\r\n`, 400],
-    ["headers without end", `${line}x: ${"y".repeat(70_000)}`, 431],
-    ["a path that is no path", "GET /v1/%zz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
+    ["endless headers", `${line}x: ${"y".repeat(70_000)}`, 431],
+    ["a path with an invalid escape", "GET /v1/%zz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
     ["an expectation", `${line}expect: a-miracle\r\nconnection: close\r\n\r\n`, 417],
     ["no host", "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n", 200],
     ["two hosts", "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", 400],
     ["another version", "GET /healthz HTTP/2.0\r\nhost: a\r\n\r\n", 505],
     ["no version", "GET /healthz\r\n\r\n", 505],
-  ])("%s: a JSON object", async (_what, bytes, status) => {
+  ])("%s → an error with a JSON object", async (_what, bytes, status) => {
     const { url } = await testService();
     const [head = "", body = ""] = (await raw(url, bytes)).split("\r\n\r\n");
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -199,13 +202,13 @@ describe("hostile connections", () => {
   it.each([
     ["headers", `${line}x-slow: `],
     ["a body", "POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
-  ])("%s that never end: 408, within the limit", async (_what, bytes) => {
+  ])("%s that never end → 408, within the time limit", async (_what, bytes) => {
     const limits = { headersTimeoutMs: 200, requestTimeoutMs: 300, checkIntervalMs: 50 };
     const { url, key } = await testService({ limits });
     expect(await raw(url, bytes.replace("KEY", key))).toMatch(/^HTTP\/1.1 408 .*{"detail":/s);
   });
 
-  it("a client that goes away in the middle of its body harms nobody", async () => {
+  it("client disconnects during its body → others are served, no error is logged", async () => {
     const { url, key, send, log } = await testService();
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -221,7 +224,7 @@ describe("hostile connections", () => {
 });
 
 describe("logs", () => {
-  it("tell what happened, never the key", async () => {
+  it("events are logged, keys are not", async () => {
     const { send, url, key, log } = await testService();
     await send("POST", "/v1/robots/setup", setup);
     await send("POST", "/v1/robots/setup", { ...setup, name: key.repeat(3) });
@@ -236,16 +239,13 @@ describe("logs", () => {
 });
 
 describe("stopping", () => {
-  it("lets requests in flight finish, takes no new ones, and gives the directory free", async () => {
+  it("stop → requests in flight finish, new connections are refused", async () => {
     const running = await startService();
     const { url, key, dataDirectory } = running;
     const { hostname, port } = new URL(url);
     const body = JSON.stringify(setup);
     const socket = connect(Number(port), hostname);
-    let answer = "";
-    socket.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(socket);
     socket.write(
       `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`,
     );
@@ -256,23 +256,20 @@ describe("stopping", () => {
     socket.write(body);
     await once(socket, "close");
     await stopped;
-    expect(answer).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
+    expect(answer()).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
     expect(dataDirectory).not.toBe("");
   });
 
-  it("/readyz says so, and when to ask again", async () => {
+  it("stop → /readyz answers 503 with Retry-After", async () => {
     const running = await startService();
     const { hostname, port } = new URL(running.url);
     const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
-    let answer = "";
-    probing.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(probing);
     const body = JSON.stringify(setup);
     busy.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
     busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
-    // The first answer shows that the service has the beginning of the second request too, and does not close the connection as idle.
+    // The first answer shows that the service has the beginning of the second request, so it does not close the connection as idle.
     probing.write("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\n");
     await Promise.all([once(busy, "data"), once(probing, "data")]);
     const stopped = running[Symbol.asyncDispose]();
@@ -281,10 +278,10 @@ describe("stopping", () => {
     await once(probing, "close");
     busy.end(body);
     await stopped;
-    expect(answer).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
+    expect(answer()).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
   });
 
-  it("cuts what does not finish in time", async () => {
+  it("request does not finish in time → its connection is closed", async () => {
     const running = await startService({ limits: { drainTimeoutMs: 100 } });
     const { hostname, port } = new URL(running.url);
     const socket = connect(Number(port), hostname);

@@ -13,7 +13,7 @@ const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const DAY_MS = 24 * 3_600_000;
 const NOBODY = { organizationId: null };
 
-/** What notes limits over an empty store, by a clock that the test sets. */
+/** Records limits in an empty store, with a clock that the test sets. */
 async function recorder(newStore: NewStore) {
   const store = await openStore(await newStore(), testMachine);
   onTestFinished(() => store[Symbol.asyncDispose]());
@@ -35,8 +35,8 @@ async function recorder(newStore: NewStore) {
   };
 }
 
-describeOnEachStore("limits that were met", (newStore) => {
-  it("are counted by limit and party, also over several writes, and forgotten after a week", async () => {
+describeOnEachStore("limits_met", (newStore) => {
+  it("several writes → counted by limit and party, forgotten after a week", async () => {
     const { limitsMet, pass, list } = await recorder(newStore);
     limitsMet.note("rate_limit.address", { ...NOBODY, party: "192.0.2.1" });
     limitsMet.note("rate_limit.address", { ...NOBODY, party: "192.0.2.1" });
@@ -60,7 +60,7 @@ describeOnEachStore("limits that were met", (newStore) => {
     expect(await list()).toEqual([]);
   });
 
-  it("a flood from many addresses takes little memory and few rows, and the metric counts all of it", async () => {
+  it("flood from many addresses → bounded memory and rows; the metric counts everything", async () => {
     const { limitsMet, pass, list, metered } = await recorder(newStore);
     const flood = (from: number) => {
       for (let index = 0; index < NOTED_MAXIMUM + 50; index += 1) {
@@ -80,7 +80,7 @@ describeOnEachStore("limits that were met", (newStore) => {
     expect([(await list()).length, metered()]).toEqual([100, 8 * (NOTED_MAXIMUM + 50) + 1]);
   });
 
-  it("status tells them with the names of key and organization, and no key", async () => {
+  it("status → limits with the names of key and organization, and no key", async () => {
     const location = await newStore();
     const status = (...flags: readonly string[]) => runServiceCommand("status", ...storeFlags(location), ...flags);
     const few = { per_second: 0.1, burst: 2 };

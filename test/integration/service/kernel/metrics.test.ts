@@ -25,7 +25,7 @@ async function service(
 
 const metricsOf = async ({ url }: RunningService) => (await fetch(`${url}/metrics`)).text();
 
-/** Values of a metric by its labels, as they are written. */
+/** Values of a metric by its labels, as printed. */
 function samplesOf(text: string, name: string): Readonly<Record<string, number>> {
   const lines = text.split("\n").filter((line) => line.startsWith(name) && "{ ".includes(line.charAt(name.length)));
   return Object.fromEntries(
@@ -34,7 +34,7 @@ function samplesOf(text: string, name: string): Readonly<Record<string, number>>
 }
 
 describe("GET /metrics", () => {
-  it("counts requests by route, method and status, and never by what clients make up", async () => {
+  it("requests → counted by route, method and status; client input never becomes a label", async () => {
     const running = await service();
     const { send, url } = running;
     await send("POST", "/v1/robots/setup", setup);
@@ -59,7 +59,7 @@ describe("GET /metrics", () => {
     expect(text).not.toContain("PROPFIND");
   });
 
-  it("measures writes and tasks", async () => {
+  it("writes and tasks → durations and outcomes", async () => {
     const running = await service();
     await running.send("POST", "/v1/robots/setup", setup);
     const text = await metricsOf(running);
@@ -71,7 +71,7 @@ describe("GET /metrics", () => {
     await expect.poll(runs).toMatchObject({ '{task="prune-audit",outcome="succeeded"}': expect.any(Number) });
   });
 
-  it("counts who was limited", async () => {
+  it("rate-limited requests → counted by limit", async () => {
     const few = { per_second: 0.001, burst: 1 };
     const running = await service({ rateLimit: { credential: few, address: few } });
     for (let count = 0; count < 3; count += 1) await running.send("GET", "/v1/robots");
@@ -79,12 +79,12 @@ describe("GET /metrics", () => {
     expect(limited).toEqual({ '{limit="rate_limit.credential"}': 2 });
   });
 
-  it("can be switched off", async () => {
+  it("metrics: false → 404", async () => {
     const { url } = await service({ metrics: false });
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
 
-  it("counts in the store once in a while, however often it is asked", async () => {
+  it("figures of the store → cached for FIGURES_FRESH_MS", async () => {
     let nowMs = 0;
     const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
     using database = new DatabaseSync(join(running.dataDirectory, "service.db"), {
@@ -109,7 +109,7 @@ describe("GET /metrics", () => {
     expect(await healthy()).toBe(2);
   });
 
-  it("counts the robots by their status", async () => {
+  it("robots → counted by status", async () => {
     let nowMs = 0;
     const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
     const statuses = async () => {
@@ -132,7 +132,7 @@ describe("GET /metrics", () => {
     expect(await statuses()).toEqual({ '{status="online"}': 2, '{status="offline"}': 1, '{status="frozen"}': 1 });
   });
 
-  it("answers though the store does not", async () => {
+  it("store fails → 200 with the other metrics", async () => {
     const running = await service();
     using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
     await beginWriting(database);

@@ -8,7 +8,7 @@ import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
-/** For whose limits no time passes, however long a test takes. */
+/** A service for whose rate limits no time passes. */
 async function service(configuration: Partial<ServiceConfiguration>): Promise<RunningService> {
   return testService({ configuration, clock: { ...systemClock, monotonicMs: () => 0 } });
 }
@@ -23,7 +23,7 @@ const rateHeaders = (answer: Response) => [
 ];
 
 describe("rate limits", () => {
-  it("a credential: counts down, then 429 with Retry-After", async () => {
+  it("credential → counts down, then 429 with Retry-After", async () => {
     const { send } = await service({ rateLimit: { credential: few, address: many } });
     const answers = [];
     for (let count = 0; count < 4; count += 1) answers.push(await send("GET", "/v1/robots"));
@@ -37,7 +37,7 @@ describe("rate limits", () => {
     expect(errorBodySchema.parse(await answers[3]?.json()).code).toBe("RateLimited");
   });
 
-  it("a credential has one bucket, however its header is spelled", async () => {
+  it("credential in any spelling of the header → one budget", async () => {
     const { url, key } = await service({ rateLimit: { credential: few, address: many } });
     const statuses = [];
     for (const spelling of ["Bearer ", "bearer ", "BEARER   ", "bEaReR "]) {
@@ -47,7 +47,7 @@ describe("rate limits", () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  it("guesses at keys: 401, then 429, while every key that works is heard, one that was never seen before too", async () => {
+  it("guessed keys → 401, then 429; valid keys, even new ones, still work", async () => {
     const { url, send } = await service({ rateLimit: { credential: many, address: few } });
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     const guess = () =>
@@ -64,7 +64,7 @@ describe("rate limits", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 5$/m);
   });
 
-  it("operations without a credential count for the address", async () => {
+  it("operations without a credential → limited by address", async () => {
     const { url } = await service({ rateLimit: { credential: many, address: few } });
     const start = () => fetch(`${url}/v1/cli/login/start`, { method: "POST" });
     const statuses = [];
@@ -72,26 +72,26 @@ describe("rate limits", () => {
     expect(statuses).toEqual([422, 422, 422, 429]);
   });
 
-  it("operations without a credential give one that comes along nothing back", async () => {
+  it("public operation with a credential → does not refill its budget", async () => {
     const { send } = await service({ rateLimit: { credential: few, address: many } });
     for (let count = 0; count < 3; count += 1) await send("GET", "/v1/robots");
     expect((await send("POST", "/v1/cli/login/start", {})).status).toBe(422);
     expect((await send("GET", "/v1/robots")).status).toBe(429);
   });
 
-  it("what is not /v1 has no limit", async () => {
+  it("paths outside /v1 → no limit", async () => {
     const { url } = await service({ rateLimit: { credential: few, address: few } });
     const statuses = [];
     for (let count = 0; count < 10; count += 1) statuses.push((await fetch(`${url}/readyz`)).status);
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it("switched off: no limit, no headers", async () => {
+  it("rateLimit: null → no headers", async () => {
     const { send } = await service({ rateLimit: null });
     expect(rateHeaders(await send("GET", "/v1/robots"))).toEqual([null, null, null]);
   });
 
-  it("422 and 403 carry the headers as well", async () => {
+  it("422 and 403 → carry the headers", async () => {
     const { send, url } = await service({});
     const key = await (await send("POST", "/v1/me/api-keys", { label: "r", scopes: ["robots:setup"] })).json();
     const { api_key: apiKey } = key as { api_key: string };
@@ -107,7 +107,7 @@ describe("X-Forwarded-For", () => {
   const guessFrom = (url: string, address: string) =>
     fetch(`${url}/v1/robots`, { headers: { authorization: "Bearer nobody", "x-forwarded-for": address } });
 
-  it("of a trusted proxy: each client counts for itself, and is named in the log", async () => {
+  it("from a trusted proxy → limits and log use the address of the client", async () => {
     const { url, log } = await service({
       rateLimit: { credential: many, address: few },
       trustedProxies: ["127.0.0.0/8"],
@@ -119,7 +119,7 @@ describe("X-Forwarded-For", () => {
     await expect.poll(log).toContain('"client":"203.0.113.8"');
   });
 
-  it("of anyone else means nothing", async () => {
+  it("from anyone else → ignored", async () => {
     const { url, log } = await service({ rateLimit: { credential: many, address: few } });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await guessFrom(url, `203.0.113.${count}`)).status);
@@ -128,20 +128,20 @@ describe("X-Forwarded-For", () => {
     expect(log()).not.toContain("203.0.113");
   });
 
-  it("a client behind the trusted proxy cannot add hops of its own", async () => {
+  it("hops added by the client behind the proxy → ignored", async () => {
     const { url, log } = await service({ trustedProxies: ["127.0.0.1"] });
     await guessFrom(url, "198.51.100.1, 203.0.113.9");
     await expect.poll(log).toContain('"client":"203.0.113.9"');
   });
 
-  it("that holds no address counts as one client, however it is spelt", async () => {
+  it("without a valid address → all such requests count as one client", async () => {
     const { url, log } = await service({
       rateLimit: { credential: many, address: few },
       trustedProxies: ["127.0.0.1"],
     });
     const statuses = [];
-    for (const spelt of ["unknown", "x".repeat(5000), '"level":"error"', "_hidden"]) {
-      statuses.push((await guessFrom(url, spelt)).status);
+    for (const forwardedFor of ["unknown", "x".repeat(5000), '"level":"error"', "_hidden"]) {
+      statuses.push((await guessFrom(url, forwardedFor)).status);
     }
     expect(statuses).toEqual([401, 401, 401, 429]);
     await expect.poll(log).toContain('"client":"unknown"');

@@ -12,7 +12,7 @@ import { testService } from "../../../support/service/test-service.ts";
 const KEYS = "/v1/me/api-keys";
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-/** A service, and a key of it that may do everything, to be ended while its requests are under way. */
+/** A service, and an unrestricted key that tests revoke during its requests. */
 async function scene(newStore: NewStore) {
   const store = await newStore();
   let aheadMs = 0;
@@ -28,8 +28,8 @@ async function scene(newStore: NewStore) {
     pass: (ms: number) => void (aheadMs += ms),
     begin: (path: string, body: object) => startSlowRequest(running.url + path, apiKey, body),
     revoke: async () => expect((await running.send("DELETE", `${KEYS}/${id}`)).status).toBe(200),
-    /** What the key did, as far as the audit log knows. */
-    deeds: async () => {
+    /** Actions of the key in the audit log. */
+    actionsOfKey: async () => {
       const { items } = auditSchema.parse(await (await running.send("GET", "/v1/me/audit")).json());
       return items.filter(({ actor }) => actor.id === id).map(({ action }) => action);
     },
@@ -40,7 +40,7 @@ const auditSchema = z.object({
   items: z.array(z.object({ action: z.string(), actor: z.looseObject({ id: z.string() }) })),
 });
 
-describeOnEachStore("a key that is revoked while its request is under way", (newStore) => {
+describeOnEachStore("key revoked during its request", (newStore) => {
   it.each([
     ["/v1/robots/setup", { name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST }],
     [
@@ -57,19 +57,19 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     ["/v1/me/deployments", { model: "pi", robot: "r" }],
     [KEYS, { label: "another" }],
     ["/v1/cli/login/decide", { exchange_id: "login_00000000000000000000000000", decision: "approve" }],
-  ])("POST %s answers 401, and commits nothing", async (path, body) => {
-    const { running, begin, revoke, deeds } = await scene(newStore);
+  ])("POST %s → 401, and nothing is committed", async (path, body) => {
+    const { running, begin, revoke, actionsOfKey } = await scene(newStore);
     const request = await begin(path, body);
     await revoke();
     expect(await request.finish()).toMatchObject({
       status: 401,
       body: expect.stringContaining("The credential ended while the request was under way"),
     });
-    expect(await deeds()).toEqual([]);
+    expect(await actionsOfKey()).toEqual([]);
     expect(await (await running.send("GET", "/v1/robots")).json()).toEqual([]);
   });
 
-  it("hears nothing of what it asked for, if the answer took longer than a moment", async () => {
+  it("read that takes longer → 401", async () => {
     const { begin, revoke, pass } = await scene(newStore);
     const request = await begin("/v1/fleets/preview", { robots: ["r"] });
     await revoke();
@@ -77,7 +77,9 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     expect(await request.finish()).toMatchObject({ status: 401 });
   });
 
-  it("is revoked only once a write that holds it has ended, and noted as used meanwhile", async ({ skip }) => {
+  it("write in progress with the key → the revocation waits for it; updates of last_used_at wait for nothing", async ({
+    skip,
+  }) => {
     const { store, running, id, api_key: apiKey, revoke } = await scene(newStore);
     if (store.kind !== "postgres") return skip("SQLite has one writer");
     const [writer, other] = [new Client(store.url), new Client(store.url)];
@@ -87,7 +89,7 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     }
     await other.query("begin");
     await other.query("update api_keys set last_used_at = '2026' where id = $1", [id]);
-    // Nobody who writes with the key waits for that.
+    // Writes with the key do not wait for that update.
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
     expect((await fetch(`${running.url}/v1/robots/setup`, { method: "POST", headers, body })).status).toBe(200);
@@ -103,8 +105,8 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     await revoked;
   });
 
-  it("commits nothing beside other writes that are committed", async () => {
-    const { running, begin, revoke, deeds } = await scene(newStore);
+  it("batched with writes of other keys → those are committed, these are not", async () => {
+    const { running, begin, revoke, actionsOfKey } = await scene(newStore);
     const setup = (name: string) => ({ name, robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
     const late = await Promise.all(
       Array.from({ length: 4 }, (_, index) => begin("/v1/robots/setup", setup(`l${index}`))),
@@ -118,6 +120,6 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     ]);
     expect(lateAnswers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(await deeds()).toEqual([]);
+    expect(await actionsOfKey()).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import type { RunningService } from "../../../support/service/service.ts";
 import { type Certified, createAuthority, type Validity } from "../../client/authority.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
-/** A folder with `cert.pem` and `key.pem`, and an authority that issues others. */
+/** A folder for `cert.pem` and `key.pem`, and an authority that issues them. */
 function scene() {
   const authority = createAuthority();
   onTestFinished(() => authority[Symbol.dispose]());
@@ -47,7 +47,7 @@ interface Offer {
   readonly ciphers?: string;
 }
 
-/** Serial number of the certificate a new connection is served with, which is checked against the authority. */
+/** Serial number of the certificate that a new connection is served with. */
 async function servedSerial(url: string, offer: Offer = {}) {
   const { port } = new URL(url);
   const socket = connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...offer });
@@ -60,26 +60,26 @@ async function servedSerial(url: string, offer: Offer = {}) {
 }
 
 describe("TLS by files", () => {
-  it("serves https with a certificate that clients can check", async () => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url } = await serve(world);
+  it("https → a certificate that clients can verify", async () => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url } = await serve(site);
     expect(url).toMatch(/^https:/);
     const { readFileSync } = await import("node:fs");
-    const request = get(`${url}/healthz`, { ca: readFileSync(world.authority.ca_file), agent: false });
+    const request = get(`${url}/healthz`, { ca: readFileSync(site.authority.ca_file), agent: false });
     const [answer] = await once(request, "response");
     expect(answer.statusCode).toBe(200);
     answer.resume();
   });
 
-  it("speaks TLS 1.2 and 1.3, nothing older, and not plain HTTP", async () => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url, log } = await serve(world);
+  it("TLS 1.2 and 1.3 → accepted; older versions, weak ciphers and plain HTTP → refused", async () => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url, log } = await serve(site);
     await servedSerial(url, { maxVersion: "TLSv1.2" });
     await servedSerial(url, { minVersion: "TLSv1.3" });
     await expect(servedSerial(url, { minVersion: "TLSv1", maxVersion: "TLSv1.1" })).rejects.toThrow();
-    // Without forward secrecy, or with CBC, each by certificates of both kinds.
+    // Ciphers without forward secrecy, and with CBC, for both kinds of certificate.
     for (const ciphers of ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA256"]) {
       await expect(servedSerial(url, { maxVersion: "TLSv1.2", ciphers })).rejects.toThrow();
     }
@@ -91,23 +91,23 @@ describe("TLS by files", () => {
     expect(log()).not.toContain('"level":"error"');
   });
 
-  it("a handshake that never comes is not waited for", async () => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url } = await serve(world, { headersTimeoutMs: 200 });
+  it("no handshake → closed after the time limit", async () => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url } = await serve(site, { headersTimeoutMs: 200 });
     const silent = connectPlain(Number(new URL(url).port), "127.0.0.1");
     silent.on("error", () => {});
     await once(silent, "close");
   });
 
-  it("reload takes the new certificate for new connections; open ones go on", async () => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url, reload, log } = await serve(world);
+  it("reload → new connections get the new certificate, open ones continue", async () => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url, reload, log } = await serve(site);
     const before = await servedSerial(url);
     const open = connect({ host: "127.0.0.1", port: Number(new URL(url).port), rejectUnauthorized: false });
     await once(open, "secureConnect");
-    await world.put(world.issue());
+    await site.put(site.issue());
     await reload();
     expect(await servedSerial(url)).not.toBe(before);
     expect(log()).toContain("tls_reloaded");
@@ -116,71 +116,75 @@ describe("TLS by files", () => {
     expect(String(bytes)).toMatch(/^HTTP\/1.1 200/);
   });
 
-  it("takes renewed files by itself, also where a link is turned to them", async () => {
-    const world = scene();
+  it("files renewed, by switching a link → used without a reload", async () => {
+    const site = scene();
     const put = async (name: string) => {
-      const { cert, key } = world.issue();
-      await writeFile(join(world.folder, `${name}.cert`), cert);
-      await writeFile(join(world.folder, `${name}.key`), key);
+      const { cert, key } = site.issue();
+      await writeFile(join(site.folder, `${name}.cert`), cert);
+      await writeFile(join(site.folder, `${name}.key`), key);
       for (const [path, target] of [
-        [world.files.keyFile, `${name}.key`],
-        [world.files.certFile, `${name}.cert`],
+        [site.files.keyFile, `${name}.key`],
+        [site.files.certFile, `${name}.cert`],
       ] as const) {
         await symlink(target, `${path}.new`);
         await rename(`${path}.new`, path);
       }
     };
     await put("first");
-    const { url } = await serve(world, { certificateCheckMs: 50 });
+    const { url } = await serve(site, { certificateCheckMs: 50 });
     const before = await servedSerial(url);
     await put("second");
     await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
   });
 
-  it.each<[string, (world: Scene) => Promise<void>, string]>([
+  it.each<[string, (site: Scene) => Promise<void>, string]>([
     ["is gone", async ({ files }) => rename(files.certFile, `${files.certFile}.old`), "tls-certificate-unreadable"],
     ["is cut off", async ({ put }) => put({ cert: "-----BEGIN CERTIFICATE-----\nMIIB" }), "tls-certificate-invalid"],
     ["has expired", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
     ["has another key", async ({ put }) => put({ key: otherKey() }), "tls-pair-mismatch"],
     ["has a key with a passphrase", async ({ put }) => put({ key: lockedKey() }), "tls-key-invalid"],
-  ])("a new one that %s: the old one stays in force, and the log says why", async (_what, spoil, code) => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url, reload, log } = await serve(world);
+  ])("reload, new certificate %s → the old one stays in force, logged", async (_what, spoil, code) => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url, reload, log } = await serve(site);
     const before = await servedSerial(url);
-    await spoil(world);
+    await spoil(site);
     await reload();
     expect(await servedSerial(url)).toBe(before);
     expect(log()).toContain(`"code":"${code}"`);
-    await world.put(world.issue());
+    await site.put(site.issue());
     await reload();
     expect(await servedSerial(url)).not.toBe(before);
   });
 
-  it.each<[string, (world: Scene) => Promise<void>, string]>([
-    ["without files", async () => {}, "tls-certificate-unreadable"],
-    ["without a key", async ({ put, issue }) => put({ cert: issue().cert }), "tls-key-unreadable"],
-    ["with an expired certificate", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
-    ["with the key of another", async ({ put, issue }) => put({ ...issue(), key: otherKey() }), "tls-pair-mismatch"],
-    ["with files that hold something else", async ({ put }) => put({ cert: "x", key: "y" }), "tls-certificate-invalid"],
-  ])("does not start %s", async (_what, prepare, code) => {
-    const world = scene();
-    await prepare(world);
-    await expect(serve(world)).rejects.toThrow(code);
+  it.each<[string, (site: Scene) => Promise<void>, string]>([
+    ["no files", async () => {}, "tls-certificate-unreadable"],
+    ["no key", async ({ put, issue }) => put({ cert: issue().cert }), "tls-key-unreadable"],
+    ["an expired certificate", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
+    [
+      "the key of another certificate",
+      async ({ put, issue }) => put({ ...issue(), key: otherKey() }),
+      "tls-pair-mismatch",
+    ],
+    ["files with other content", async ({ put }) => put({ cert: "x", key: "y" }), "tls-certificate-invalid"],
+  ])("start with %s → refused", async (_what, prepare, code) => {
+    const site = scene();
+    await prepare(site);
+    await expect(serve(site)).rejects.toThrow(code);
   });
 
-  it("a certificate that is not valid yet is served, with a warning: the clock may be wrong", async () => {
-    const world = scene();
-    await world.put(world.issue("future"));
-    const { url, log } = await serve(world);
+  it("certificate not valid yet → served with a warning, because the clock may be wrong", async () => {
+    const site = scene();
+    await site.put(site.issue("future"));
+    const { url, log } = await serve(site);
     expect(await servedSerial(url)).not.toBe("");
     await expect.poll(log).toContain("tls_certificate_not_valid_yet");
   });
 
-  it("/metrics tells when the certificate ends", async () => {
-    const world = scene();
-    await world.put(world.issue());
-    const { url } = await serve(world);
+  it("/metrics → the expiry of the certificate", async () => {
+    const site = scene();
+    await site.put(site.issue());
+    const { url } = await serve(site);
     const ends = async () => /^\w+tls_certificate_not_after_seconds (\d+)$/m.exec(await textOf(`${url}/metrics`))?.[1];
     await expect.poll(ends).toBe(String(Date.parse("2099-01-01T00:00:00Z") / 1000));
   });

@@ -8,16 +8,18 @@ import { runServiceCommand, storeFlags } from "../../../support/service/service-
 import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
-/** By the clock of these tests each measurement is a millisecond or more: of a body, of its transaction, or of the rows of a list. */
+/**
+ * With the clock of these tests, each measurement takes at least a millisecond: of a body, of its transaction, or of the rows of a list.
+ */
 const BUDGET_MS = 40;
 const EACH_MS = 1;
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-describeOnEachStore("the time that the service works for an organization", (newStore) => {
+describeOnEachStore("work budget of an organization", (newStore) => {
   it.each([
     ["registrations", "POST", "/v1/robots/setup"],
     ["lists", "GET", "/v1/robots?limit=10"],
-  ])("%s of one that is over its budget are refused while another works; status tells", async (_what, method, path) => {
+  ])("%s over the budget, another organization works → 429, shown by status", async (_what, method, path) => {
     const folder = testFolder("work");
     const store = await newStore();
     let ticks = 0;
@@ -30,7 +32,7 @@ describeOnEachStore("the time that the service works for an organization", (newS
     const other = await createOrganization(store, "other");
     for (const name of ["r0", "r1"]) await service.send("POST", "/v1/robots/setup", setupOf(name));
     const ask = (name: string) => service.send(method, path, method === "POST" ? setupOf(name) : undefined);
-    // The only one that works may take all.
+    // Without others, an organization may use all of the time.
     for (let index = 0; index < BUDGET_MS / EACH_MS; index += 1) {
       expect((await ask(`r${index}`)).status).toBe(200);
     }

@@ -8,13 +8,13 @@ import { startSlowRequest } from "../../../support/service/slow-request.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
-/** The real clock, set ahead by as much as a test turns it. */
-function turnedClock(): Clock & { turn(ms: number): void } {
+/** The system clock, ahead by what the test has advanced it. */
+function advancedClock(): Clock & { advance(ms: number): void } {
   let aheadMs = 0;
   return {
     ...systemClock,
     wallMs: () => systemClock.wallMs() + aheadMs,
-    turn(ms) {
+    advance(ms) {
       aheadMs += ms;
     },
   };
@@ -41,8 +41,8 @@ function as(running: RunningService, key: string, method: string, path: string, 
 }
 
 describeOnEachStore("API keys", (newStore) => {
-  it("last_used_at: noted by the end of the service, and only forward", async () => {
-    const [clock, store] = [turnedClock(), await newStore()];
+  it("last_used_at → stored when the service stops, and only increases", async () => {
+    const [clock, store] = [advancedClock(), await newStore()];
     const dataDirectory = testFolder("api-keys");
     const use = async (key: string) => {
       await using running = await startService({ store, dataDirectory, clock });
@@ -57,7 +57,7 @@ describeOnEachStore("API keys", (newStore) => {
     const beforeMs = clock.wallMs();
     await use(apiKey);
     const afterMs = clock.wallMs();
-    clock.turn(-3_600_000);
+    clock.advance(-3_600_000);
     await use(apiKey);
     await using running = await startService({ store, dataDirectory, clock });
     const notedMs = Date.parse((await list(running)).find((key) => key.id === id)?.last_used_at ?? "");
@@ -65,7 +65,7 @@ describeOnEachStore("API keys", (newStore) => {
     expect(notedMs).toBeLessThanOrEqual(afterMs);
   });
 
-  it("a restricted key hands out no more than it has: neither scopes nor time", async () => {
+  it("restricted key creates a key → with no more scopes and no later expiry than its own", async () => {
     const running = await testService({ store: await newStore() });
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const scopes = ["api-keys:write", "robots:setup"];
@@ -80,7 +80,7 @@ describeOnEachStore("API keys", (newStore) => {
       expect((await make(body)).status).toBe(403);
   });
 
-  it("a restricted key cannot revoke one that may do more, and may revoke one that may not", async () => {
+  it("restricted key revokes a key → only one that may do no more than itself", async () => {
     const running = await testService({ store: await newStore() });
     const scopes = ["api-keys:write", "robots:setup"];
     const [restricted, lesser] = [
@@ -94,7 +94,7 @@ describeOnEachStore("API keys", (newStore) => {
     expect((await list(running)).map(({ revoked_at: revokedAt }) => revokedAt !== null)).toEqual([false, false, true]);
   });
 
-  it("a key that is revoked before its request has a body makes no other key", async () => {
+  it("revoked before the body of its request arrives → creates no key", async () => {
     const running = await testService({ store: await newStore() });
     const { id, api_key: apiKey } = await create(running, { label: "stolen" });
     const request = await startSlowRequest(running.url + KEYS, apiKey, { label: "to outlive it" });
@@ -103,7 +103,7 @@ describeOnEachStore("API keys", (newStore) => {
     expect((await list(running)).map(({ label }) => label)).toEqual(["bootstrap", "stolen"]);
   });
 
-  it("the last key that may do everything can go, and the log says how to make another", async () => {
+  it("last unrestricted key revoked → allowed, and the log says how to create another", async () => {
     const running = await testService({ store: await newStore() });
     const bootstrap = (await list(running))[0]?.id ?? "";
     const other = await create(running, { label: "k", independent: true });
@@ -114,7 +114,7 @@ describeOnEachStore("API keys", (newStore) => {
     expect(running.log()).toContain("robot-policy-service keys create");
   });
 
-  it("no key is in the log, whatever is done with it", async () => {
+  it("no request writes a key to the log", async () => {
     const running = await testService({ store: await newStore() });
     const { api_key: apiKey, id } = await create(running, { label: "k" });
     await as(running, apiKey, "GET", "/v1/robots");

@@ -28,7 +28,7 @@ async function scene(newStore: NewStore) {
   const revoke = (id: string) => call(running.key, "DELETE", `${KEYS}/${id}`);
   const list = async () => apiKeyListSchema.parse(await (await call(running.key, "GET", KEYS)).json()).items;
   const statusOf = async (credential: string) => (await call(credential, "GET", "/v1/me/session")).status;
-  /** A command line's session, approved with this credential. */
+  /** Logs in a command line, approved with this credential. Resolves with the token of the session. */
   const logIn = async (credential: string) => {
     const body = { verifier: VERIFIER, callback_url: "http://127.0.0.1:1234/" };
     const { exchange_id: exchangeId } = loginStartedSchema.parse(
@@ -43,7 +43,7 @@ async function scene(newStore: NewStore) {
     const exchange = { exchange_id: exchangeId, code, verifier: VERIFIER };
     return loginTokenSchema.parse(await (await call(null, "POST", "/v1/cli/login/exchange", exchange)).json()).token;
   };
-  /** The store itself, beside the service. */
+  /** The store, opened beside the service. */
   const storeOf = async () => {
     const { store, ...rest } = await openBackstage(location);
     const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
@@ -55,8 +55,8 @@ async function scene(newStore: NewStore) {
 const inAnHour = () => new Date(Date.now() + HOUR_MS).toISOString();
 const detailOf = async (answer: Response) => z.object({ detail: z.string() }).parse(await answer.json()).detail;
 
-describeOnEachStore("keys made with keys", (newStore) => {
-  it("expire with the key they were made with, those made with them too, whatever they ask for", async () => {
+describeOnEachStore("keys created with keys", (newStore) => {
+  it("parent expires → descendants expire no later, whatever they request", async () => {
     const { running, create } = await scene(newStore);
     const expiresAt = inAnHour();
     const parent = await create(running.key, { expires_at: expiresAt });
@@ -68,7 +68,7 @@ describeOnEachStore("keys made with keys", (newStore) => {
     ]);
   });
 
-  it("are revoked with it, and the sessions that any of them approved end", async () => {
+  it("parent revoked → descendants are revoked, and sessions approved with them end", async () => {
     const { running, create, revoke, list, statusOf, logIn } = await scene(newStore);
     const parent = await create(running.key);
     const child = await create(parent.api_key);
@@ -84,7 +84,7 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect(running.log()).toMatch(/"keys_ended":2.*"api_key_revoked"/);
   });
 
-  it("go on where they are made independent, by a key that may do everything and never expires", async () => {
+  it("independent, created with an unrestricted key that never expires → outlives its parent", async () => {
     const { running, create, revoke, statusOf } = await scene(newStore);
     const parent = await create(running.key);
     const child = await create(parent.api_key, { independent: true, expires_at: inAnHour() });
@@ -100,7 +100,7 @@ describeOnEachStore("keys made with keys", (newStore) => {
       { scopes: ["api-keys:write"] },
       "The API key is restricted, so it cannot make one that is independent of it",
     ],
-  ])("are not independent of a key that %s", async (_what, of, detail) => {
+  ])("independent, created with a key that %s → 403", async (_what, of, detail) => {
     const { running, call, create, list } = await scene(newStore);
     const { api_key: apiKey } = await create(running.key, of);
     const body = { label: "k", scopes: ["api-keys:write"], independent: true };
@@ -109,27 +109,27 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect(await list()).toHaveLength(2);
   });
 
-  it("with a session are those of the key that it goes back to: they outlast a logout, and end with that key", async () => {
+  it("created with a session → child of the key behind it: outlasts a logout, ends with that key", async () => {
     const { running, call, create, revoke, statusOf, logIn } = await scene(newStore);
     const expiresAt = inAnHour();
     const approver = await create(running.key, { expires_at: expiresAt });
     const session = await logIn(approver.api_key);
-    const made = await create(session);
-    expect(made).toMatchObject({ expires_at: expiresAt, created_by: approver.id, parent_id: approver.id });
+    const createdKey = await create(session);
+    expect(createdKey).toMatchObject({ expires_at: expiresAt, created_by: approver.id, parent_id: approver.id });
     const body = { label: "k", independent: true };
     expect((await call(session, "POST", KEYS, body)).status).toBe(403);
     expect((await call(session, "DELETE", "/v1/cli/session")).status).toBe(200);
-    expect(await statusOf(made.api_key)).toBe(200);
+    expect(await statusOf(createdKey.api_key)).toBe(200);
     await revoke(approver.id);
-    expect(await statusOf(made.api_key)).toBe(401);
+    expect(await statusOf(createdKey.api_key)).toBe(401);
   });
 
-  it("are sixteen at most, one after the other, and all of them end with the first", async () => {
+  it("lineage deeper than sixteen → 409; all end with the first", async () => {
     const { running, call, create, revoke, statusOf } = await scene(newStore);
-    // The bootstrap key is the first of sixteen, unless somebody begins anew.
+    // An independent key starts a new lineage; otherwise the bootstrap key would count.
     const first = await create(running.key, { independent: true });
     let last = first;
-    for (let made = 1; made < LINEAGE_DEPTH_MAXIMUM; made += 1) last = await create(last.api_key);
+    for (let createdKey = 1; createdKey < LINEAGE_DEPTH_MAXIMUM; createdKey += 1) last = await create(last.api_key);
     const refused = await call(last.api_key, "POST", KEYS, { label: "k" });
     expect(refused.status).toBe(409);
     expect(await create(last.api_key, { independent: true })).toMatchObject({ parent_id: null });
@@ -137,7 +137,7 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect(await statusOf(last.api_key)).toBe(401);
   });
 
-  it("end with it, thousands of them too", async () => {
+  it("thousands of descendants → all are revoked", async () => {
     const { running, create, revoke, statusOf, storeOf } = await scene(newStore);
     const first = await create(running.key);
     const sample = await create(first.api_key);
@@ -171,7 +171,7 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect(running.log()).toContain('"keys_ended":2501');
   });
 
-  it("at the moment in which the first of the line is revoked, do not work", async () => {
+  it("created while the first of the lineage is revoked → refused or revoked", async () => {
     const { running, call, create, revoke, statusOf } = await scene(newStore);
     for (let round = 0; round < 8; round += 1) {
       const first = await create(running.key);

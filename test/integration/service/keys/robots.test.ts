@@ -1,4 +1,4 @@
-/** A robot's key that gets into wrong hands: which robots it can set up, and how many it can add. */
+/** Limits of a robot's key, should it leak: which robots it can set up, and how many it can add. */
 import { expect, it } from "vitest";
 import * as z from "zod";
 
@@ -35,8 +35,8 @@ async function service(options: ServiceOptions) {
   return { running, create, setUp, names };
 }
 
-describeOnEachStore("a key that is bound to robots", (newStore) => {
-  it("by their names: sets up these again and again, and no others", async () => {
+describeOnEachStore("key bound to robots", (newStore) => {
+  it("by names → sets up these repeatedly, and no others", async () => {
     const { running, create, setUp, names } = await service({ store: await newStore() });
     const { api_key: apiKey, id, ...made } = await create({ robots: ["cell-4", "cell-5", "cell-4"] });
     expect(made).toMatchObject({ robots: ["cell-4", "cell-5"], max_robots: null });
@@ -52,7 +52,7 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
     expect(items.find((key) => key.id === id)).toMatchObject({ robots: ["cell-4", "cell-5"] });
   });
 
-  it("by a number: adds so many, also where more ask at once, and sets up again whatever is there", async () => {
+  it("by number → adds that many, also with concurrent requests, and sets up existing robots", async () => {
     const { running, create, setUp, names } = await service({ store: await newStore() });
     const { api_key: apiKey } = await create({ max_robots: 3 });
     await setUp(running.key, "old");
@@ -66,7 +66,7 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
     expect((await setUp(other.api_key, "g")).status).toBe(200);
   });
 
-  it("may make no keys, may sign in nowhere, and must be one that sets up robots", async () => {
+  it("other scopes, or no robots → 422; signing in to the console → 403", async () => {
     const configuration = { consoleFolder: "/nowhere" };
     const { running, create } = await service({ store: await newStore(), configuration });
     const refusals = [
@@ -95,14 +95,14 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
     expect(signIn.status).toBe(403);
   });
 
-  it("every other key adds as many as the limits of the service say, which status tells", async () => {
+  it("not bound → limits of the service apply, and status shows them", async () => {
     const store = await newStore();
     const robots = { key: 3, organization: 5 };
     const { running, create, setUp, names } = await service({ store, limits: { robots } });
     const [first, second] = [await create({ label: "first" }), await create({ label: "second" })];
-    const statuses = async (key: string, asked: readonly string[]) => {
+    const statuses = async (key: string, robotNames: readonly string[]) => {
       const answers = [];
-      for (const name of asked) answers.push((await setUp(key, name)).status);
+      for (const name of robotNames) answers.push((await setUp(key, name)).status);
       return answers;
     };
     expect(await statuses(first.api_key, ["a", "b", "c", "d", "a"])).toEqual([200, 200, 200, 409, 200]);
@@ -116,7 +116,7 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
     ]);
   });
 
-  it("keys create on the service's own computer binds keys, too", async () => {
+  it("command keys create → binds keys as well", async () => {
     const store = await newStore();
     const { setUp } = await service({ store });
     const where = storeFlags(store);

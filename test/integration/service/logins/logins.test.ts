@@ -18,15 +18,15 @@ const refusalSchema = z.object({ detail: z.string() });
 
 interface Scene {
   readonly running: RunningService;
-  /** Turns the service's wall clock. */
-  turn(ms: number): void;
-  /** A request with this credential, or none. */
+  /** Advances the wall clock of the service. */
+  advance(ms: number): void;
+  /** Sends a request with this credential, or without one. */
   call(token: string | null, method: string, path: string, body?: object): Promise<Response>;
   /** Starts a login; resolves with its id. */
   start(): Promise<string>;
   approve(exchangeId: string, token?: string): Promise<string>;
   exchange(exchangeId: string, code: string): Promise<Response>;
-  /** A whole login, approved with this credential; resolves with the session's token. */
+  /** Completes a login, approved with this credential; resolves with the token of the session. */
   logIn(token?: string): Promise<string>;
 }
 
@@ -65,13 +65,13 @@ async function scene(store: StoreLocation | undefined, { pace = 1 } = {}): Promi
     const answer = await exchange(exchangeId, await approve(exchangeId, token));
     return loginTokenSchema.parse(await answer.json()).token;
   };
-  const turn = (ms: number) => {
+  const advance = (ms: number) => {
     aheadMs += ms;
   };
-  return { running, turn, call, start, approve, exchange, logIn };
+  return { running, advance, call, start, approve, exchange, logIn };
 }
 
-/** Everything a store on SQLite consists of. */
+/** The content of all files of a store on SQLite. */
 async function filesIn(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.startsWith("service.db"));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "latin1")));
@@ -84,75 +84,75 @@ async function expectRefused(answer: Response, detail: string): Promise<void> {
 }
 
 describeOnEachStore("logins of a command line", (newStore) => {
-  it("expire after ten minutes, approved or not", async () => {
-    const { running, call, start, approve, exchange, turn } = await scene(await newStore());
+  it("ten minutes, approved or not → expired", async () => {
+    const { running, call, start, approve, exchange, advance } = await scene(await newStore());
     const [waiting, approved] = [await start(), await start()];
     const code = await approve(approved);
-    turn(9 * 60_000);
+    advance(9 * 60_000);
     const pending = { exchange_id: waiting, verifier: VERIFIER };
     expect((await call(null, "POST", "/v1/cli/login/poll", pending)).status).toBe(200);
-    turn(60_000 + 1);
+    advance(60_000 + 1);
     const body = { exchange_id: waiting, decision: "approve" };
     expect((await call(running.key, "POST", "/v1/cli/login/decide", body)).status).toBe(422);
     const poll = { exchange_id: approved, verifier: VERIFIER };
-    // Expired ones are forgotten after a while, and are then nobody's.
+    // Expired logins are deleted after a while; then the answer is the same as for unknown ones.
     for (const answer of [await exchange(approved, code), await call(null, "POST", "/v1/cli/login/poll", poll)]) {
       expect(answer.status).toBe(401);
     }
   });
 
-  it("are polled every five seconds", async () => {
-    const { call, start, turn } = await scene(await newStore());
+  it("polled more often than every five seconds → slow_down", async () => {
+    const { call, start, advance } = await scene(await newStore());
     const exchangeId = await start();
     const poll = async () =>
       (await call(null, "POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier: VERIFIER })).json();
     expect(await poll()).toEqual({ status: "pending", interval: 5 });
     expect(await poll()).toEqual({ status: "slow_down", interval: 5 });
-    turn(5000);
+    advance(5000);
     expect(await poll()).toEqual({ status: "pending", interval: 5 });
   });
 
-  it("give a session that expires by itself after thirty days", async () => {
-    const { call, logIn, turn } = await scene(await newStore());
+  it("session → expires after thirty days", async () => {
+    const { call, logIn, advance } = await scene(await newStore());
     const token = await logIn();
     expect((await call(token, "GET", "/v1/me/session")).status).toBe(200);
-    turn(30 * 24 * 60 * 60_000 - 60_000);
+    advance(30 * 24 * 60 * 60_000 - 60_000);
     expect((await call(token, "GET", "/v1/me/session")).status).toBe(200);
-    turn(60_000);
+    advance(60_000);
     await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
   });
 
-  it("give a session that is told that it ended, however long that took", async () => {
+  it("session ended with a slow request → 200", async () => {
     const { call, logIn } = await scene(await newStore(), { pace: 100_000 });
     expect((await call(await logIn(), "DELETE", "/v1/cli/session")).status).toBe(200);
   });
 
-  it("give a session that lives no longer than the key that approved it", async () => {
-    const { running, call, logIn, turn } = await scene(await newStore());
+  it("approving key expires → the session expires too", async () => {
+    const { running, call, logIn, advance } = await scene(await newStore());
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k", expires_at: expiresAt });
     const token = await logIn(apiKeyCreatedSchema.parse(await made.json()).api_key);
-    turn(3_600_001);
+    advance(3_600_001);
     await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
   });
 
-  it("end with the key they go back to: sessions, theirs in turn, and those only approved", async () => {
+  it("approving key revoked → its sessions, theirs in turn, and approved logins end", async () => {
     const { running, call, logIn, start, approve, exchange } = await scene(await newStore());
     const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k" });
     const { id, api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
     const session = await logIn(apiKey);
     const grandchild = await logIn(session);
-    const untaken = await start();
-    const code = await approve(untaken, session);
+    const notExchanged = await start();
+    const code = await approve(notExchanged, session);
     const unrelated = await logIn();
     await call(running.key, "DELETE", `/v1/me/api-keys/${id}`);
     await expectRefused(await call(session, "GET", "/v1/me/session"), "Session has ended");
     await expectRefused(await call(grandchild, "GET", "/v1/me/session"), "Session has ended");
-    await expectRefused(await exchange(untaken, code), "Login was denied");
+    await expectRefused(await exchange(notExchanged, code), "Login was denied");
     expect((await call(unrelated, "GET", "/v1/me/session")).status).toBe(200);
   });
 
-  it("are approved by no session that ends before the decision has a body", async () => {
+  it("session ends before the body of its approval arrives → not approved", async () => {
     const { running, call, start, logIn } = await scene(await newStore());
     const [token, exchangeId] = [await logIn(), await start()];
     const url = `${running.url}/v1/cli/login/decide`;
@@ -163,7 +163,7 @@ describeOnEachStore("logins of a command line", (newStore) => {
     expect(await poll.json()).toMatchObject({ status: "pending" });
   });
 
-  it("of an approval taken up by poll and by code at once, one gets the token", async () => {
+  it("poll and exchange concurrently → one gets the token", async () => {
     const { call, start, approve, exchange } = await scene(await newStore());
     for (let round = 0; round < 5; round += 1) {
       const exchangeId = await start();
@@ -179,7 +179,7 @@ describeOnEachStore("logins of a command line", (newStore) => {
     }
   });
 
-  it("leave no secret in the log or the store", async () => {
+  it("no secret is in the log or the store", async () => {
     const store = await newStore();
     const { running, call, start, approve, exchange } = await scene(store);
     const exchangeId = await start();

@@ -81,7 +81,7 @@ describePostgres("on PostgreSQL", () => {
 });
 
 function onStore(locate: () => Promise<StoreLocation>): void {
-  it("a catalog is offered: its models, and what their slugs and checkpoints stand for", async () => {
+  it("apply → models are offered, and slugs and checkpoints resolve", async () => {
     await using store = await openStore(await locate(), machine);
     expect(await slugs(store)).toEqual([]);
     await applyFile(store, EXAMPLE);
@@ -103,7 +103,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(inWrite).toEqual(resolved[0]);
   });
 
-  it("each change is in the audit log, and the same catalog again is none", async () => {
+  it("apply → one audit entry; the same catalog again → none", async () => {
     await using store = await openStore(await locate(), machine);
     await apply(store, model("a"), model("b"));
     await apply(store, model("a"), model("b"));
@@ -117,7 +117,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(appliedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it("what is withdrawn is not found any more, but kept, and comes back with its first created_at", async () => {
+  it("model removed → withdrawn but kept; added again → first created_at", async () => {
     await using store = await openStore(await locate(), machine);
     await apply(store, model("a"), model("b"));
     const before = await findModel(store.reader, "a");
@@ -132,7 +132,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(await findModel(store.reader, "a")).toEqual(before);
   });
 
-  it("an endpoint keeps its health until it is probed elsewhere", async () => {
+  it("endpoint changed → keeps its health until health_url changes", async () => {
     await using store = await openStore(await locate(), machine);
     await apply(store, model("a"));
     const since = "2026-01-01T00:00:00.000Z";
@@ -155,7 +155,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(await healths()).toMatchObject([{ health: "unknown", health_since: null, last_probed_at: null }]);
   });
 
-  it("a checkpoint that would move refuses the whole catalog", async () => {
+  it("checkpoint moved to another model → the whole catalog is refused", async () => {
     await using store = await openStore(await locate(), machine);
     await apply(store, model("a"), model("b"));
     const outcome = await apply(store, model("c"), model("b").replace("ckpt_b", "ckpt_a"));
@@ -167,7 +167,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(await auditEntries(store)).toHaveLength(1);
   });
 
-  it("of catalogs applied by two replicas at once one is offered, whole", async () => {
+  it("two catalogs applied concurrently → one of them is offered, complete", async () => {
     const location = await locate();
     await using one = await openStore(location, machine);
     await using other = await openStore(location, machine);
@@ -183,7 +183,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     }
   });
 
-  it("the same catalog applied by many at once is one change", async () => {
+  it("same catalog applied concurrently → one change", async () => {
     const location = await locate();
     await using one = await openStore(location, machine);
     await using other = await openStore(location, machine);
@@ -194,10 +194,10 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(await auditEntries(one)).toHaveLength(1);
   });
 
-  it("the API shows what is offered, and no endpoint's address", async () => {
+  it("API → the offered models, without addresses of endpoints", async () => {
     const location = await locate();
     await using service = await startService({ store: location });
-    // Beside the running service, as the command does it.
+    // Beside the running service, like the command.
     {
       await using store = await openStore(location, machine);
       await applyFile(store, EXAMPLE);
@@ -241,9 +241,18 @@ function onStore(locate: () => Promise<StoreLocation>): void {
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     });
     expect(listed.text).not.toMatch(/http|gpu-|127\.0/);
-    const strangers = ["none", "ckpt_smolvla_so101", "SMOLVLA", "%00", "..", "a%2Fb", "%F0%9F%A4%96", "x".repeat(90)];
-    for (const stranger of strangers) {
-      expect(await get(`/v1/models/${stranger}`), stranger).toMatchObject({ status: 404 });
+    const unknownNames = [
+      "none",
+      "ckpt_smolvla_so101",
+      "SMOLVLA",
+      "%00",
+      "..",
+      "a%2Fb",
+      "%F0%9F%A4%96",
+      "x".repeat(90),
+    ];
+    for (const unknownName of unknownNames) {
+      expect(await get(`/v1/models/${unknownName}`), unknownName).toMatchObject({ status: 404 });
     }
     expect((await get("/v1/models/none")).text).toBe(
       '{"detail":"Model not found","message":"Model not found","code":"NotFound"}',
@@ -252,8 +261,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
 }
 
 describe("models apply, models list", () => {
-  async function run(...words: readonly string[]) {
-    await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...words]);
+  async function run(...argv: readonly string[]) {
+    await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...argv]);
     const exitCode = await command.ended();
     return { exitCode, output: command.output().replaceAll(folder, "FOLDER") };
   }
@@ -262,7 +271,7 @@ describe("models apply, models list", () => {
     await using _ = await openStore({ kind: "sqlite", dataDirectory: folder }, machine);
   }
 
-  it("a dry run tells what would change; applying tells what did, and a list shows it", async () => {
+  it("apply --dry-run → the planned changes; apply → the changes; list → the catalog", async () => {
     await makeStore();
     const path = await writeCatalog(yaml(model("a")));
     const changes = ["+ model a", "+ checkpoint ckpt_a", "+ endpoint ckpt_a in us"];
@@ -286,7 +295,7 @@ describe("models apply, models list", () => {
     expect(models).toMatchObject([{ slug: "a", checkpoints: [{ endpoints: [{ region: "us", health: "unknown" }] }] }]);
   });
 
-  it("a region without a robot is a warning with what was probably meant, once there are robots", async () => {
+  it("region without robots, other robots exist → a warning with a suggestion", async () => {
     {
       await using service = await startService({ dataDirectory: folder });
       const robot = {
@@ -309,7 +318,7 @@ describe("models apply, models list", () => {
     expect(output).toContain("applied: 6 added");
   });
 
-  it("a bad catalog is shown with its places, and nothing of it is applied", async () => {
+  it("invalid catalog → errors with their positions, nothing is applied", async () => {
     await makeStore();
     const path = await writeCatalog("models:\n- slug: Pi\n  checkpoints: []\n");
     const { exitCode, output } = await run("apply", path, "--data", folder);
@@ -326,13 +335,13 @@ describe("models apply, models list", () => {
   });
 
   it.each([
-    ["a file that is not there", ["apply", "/nowhere/models.yaml", "--data", "/nowhere"], 3, "file_missing"],
+    ["a missing file", ["apply", "/nowhere/models.yaml", "--data", "/nowhere"], 3, "file_missing"],
     ["a folder", ["apply", "/", "--data", "/nowhere"], 3, "file_not_regular"],
-    ["a directory that is not there", ["list", "--data", "/nowhere"], 1, "/nowhere"],
+    ["a missing data directory", ["list", "--data", "/nowhere"], 1, "/nowhere"],
     ["no store", ["list"], 2, "--data DIR"],
     ["two stores", ["list", "--data", "/nowhere", "--database", "postgres://h/d"], 2, "--database"],
-  ])("%s is told, with a remedy", async (_, words, exitCode, text) => {
-    const ended = await run(...words);
+  ])("%s → an error with a remedy", async (_, argv, exitCode, text) => {
+    const ended = await run(...argv);
     expect(ended).toMatchObject({ exitCode, output: expect.stringContaining(text) });
   });
 });

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -10,10 +8,9 @@ import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.
 import { API_KEY_PREFIX, isToken } from "../../../../src/service/kernel/auth/token.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { memoryFolder } from "../../../support/memory.ts";
-import { endWithTest } from "../../../support/programs/children.ts";
-import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
-import { listening, type Ran, runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
+import { type Ran, runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
+import { startServe } from "../service-process.ts";
 
 const auditSchema = z.object({
   items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),
@@ -22,38 +19,24 @@ const auditSchema = z.object({
 const organizationsSchema = z.object({ items: z.array(z.object({ name: z.string() })) });
 
 interface Site {
-  /** What says where the store is. */
+  /** Flags that locate the store. */
   readonly where: readonly string[];
   /** Runs a command beside the service. */
-  run(...words: readonly string[]): Promise<Ran>;
-  /** Makes a key with this one. */
+  run(...argv: readonly string[]): Promise<Ran>;
+  /** Creates a key with this one, over the API. */
   make(key: string): Promise<string>;
   status(key: string): Promise<number>;
 }
 
-/** A service that runs in a process of its own, as in the field, and its store. */
+/** A service in its own process, as in production, and its store. */
 async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Promise<Site> {
   const folder = await mkdtemp(join(memoryFolder, "orgs-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const where = storeFlags(await newStore());
   const keyFile = join(folder, "key");
-  const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", keyFile];
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
-  endWithTest(child);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
-  const ended = once(child, "close");
-  resources.defer(async () => {
-    child.kill();
-    await ended;
-  });
-  const service = { stdout: () => output.stdout, stderr: () => output.stderr, ended };
-  const { url, key } = await listening(service, keyFile);
+  const service = await startServe(keyFile, ...where);
+  resources.defer(() => service.kill());
+  const { url, key } = service;
   expect(isToken(API_KEY_PREFIX, key)).toBe(true);
   return {
     where,
@@ -78,7 +61,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
   });
   afterAll(() => resources.disposeAsync());
 
-  it("find the store by the service's configuration file, so that no password stands in the process list", async () => {
+  it("--config → the store of the service, so that no password is in the process list", async () => {
     const { run, where, status } = site;
     const folder = testFolder("orgs-config");
     const [flag, place = ""] = where;
@@ -105,7 +88,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect(refused.stderr).toContain(`${config}:1:1: error unknown_key`);
   });
 
-  it("make an organization and its first key, which works at once and is refused at once", async () => {
+  it("orgs create, keys create → the key works at once; keys revoke → refused at once", async () => {
     const { run, status } = site;
     const made = await run("orgs", "create", "second lab");
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
@@ -151,7 +134,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect(audit.stdout).not.toContain(key.slice(0, 20));
   });
 
-  it("revoke a key that others end with only where told so, and say how many", async () => {
+  it("keys revoke, key with descendants → refused; with --yes → all are revoked", async () => {
     const { run, status } = site;
     const parent = JSON.parse((await run("keys", "create", "--label", "parent", "--org", "default", "--json")).stdout);
     const child = await site.make(parent.api_key);
@@ -166,9 +149,9 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect([await status(parent.api_key), await status(child)]).toEqual([401, 401]);
   });
 
-  it("a key restricted to scopes, as JSON, may do these and no more", async () => {
+  it("keys create --scope --json → the scopes, and no others", async () => {
     const { run, status } = site;
-    const words = [
+    const argv = [
       "keys",
       "create",
       "--json",
@@ -181,15 +164,15 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       "--scope",
       "models:read",
     ];
-    const made = await run(...words);
+    const made = await run(...argv);
     const { id, api_key: apiKey, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
     expect(scopes).toEqual(["fleets:read", "models:read"]);
-    // Where stdout gets lost, this is how to revoke what nobody has seen.
+    // If stdout is lost, the key can still be revoked by its id.
     expect(made.stderr).toContain(`robot-policy-service keys revoke ${id}`);
     expect(await status(apiKey)).toBe(403);
   });
 
-  it("say what is wrong, and change nothing", async () => {
+  it("invalid arguments → an error that names them, and no change", async () => {
     const { run, where } = site;
     const [flag = "", place = ""] = where;
     const pasted = `${flag} ${place.replace(/:[^:/@]+@/, ":PASSWORD@")}`;
@@ -201,7 +184,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const before = await names();
     expect(before).toEqual(expect.arrayContaining(["default", "taken"]));
     const label = ["--label", "x"];
-    const table: readonly (readonly [words: readonly string[], code: number, message: string])[] = [
+    const table: readonly (readonly [argv: readonly string[], code: number, message: string])[] = [
       [["orgs", "create", "taken"], 7, "organization-exists"],
       [["orgs", "create", ""], 2, "organization-name-invalid"],
       [["orgs", "create", "a\u202eb"], 2, "organization-name-invalid"],
@@ -218,10 +201,10 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],
       [["keys", "list"], 1, "organization-ambiguous"],
     ];
-    const outcomes = await Promise.all(table.map(([words]) => run(...words)));
-    for (const [index, [words, code, message]] of table.entries()) {
+    const outcomes = await Promise.all(table.map(([argv]) => run(...argv)));
+    for (const [index, [argv, code, message]] of table.entries()) {
       const { stdout, stderr, ...ended } = outcomes[index] ?? { code: -1, stdout: "", stderr: "" };
-      expect([words, ended.code, stdout]).toEqual([words, code, ""]);
+      expect([argv, ended.code, stdout]).toEqual([argv, code, ""]);
       expect(stderr).toContain(message);
       expect(stderr).not.toMatch(/\n\s+at /);
     }

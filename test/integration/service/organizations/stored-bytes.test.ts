@@ -11,12 +11,12 @@ import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const KIBIBYTE = 1024;
-/** What the first four characters of an id count. */
+/** The unit of the first four characters of an id. */
 const PART_MS = 2 ** 30;
 const NEVER = new AbortController().signal;
 
-/** Enters so many audit entries of a kibibyte for each organization, in turn. */
-function enter(
+/** Adds `count` audit entries of one KiB for each organization, alternating. */
+function addEntries(
   { store }: ServiceParts,
   organizationIds: readonly (string | null)[],
   count: number,
@@ -39,15 +39,15 @@ function enter(
   });
 }
 
-describeOnEachStore("what an organization stores", (newStore) => {
-  it("is counted over many queries, with a pause between two, and what is added in between counts at once", async () => {
+describeOnEachStore("stored bytes of an organization", (newStore) => {
+  it("counted in pages, with a pause between two; additions in between count at once", async () => {
     await using parts = await openServiceParts(await newStore());
     const sleeps: number[] = [];
     const sleep = async (durationMs: number) => void sleeps.push(durationMs);
     const clock = { ...testMachine.clock, sleep, wallMs: () => 0 };
     const stored = createStoredBytes(parts.store, 2000 * KIBIBYTE, { clock });
-    await enter(parts, ["org_1", null, "org_2"], 1500);
-    // Nobody is full before the first count.
+    await addEntries(parts, ["org_1", null, "org_2"], 1500);
+    // Before the first count, no organization is full.
     expect(stored.isFull("org_1")).toBe(false);
     await stored.task.run(NEVER);
     expect([stored.isFull("org_1"), stored.isFull("org_2"), sleeps.length]).toEqual([true, true, 2]);
@@ -62,12 +62,12 @@ describeOnEachStore("what an organization stores", (newStore) => {
     expect([stored.isFull("org_1"), stored.isFull("org_2")]).toEqual([true, false]);
     stored.add("org_2", 1900 * KIBIBYTE);
     expect(stored.isFull("org_2")).toBe(true);
-    // It was not stored after all.
+    // The addition was never stored.
     await stored.task.run(NEVER);
     expect(stored.isFull("org_2")).toBe(false);
   });
 
-  it("of the audit log counts once where no entries are added any more, until all of that age are pruned", async () => {
+  it("parts of the audit log to which nothing is added → counted once, until they are pruned", async () => {
     await using parts = await openServiceParts(await newStore());
     const sleeps: number[] = [];
     let now = 3;
@@ -79,13 +79,13 @@ describeOnEachStore("what an organization stores", (newStore) => {
       await stored.task.run(NEVER);
       return { isFull: stored.isFull("org_1"), pages: 1 + sleeps.length };
     };
-    await enter(parts, ["org_1"], 3000, "0000");
-    for (const part of ["0001", "0002", "0003"]) await enter(parts, ["org_1"], 500, part);
+    await addEntries(parts, ["org_1"], 3000, "0000");
+    for (const part of ["0001", "0002", "0003"]) await addEntries(parts, ["org_1"], 500, part);
     expect(await countAgain()).toEqual({ isFull: false, pages: 3 });
     now = 4;
-    await enter(parts, ["org_1"], 500, "0004");
+    await addEntries(parts, ["org_1"], 500, "0004");
     expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
-    await enter(parts, ["org_1"], 500, "0003x");
+    await addEntries(parts, ["org_1"], 500, "0003x");
     expect(await countAgain()).toEqual({ isFull: true, pages: 1 });
     await parts.store.write((transaction) =>
       transaction.deleteFrom("audit_log").where("id", "<", "aud_0001").execute(),
@@ -93,22 +93,22 @@ describeOnEachStore("what an organization stores", (newStore) => {
     expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
   });
 
-  it("counts what is added after a clock was wrong, whether it was that of entries or of this process", async () => {
+  it("wrong clock, of entries or of this process → later additions still count", async () => {
     await using parts = await openServiceParts(await newStore());
     let now = 3;
     const clock = { ...testMachine.clock, wallMs: () => now * PART_MS };
     const stored = createStoredBytes(parts.store, 60 * KIBIBYTE, { clock });
-    for (const part of ["0003", "0007", "0008", "0009"]) await enter(parts, ["org_1"], 10, part);
+    for (const part of ["0003", "0007", "0008", "0009"]) await addEntries(parts, ["org_1"], 10, part);
     for (now of [3, 9, 3]) {
       await stored.task.run(NEVER);
       expect(stored.isFull("org_1")).toBe(false);
     }
-    await enter(parts, ["org_1"], 10, "0003x");
+    await addEntries(parts, ["org_1"], 10, "0003x");
     await stored.task.run(NEVER);
     expect(stored.isFull("org_1")).toBe(true);
   });
 
-  it("beyond its limit: no new robots, no larger contracts; what is there registers on, and others are not affected", async () => {
+  it("over the limit → new robots and larger contracts are refused; the same registrations and other organizations are not", async () => {
     await using parts = await openServiceParts(await newStore());
     const stored = createStoredBytes(parts.store, 61 * KIBIBYTE, testMachine);
     const met: string[] = [];
@@ -125,7 +125,7 @@ describeOnEachStore("what an organization stores", (newStore) => {
     };
     for (const name of ["a", "b"]) expect(await register(name, 30 * KIBIBYTE)).toBe(200);
     expect([await register("b", 30 * KIBIBYTE), met]).toEqual([200, []]);
-    // Its robots with the entries of their registrations are over it by what this process added, and by what the store holds.
+    // Over the limit by what this process added, and by what the store holds.
     for (const counts of [false, true]) {
       if (counts) await stored.task.run(NEVER);
       expect([await register("c", 1), await register("b", 31 * KIBIBYTE)], String(counts)).toEqual([409, 409]);
@@ -133,7 +133,7 @@ describeOnEachStore("what an organization stores", (newStore) => {
       expect(await register("c", 1, "org_2")).toBe(200);
     }
     expect(met).toEqual(Array.from({ length: 4 }, () => "limits.stored_mib org_1"));
-    // A smaller contract makes room.
+    // A smaller contract frees space.
     expect(await register("b", 1)).toBe(200);
     await stored.task.run(NEVER);
     expect(await register("c", 1)).toBe(200);

@@ -5,12 +5,12 @@ import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
-describeOnEachStore("the status of robots", (newStore) => {
-  it("a list that is kept ends when the first of its robots goes offline, without a commit", async () => {
+describeOnEachStore("status of robots", (newStore) => {
+  it("robot goes offline without a commit → the cached list is refreshed", async () => {
     let aheadMs = 0;
-    const running = await startService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
-    onTestFinished(() => running[Symbol.asyncDispose]());
+    const running = await testService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
     const statuses = async () => (await running.robots()).map(({ status }) => status);
     const [first, second] = await enrolAll(() => running, ["arm-1", "arm-2"]);
     expect(await statuses()).toEqual(["offline", "offline"]);
@@ -29,7 +29,7 @@ describeOnEachStore("the status of robots", (newStore) => {
     expect(await statuses()).toEqual(["offline", "offline"]);
   });
 
-  it("the list of a status goes by what the store has, and by what was heard since", async () => {
+  it("?status → from stored reports, and from heartbeats since", async () => {
     let aheadMs = 0;
     const [store, clock] = [await newStore(), clockAhead(() => aheadMs)];
     let running = await startService({ store, clock });
@@ -60,7 +60,7 @@ function clockAhead(aheadMs: () => number): Clock {
   };
 }
 
-/** Uses its key on two computers. */
+/** Freezes the installation: its key is used on two computers. */
 async function freeze(computer: RobotComputer | undefined): Promise<void> {
   for (const holder of [computer, computer?.copy()]) {
     await holder?.renew();

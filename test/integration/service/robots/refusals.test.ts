@@ -22,7 +22,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
-/** A refusal is told within seconds, of a clock that runs twenty times as fast; the machine may be busy. */
+/** Refusals are stored within seconds, by a clock that runs twenty times as fast; the machine may be busy. */
 const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;
 const FAST_CLOCK: Clock = {
   ...systemClock,
@@ -40,7 +40,7 @@ const REFUSAL: Refusal = {
   request_id: "r",
 };
 
-/** A collector over an empty store with two organizations; `tick` lets its pace come round. */
+/** A collector on an empty store with two organizations; `tick` advances the clock to its next run. */
 async function collector(newStore: NewStore) {
   const store = await openStore(await newStore(), testMachine);
   onTestFinished(() => store[Symbol.asyncDispose]());
@@ -65,44 +65,44 @@ async function collector(newStore: NewStore) {
     run: () => refusals.task.run(new AbortController().signal),
     tick: () => (nowMs += refusals.task.intervalMs),
     commits: () => commits,
-    told: (robot?: string) => listRefusals(store.reader, "org_1", robot),
+    list: (robot?: string) => listRefusals(store.reader, "org_1", robot),
   };
 }
 
 describeOnEachStore("refused registrations", (newStore) => {
-  it("of a robot that retries are one entry, written in few commits", async () => {
-    const { note, run, tick, told, commits } = await collector(newStore);
+  it("robot retries → one entry, few commits", async () => {
+    const { note, run, tick, list, commits } = await collector(newStore);
     for (let round = 0; round < 3; round += 1) {
       for (let request = 0; request < 1000; request += 1) note({ detail: `round ${round}`, request_id: `r${request}` });
       await run();
       tick();
     }
     expect(commits()).toBe(3);
-    const [entry, ...others] = await told();
+    const [entry, ...others] = await list();
     expect([entry, others]).toMatchObject([{ count: 3000, detail: "round 2", request_id: "r999" }, []]);
     expect(entry).toMatchObject({ first_at: iso(START_MS), last_at: iso(START_MS + 5000) });
   });
 
-  it("are told apart by robot, status, credential and address, newest first", async () => {
-    const { note, run, tick, told } = await collector(newStore);
+  it("different robot, status, credential or address → separate entries, newest first", async () => {
+    const { note, run, tick, list } = await collector(newStore);
     const others = [{ robot: "cell-5" }, { status: 409 }, { actor: "key_2" }, { address: "10.0.0.5" }];
     for (const other of [{}, ...others]) {
       note(other);
       tick();
     }
     await run();
-    expect((await told()).map(({ robot, status, actor, address }) => [robot, status, actor, address])).toEqual([
+    expect((await list()).map(({ robot, status, actor, address }) => [robot, status, actor, address])).toEqual([
       ["cell-4", 422, "key_1", "10.0.0.5"],
       ["cell-4", 422, "key_2", "10.0.0.4"],
       ["cell-4", 409, "key_1", "10.0.0.4"],
       ["cell-5", 422, "key_1", "10.0.0.4"],
       ["cell-4", 422, "key_1", "10.0.0.4"],
     ]);
-    expect(await told("cell-5")).toMatchObject([{ robot: "cell-5" }]);
+    expect(await list("cell-5")).toMatchObject([{ robot: "cell-5" }]);
   });
 
-  it("hold no key and no token of a session, nor a name or reason of any length", async () => {
-    const { note, run, told } = await collector(newStore);
+  it("keys and tokens → redacted; long names and reasons → cut", async () => {
+    const { note, run, list } = await collector(newStore);
     const key = "sk_rps_0123456789abcdefghij";
     note({ robot: key, detail: `labels.${key}: ${"x".repeat(5000)}` });
     const tokens = ["session", "console", "code"].map((kind) => `rps_${kind}_0123456789abcdefghijklmnop`);
@@ -110,22 +110,22 @@ describeOnEachStore("refused registrations", (newStore) => {
     note({ robot: "y".repeat(100_000) });
     note({ robot: "\u0000", status: 400 });
     await run();
-    const text = JSON.stringify(await told());
+    const text = JSON.stringify(await list());
     for (const secret of [key, ...tokens]) expect(text).not.toContain(secret);
     expect(text.length).toBeLessThan(2000);
   });
 
-  it("of one organization do not displace those of another, and their number is bounded", async () => {
-    const { note, run, told, store } = await collector(newStore);
+  it("many of one organization → bounded, and those of others are kept", async () => {
+    const { note, run, list, store } = await collector(newStore);
     for (let index = 0; index < 2 * NOTED_MAXIMUM.organization; index += 1) note({ robot: `r${index}` });
     note({ organization_id: "org_2" });
     await run();
-    expect(await told()).toHaveLength(NOTED_MAXIMUM.organization);
+    expect(await list()).toHaveLength(NOTED_MAXIMUM.organization);
     expect(await listRefusals(store.reader, "org_2", undefined)).toHaveLength(1);
   });
 
-  it("are bounded: only the newest of each robot and of an organization are kept", async () => {
-    const { store, newId, told } = await collector(newStore);
+  it("stored refusals → bounded per robot and per organization, the newest are kept", async () => {
+    const { store, newId, list } = await collector(newStore);
     const rowsOf = (robot: (index: number) => string, count: number) =>
       Array.from({ length: count }, (_, index) => {
         const at = iso(START_MS + index);
@@ -138,12 +138,12 @@ describeOnEachStore("refused registrations", (newStore) => {
         await boundRefusals(transaction, "org_1");
       });
     await fill(rowsOf(() => "cell-4", REFUSALS_OF_ROBOT_MAXIMUM + 20));
-    expect(await told()).toHaveLength(REFUSALS_OF_ROBOT_MAXIMUM);
-    expect((await told()).at(-1)?.last_at).toBe(iso(START_MS + 20));
+    expect(await list()).toHaveLength(REFUSALS_OF_ROBOT_MAXIMUM);
+    expect((await list()).at(-1)?.last_at).toBe(iso(START_MS + 20));
     await fill(rowsOf((index) => `r${index}`, REFUSALS_SHOWN.maximum + 20));
-    expect(await told()).toHaveLength(REFUSALS_SHOWN.maximum);
+    expect(await list()).toHaveLength(REFUSALS_SHOWN.maximum);
     await store.write((transaction) => pruneRefusals(transaction, iso(START_MS + 1000)));
-    expect((await told()).map(({ last_at: lastAt }) => lastAt).toSorted()[0]).toBe(iso(START_MS + 1000));
+    expect((await list()).map(({ last_at: lastAt }) => lastAt).toSorted()[0]).toBe(iso(START_MS + 1000));
   });
 });
 
@@ -166,7 +166,7 @@ async function refusalsOf(service: RunningService, query = ""): Promise<readonly
 }
 
 describeOnEachStore("GET /v1/me/refusals", (newStore) => {
-  it("shows why a robot does not register, for every kind of refusal", async () => {
+  it("each kind of refusal → the robot, if known, and the reason", async () => {
     await using service = await startService({
       store: await newStore(),
       clock: FAST_CLOCK,
@@ -195,11 +195,11 @@ describeOnEachStore("GET /v1/me/refusals", (newStore) => {
     let status = 200;
     while (status === 200) status = await setup(service, busy.api_key, { ...SETUP, name: "busy" });
     expect(status).toBe(429);
-    const told = () => refusalsOf(service);
-    await expect.poll(async () => (await told()).length, SOON).toBe(5);
+    const list = () => refusalsOf(service);
+    await expect.poll(async () => (await list()).length, SOON).toBe(5);
     const address = "127.0.0.1";
     const cell4 = { actor: { id: robot.id, label: "cell 4" }, address, count: 1 };
-    expect((await told()).toSorted((left, right) => left.status - right.status)).toMatchObject([
+    expect((await list()).toSorted((left, right) => left.status - right.status)).toMatchObject([
       { ...cell4, robot: null, status: 401, detail: "API key has been revoked" },
       { actor: { label: "viewer" }, robot: null, status: 403, detail: "The API key lacks the scope robots:setup" },
       { ...cell4, robot: null, status: 413, detail: `The body is larger than ${BODY_BYTES.registration} bytes` },

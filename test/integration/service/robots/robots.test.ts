@@ -29,7 +29,7 @@ import { eventually } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
 import { type Backstage, openBackstage } from "../../../support/service/organizations.ts";
 import { PRINCIPAL } from "../../../support/service/service-parts.ts";
-import { type RunningService, startService } from "../../../support/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -40,7 +40,7 @@ function setupOf(name: string, rest: Partial<RobotSetup> = {}): RobotSetup {
   return { name, robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST, ...rest };
 }
 
-/** What robots without a credential of their own show beside the document. */
+/** Members of robots that never enrolled, beyond those of the service document. */
 const NEVER_ENROLLED = {
   status: "offline",
   installation_id: null,
@@ -49,7 +49,7 @@ const NEVER_ENROLLED = {
   site_inference: null,
 };
 
-/** Of a new robot that a key registers. */
+/** The identity of a new robot that is registered with a key. */
 const identityAt = (now: string) => ({
   id: newId("rob"),
   now,
@@ -78,7 +78,7 @@ describeOnEachStore("robots", (newStore) => {
     return identifiedSetupAnswerSchema.parse(await answer.json()).robot;
   }
 
-  /** Puts robots into the store as setups would, without a request for each. */
+  /** Adds robots to the store as setups do, without a request for each. */
   async function fill(
     { location }: { readonly location: StoreLocation },
     names: readonly string[],
@@ -103,7 +103,7 @@ describeOnEachStore("robots", (newStore) => {
     }
   }
 
-  it("a contract with our schema must be valid, or the robot is not registered", async () => {
+  it("invalid contract of a known schema → 422, not registered", async () => {
     const running = await service();
     const example = new URL("../../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
     const contract: RobotContract = JSON.parse(await readFile(example, "utf8"));
@@ -126,12 +126,12 @@ describeOnEachStore("robots", (newStore) => {
     expect(JSON.parse(stored?.contract ?? "")).toEqual(contract);
   });
 
-  it("a full organization refuses new names and accepts setups of its robots", async () => {
+  it("full organization → new names are refused, existing robots are accepted", async () => {
     const { store, organizations } = await backstage(await newStore());
     await organizations(2);
     const rows = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
     const [full = "", other = ""] = rows.map(({ id }) => id);
-    // Two replicas, each of which counts by itself.
+    // Two replicas, each with its own counters.
     const storedBytes = createStoredBytes(store, SERVICE_LIMITS.storedBytes, testMachine);
     const context = {
       store,
@@ -172,7 +172,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(names.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
   });
 
-  it("every setup is in the audit log, with its credential", async () => {
+  it("each setup → an audit entry with its credential", async () => {
     const running = await service();
     const { id } = await register(running, setupOf("arm"));
     await register(running, setupOf("arm"));
@@ -190,7 +190,7 @@ describeOnEachStore("robots", (newStore) => {
     }
   });
 
-  it("a history reaches as far back as the audit log, and is hidden from other organizations", async () => {
+  it("history → as far back as the audit log, and only for its organization", async () => {
     const running = await service();
     const { id } = await register(running, setupOf("arm"));
     await register(running, setupOf("other"));
@@ -212,7 +212,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(await changes(organizationId)).toEqual([["region", "site"], null]);
   });
 
-  it("reports what a setup changed: fleets depend on type, region and contract", async () => {
+  it("upsertRobot: change of type, region or contract → refitted, because fleets depend on them", async () => {
     const { store, organization } = await backstage((await service()).location);
     await organization();
     const { id: organizationId } = await store.reader
@@ -251,17 +251,16 @@ describeOnEachStore("robots", (newStore) => {
     ]);
   });
 
-  it("scenario 9: two hundred of seven names at once make seven robots, whichever replica was asked", async () => {
+  it("scenario 9: 200 concurrent setups of seven names, at two replicas → seven robots", async () => {
     const store = await newStore();
     const one = await testService({ store });
-    // A data directory is one service's; there the same one is asked twice.
-    const other = store.kind === "sqlite" ? one : await startService({ store, dataDirectory: one.dataDirectory });
-    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    // Only one service can use a data directory: on SQLite it stands for both.
+    const other = store.kind === "sqlite" ? one : await testService({ store, dataDirectory: one.dataDirectory });
     const setups = Array.from({ length: 200 }, (_, index) => ({
       running: index % 2 === 0 ? one : other,
       setup: setupOf(`arm-${index % 7}`),
     }));
-    // As agents do, they send again where the database takes too long.
+    // Like agents, send again if the database takes too long.
     const persist = async ({ running, setup }: (typeof setups)[number]) => {
       const answer = await eventually(async () => {
         const sent = await running.send("POST", "/v1/robots/setup", setup);
@@ -277,7 +276,7 @@ describeOnEachStore("robots", (newStore) => {
     }
   });
 
-  it("shows any text as it was sent, in the bytes of JSON.stringify", async () => {
+  it("any text → shown unchanged, in the bytes of JSON.stringify", async () => {
     const running = await service();
     const unit = fc.oneof(fc.constantFrom(..."\"\\/\b\f\n\r\t'<&%\u007f\u2028\u{10FFFF}"), anyCharacter);
     const text = (maxLength: number) =>
@@ -317,7 +316,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(list).toBe(`[${views.join(",")}]`);
   });
 
-  it("a list that is sent in parts is complete, oldest first", async () => {
+  it("list sent in parts → complete, oldest first", async () => {
     const running = await service();
     const names = Array.from({ length: 4000 }, (_, index) => `arm-${index}`);
     await fill(running, names, { site: "s".repeat(128) });
@@ -328,17 +327,16 @@ describeOnEachStore("robots", (newStore) => {
     expect(robots.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
-  it("the moment a setup is acknowledged, every replica lists it", async () => {
+  it("setup acknowledged → every replica lists it at once", async () => {
     const store = await newStore();
     const one = await testService({ store });
-    const other = store.kind === "sqlite" ? one : await startService({ store, dataDirectory: one.dataDirectory });
-    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    const other = store.kind === "sqlite" ? one : await testService({ store, dataDirectory: one.dataDirectory });
     for (let index = 0; index < times(15, 50); index += 1) {
       const [writer, reader] = index % 2 === 0 ? [one, other] : [other, one];
       const robot = await register(writer, setupOf(`arm-${index % 5}`, { site: `lab ${index}` }));
       for (const running of [reader, writer]) expect(await running.robots()).toContainEqual(robot);
     }
-    // While others write: a list is never older than what was acknowledged before it was asked for.
+    // With concurrent writes: a list contains every setup that was acknowledged before its request.
     const storm = Array.from({ length: 8 }, async (_, client) => {
       for (let index = 0; index < times(5, 20); index += 1) {
         const [writer, reader] = (client + index) % 2 === 0 ? [one, other] : [other, one];
@@ -349,7 +347,7 @@ describeOnEachStore("robots", (newStore) => {
     await Promise.all(storm);
   });
 
-  it("large robots come in shorter pages and parts, and none is missing", async () => {
+  it("large robots → shorter pages and parts, none missing", async () => {
     const running = await service();
     const labels = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`k${index}`, "é".repeat(1000)]));
     const names = Array.from({ length: 90 }, (_, index) => `arm-${index}`);
@@ -373,14 +371,14 @@ describeOnEachStore("robots", (newStore) => {
     expect(seen.toSorted()).toEqual(names.toSorted());
   });
 
-  it("more concurrent bodies than the limit: some requests are told to retry, and then succeed", async () => {
+  it("more concurrent bodies than the limit → some get 503 with Retry-After, and succeed later", async () => {
     const running = await testService({
       store: await newStore(),
       limits: { inFlightBytes: { ...SERVICE_LIMITS.inFlightBytes, all: 1 } },
     });
     const names = Array.from({ length: 50 }, (_, index) => `arm-${index}`);
     const setup = (name: string) => running.send("POST", "/v1/robots/setup", setupOf(name));
-    // Whether two of them meet is chance; sooner or later they do.
+    // Whether two of them overlap is chance, so this repeats until they do.
     const refused = await eventually(async () => {
       const answers = await Promise.all(names.map(setup));
       expect(answers.some(({ status }) => status === 200)).toBe(true);

@@ -30,7 +30,7 @@ async function namesMatching({ store }: ServiceParts, selector: Selector, maximu
 }
 
 describeOnEachStore("selectors", (newStore) => {
-  it("match labels exactly, by name and value, and all of them", async () => {
+  it("labels → all must match exactly, by name and value", async () => {
     await using parts = await openServiceParts(await newStore());
     await parts.register("plain");
     await parts.register("a", { labels: { line: "3", cell: "x" } });
@@ -48,7 +48,7 @@ describeOnEachStore("selectors", (newStore) => {
     expect(await names({})).toEqual(["plain", "a", "b", "c", "d"]);
   });
 
-  it("match the labels of the last registration, and those of the organization alone", async () => {
+  it("labels → those of the last registration, of this organization only", async () => {
     await using parts = await openServiceParts(await newStore());
     await parts.register("a", { labels: { line: "1", cell: "x" } });
     parts.pass(1000);
@@ -62,7 +62,7 @@ describeOnEachStore("selectors", (newStore) => {
     expect(await namesMatching(parts, { labels: { line: "2" } })).toEqual([]);
   });
 
-  it("find those who match among many who do not, oldest first, and no more than one beyond the maximum", async () => {
+  it("few matches among many robots → oldest first, at most one more than the maximum", async () => {
     await using parts = await openServiceParts(await newStore());
     const robots = Array.from({ length: 4500 }, (_, index) => {
       const id = `rob_${String(index).padStart(5, "0")}`;
@@ -84,7 +84,7 @@ describeOnEachStore("selectors", (newStore) => {
 });
 
 describeOnEachStore("demands of fleets", (newStore) => {
-  it("tell of scheduled fleets when the first of their windows opens that is not over, on its boundaries as well", async () => {
+  it("scheduled fleets → the opening of the first window that is not over, boundaries included", async () => {
     await using parts = await openServiceParts(await newStore());
     await parts.addModel("grasp");
     await parts.register("r1");
@@ -118,7 +118,7 @@ describeOnEachStore("demands of fleets", (newStore) => {
 });
 
 describeOnEachStore("fleets", (newStore) => {
-  it("members whose contracts differ only in what no model asks for are one group, judged alike", async () => {
+  it("contracts that differ only in what no model requires → one group of members", async () => {
     await using parts = await openServiceParts(await newStore());
     await parts.addModel("grasp");
     await parts.require("grasp", { camera_roles: ["wrist"] });

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
   const databases = usePostgres();
 
-  it("hours that both cut at once are entered once, and add up", async () => {
+  it("both replicas close the same hour concurrently → recorded once, and the sums are complete", async () => {
     let shiftMs = 0;
     const clock: Clock = {
       ...systemClock,
@@ -42,7 +42,7 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
         await untilDeployment(client, created, { status: "active" });
       }),
     );
-    // A robot that becomes another one nudges the tasks of the replica it registers with; a new one does not.
+    // A robot that changes its region nudges the tasks of the replica it registers with; a new one does not.
     const refit = (region: string) =>
       Promise.all(clients.map((client, index) => register(client, [`nudge-${index}`], { region })));
     await refit("x0");

@@ -15,7 +15,7 @@ import { testService } from "../../../support/service/test-service.ts";
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.parse("2026-05-31T12:00:00Z");
 
-/** A service whose ledger has an entry for each robot and each of the last hours, or each of the last days. */
+/** A service whose ledger has an entry for each robot and each of the last hours, every `stepHours`. */
 async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Promise<RunningService> {
   const running = await testService({ clock: { ...systemClock, wallMs: () => NOW_MS } });
   using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
@@ -49,7 +49,7 @@ const summary = async ({ send }: RunningService, query: string) =>
   usageSummarySchema.parse(await (await send("GET", `/v1/me/usage/summary${query}`)).json());
 
 describe("GET /v1/me/usage/summary", () => {
-  it("reaches over the last thirty days, by day, and over any other time that is asked for", async () => {
+  it("no parameters → the last thirty days, by day; since, until, by → as requested", async () => {
     const running = await scene(3, 24 * 40);
     const month = await summary(running, "");
     expect(month).toMatchObject({
@@ -82,21 +82,21 @@ describe("GET /v1/me/usage/summary", () => {
     ["?since=2026-05-01T00:00:00", "since"],
     ["?until=2026-05-01T00:00:00Z&since=2026-05-01T00:00:00.5Z", "until"],
     ["?since=2020-01-01T00:00:00Z", "since"],
-  ])("%s: 422 at %s", async (query, member) => {
+  ])("%s → 422 at %s", async (query, member) => {
     const running = await scene(1, 1);
     const answer = await running.send("GET", `/v1/me/usage/summary${query}`);
     expect(answer.status).toBe(422);
     expect(await answer.json()).toMatchObject({ detail: [{ loc: ["query", member] }] });
   });
 
-  it("more sums than anybody looks at are refused, with what to do", async () => {
+  it("more than 10,000 sums → 422 with a remedy", async () => {
     const running = await scene(101, 101 * 24, 24);
     const answer = await running.send("GET", "/v1/me/usage/summary?by=day,robot&since=2026-02-20T00:00:00Z");
     expect(answer.status).toBe(422);
     expect(await answer.text()).toContain("there are more than 10000 sums; request a shorter time");
   });
 
-  it("of many that ask at once a few wait for their turn, and the others are asked to come again", async () => {
+  it("many concurrent requests → a few wait, the others get 503 with Retry-After", async () => {
     const running = await scene(100, 200);
     const count = WAITING_SUMMARIES_MAXIMUM.own + 5;
     const answers = await Promise.all(

@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/rules.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 import { openScene } from "../enrolments/scene.ts";
 import {
   answerWith,
@@ -25,14 +25,11 @@ const auditSchema = z.object({
   items: z.array(z.object({ action: z.string(), subject_id: z.string(), details: z.record(z.string(), z.unknown()) })),
 });
 
-async function serve(store: Parameters<typeof openScene>[0]) {
-  const running = await startService({ store, configuration: { rateLimit: null, webhooks: LOCAL } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
-}
+const serve = (store: Parameters<typeof openScene>[0], webhooks: object = {}) =>
+  testService({ store, configuration: { rateLimit: null, webhooks: { ...LOCAL, ...webhooks } } });
 
 describeOnEachStore("deliveries of webhooks", (newStore) => {
-  it("a robot is registered, changed, and registered again alike: two events, signed", async () => {
+  it("robot registered, changed, and registered again unchanged → two signed events", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     const { id, secret } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
@@ -58,7 +55,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(running.log()).not.toContain(secret);
   });
 
-  it("two webhooks: each receiver gets the event once, signed with the secret of its own", async () => {
+  it("two webhooks → each receiver gets the event once, signed with its own secret", async () => {
     const running = await serve(await newStore());
     const receivers = [await startReceiver(), await startReceiver()];
     const secrets: string[] = [];
@@ -72,7 +69,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(receivers.map(({ received }) => received.length)).toEqual([1, 1]);
   });
 
-  it("a computer enrols, and its copied key is frozen: two events", async () => {
+  it("computer enrols, its key is copied → robot.enrolled, robot.frozen", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     const { secret } = await createWebhook(running, receiver.url, ["robot.enrolled", "robot.frozen"]);
     const robot = new RobotComputer(() => running.url);
@@ -96,10 +93,10 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     ]);
   });
 
-  it("a receiver that fails: tried again by the schedule under the same id, given up, and sent again by request", async () => {
+  it("receiver fails → retried by schedule with the same id, then failed; resend → delivered", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const { running, advance } = await openScene(await newStore(), { webhooks: LOCAL });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     for (const [index, pauseMs] of [...WEBHOOK_SETTINGS.retryMs, null].entries()) {
@@ -111,7 +108,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
       if (pauseMs === null) continue;
       const waitMs = Date.parse(delivery?.next_attempt_at ?? "") - Date.parse(delivery?.last_attempt_at ?? "");
       expect(Math.abs(waitMs / pauseMs - 1)).toBeLessThanOrEqual(0.1);
-      turn(waitMs);
+      advance(waitMs);
     }
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1);
     expect((await webhookOf(running, id))?.failing_since).not.toBeNull();
@@ -126,16 +123,16 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
   it.each([
     ["answers 410", "gone", 410],
     ["fails for days", "failing", 503],
-  ])("a receiver that %s: the webhook is disabled, and the audit log says so", async (_what, reason, status) => {
+  ])("receiver %s → the webhook is disabled, with an audit entry", async (_what, reason, status) => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(status);
     const retryMs = reason === "gone" ? WEBHOOK_SETTINGS.retryMs : [3 * DAY_MS, 3 * DAY_MS];
-    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, retryMs } });
+    const { running, advance } = await openScene(await newStore(), { webhooks: { ...LOCAL, retryMs } });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     for (const attempt of reason === "gone" ? [] : [1, 2]) {
       await expect.poll(async () => (await deliveriesOf(running, id))[0]?.attempts, SOON).toBe(attempt);
-      turn(4 * DAY_MS);
+      advance(4 * DAY_MS);
     }
     await expect.poll(async () => (await webhookOf(running, id))?.disabled_reason, SOON).toBe(reason);
     const audited = auditSchema.parse(await (await running.send("GET", "/v1/me/audit")).json());
@@ -146,17 +143,17 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect((await running.send("POST", `/v1/webhooks/${id}/test`)).status).toBe(409);
   });
 
-  it("disabled and enabled at once: what was pending is given up, and a full webhook gets new events", async () => {
+  it("disabled and enabled at once → pending deliveries fail, and new events are delivered", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
     const webhooks = { ...LOCAL, pendingMaximum: 1 };
-    const { running, turn } = await openScene(await newStore(), { webhooks });
+    const { running, advance } = await openScene(await newStore(), { webhooks });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     const attempts = async () => (await deliveriesOf(running, id))[0]?.attempts;
     await expect.poll(attempts, SOON).toBe(1);
-    turn(10_000);
-    // Both are due then: the second attempt, and to note that the webhook is full.
+    advance(10_000);
+    // Due at this time: the second attempt, and the check that the webhook is full.
     await expect.poll(attempts, SOON).toBe(2);
     await expect.poll(async () => (await webhookOf(running, id))?.full_since, SOON).not.toBeNull();
     const before = receiver.received.length;
@@ -165,10 +162,10 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     await setUp(running, "arm-2");
     const states = async () =>
       (await deliveriesOf(running, id)).map(({ status, last_error: error }) => [status, error]);
-    // The clock turns only after the delivery: a request under way would exceed its time limit, and be sent again.
+    // Advance the clock only after the delivery; otherwise a running request exceeds its time limit and is sent again.
     await expect.poll(async () => (await states())[0], SOON).toEqual(["delivered", null]);
     const statesLater = () => {
-      turn(DAY_MS);
+      advance(DAY_MS);
       return states();
     };
     await expect.poll(statesLater, SOON).toEqual([
@@ -178,21 +175,21 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(receiver.received.length).toBe(before + 1);
   });
 
-  it("a receiver that answers 410 after the webhook was given another one does not disable it", async () => {
+  it("410 from a former URL → the webhook is not disabled", async () => {
     const [former, receiver] = [await startReceiver(), await startReceiver()];
-    const asked = Promise.withResolvers<Parameters<typeof former.answer>[0]>();
-    former.answer = asked.resolve;
+    const received410 = Promise.withResolvers<Parameters<typeof former.answer>[0]>();
+    former.answer = received410.resolve;
     const running = await serve(await newStore());
     const { id } = await createWebhook(running, former.url);
     await setUp(running, "arm-1");
-    const response = await asked.promise;
+    const response = await received410.promise;
     await running.send("PATCH", `/v1/webhooks/${id}`, { url: receiver.url });
     answerWith(410)(response);
     await expect.poll(async () => (await deliveriesOf(running, id))[0]?.last_status, SOON).toBe(410);
     expect(await webhookOf(running, id)).toMatchObject({ disabled_at: null, failing_since: null });
   });
 
-  it("a redirect is a failure, and is not followed", async () => {
+  it("redirect → failed, not followed", async () => {
     const [running, receiver, other] = [await serve(await newStore()), await startReceiver(), await startReceiver()];
     receiver.answer = answerWith(307, { location: other.url });
     const { id } = await createWebhook(running, receiver.url);
@@ -201,7 +198,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(other.received).toEqual([]);
   });
 
-  it("a receiver that never ends its answer is not waited for", async () => {
+  it("endless answer → delivered without reading it to its end", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     receiver.answer = (response) => {
       response.writeHead(200);
@@ -216,7 +213,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     await expect.poll(async () => (await deliveriesOf(running, id))[0]?.status, SOON).toBe("delivered");
   });
 
-  it("receivers that say nothing delay no other webhook", async () => {
+  it("silent receivers → other webhooks are not delayed", async () => {
     const [running, silent, receiver] = [await serve(await newStore()), await startReceiver(), await startReceiver()];
     silent.answer = () => {};
     for (let count = 0; count < 3; count += 1) await createWebhook(running, silent.url);
@@ -228,15 +225,14 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(silent.received.length).toBeLessThanOrEqual(6);
   });
 
-  it("receivers that fail leave half of an organization's attempts to those that work", async () => {
-    const webhooks = { ...LOCAL, timeoutMs: 250, retryMs: Array.from({ length: 1000 }, () => 10) };
-    const running = await startService({ store: await newStore(), configuration: { rateLimit: null, webhooks } });
-    onTestFinished(() => running[Symbol.asyncDispose]());
+  it("failing receivers → at most half of the attempts of an organization", async () => {
+    const webhooks = { timeoutMs: 250, retryMs: Array.from({ length: 1000 }, () => 10) };
+    const running = await serve(await newStore(), webhooks);
     const [silent, receiver] = [await startReceiver(), await startReceiver()];
     let open = 0;
-    let most = 0;
+    let mostOpen = 0;
     silent.answer = (response) => {
-      most = Math.max(most, (open += 1));
+      mostOpen = Math.max(mostOpen, (open += 1));
       response.on("close", () => (open -= 1));
     };
     const dead = await Promise.all(Array.from({ length: 8 }, () => createWebhook(running, silent.url)));
@@ -245,23 +241,23 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
       await expect.poll(async () => (await webhookOf(running, id))?.failing_since, SOON).not.toBeNull();
     await createWebhook(running, receiver.url);
     await expect.poll(() => open, SOON).toBeLessThanOrEqual(4);
-    most = open;
+    mostOpen = open;
     for (let count = 2; count <= 9; count += 1) await setUp(running, `arm-${count}`);
     await expect.poll(() => receiver.received.length, SOON).toBe(8);
-    expect(most).toBeLessThanOrEqual(4);
+    expect(mostOpen).toBeLessThanOrEqual(4);
     const moved = await running.send("PATCH", `/v1/webhooks/${dead[0]?.id}`, { url: receiver.url });
     expect(await moved.json()).toMatchObject({ failing_since: null });
   });
 
-  it("a full webhook counts new events instead of getting them, until it has room; others get them", async () => {
+  it("webhook full → new events are counted as dropped until there is room; other webhooks get them", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, pendingMaximum: 2 } });
+    const { running, advance } = await openScene(await newStore(), { webhooks: { ...LOCAL, pendingMaximum: 2 } });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     await setUp(running, "arm-2");
     const fullSince = async () => {
-      turn(10_000);
+      advance(10_000);
       return (await webhookOf(running, id))?.full_since;
     };
     await expect.poll(fullSince, SOON).not.toBeNull();
@@ -279,15 +275,15 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     await expect.poll(async () => (await deliveriesOf(running, id)).length, SOON).toBe(3);
   });
 
-  it("a deleted webhook and old deliveries leave nothing behind", async () => {
+  it("deleted webhook, deliveries older than the retention → nothing is left", async () => {
     const receiver = await startReceiver();
-    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const { running, advance } = await openScene(await newStore(), { webhooks: LOCAL });
     const [kept, deleted] = [await createWebhook(running, receiver.url), await createWebhook(running, receiver.url)];
     await setUp(running, "arm-1");
     await expect.poll(() => receiver.received.length, SOON).toBe(2);
     await running.send("DELETE", `/v1/webhooks/${deleted.id}`);
     await expect.poll(async () => (await deliveriesOf(running, kept.id))[0]?.status, SOON).toBe("delivered");
-    turn(31 * DAY_MS);
+    advance(31 * DAY_MS);
     await expect.poll(() => deliveriesOf(running, kept.id), SOON).toEqual([]);
   });
 });

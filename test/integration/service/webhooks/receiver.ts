@@ -15,14 +15,14 @@ import {
 } from "../../../../src/api/webhooks.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 
-/** One request as it arrived. */
+/** A received request. */
 export interface Received {
   readonly id: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** A receiver on this machine. It answers 204, until it is told otherwise. */
+/** A receiver on this machine. It answers 204 unless `answer` is replaced. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
@@ -55,7 +55,7 @@ export function answerWith(status: number, headers: Readonly<Record<string, stri
   return (response: ServerResponse) => void response.writeHead(status, headers).end();
 }
 
-/** What a service must be told to reach receivers here. */
+/** Settings with which a service can reach receivers on this machine. */
 export const LOCAL = { allow: ["127.0.0.1"], tickMs: 25 } as const;
 
 type Sender = Pick<RunningService, "send">;
@@ -82,7 +82,7 @@ export async function setUp({ send }: Sender, name: string, members: object = {}
 
 const eventSchema = z.object({ type: z.string(), timestamp: z.string(), data: z.record(z.string(), z.unknown()) });
 
-/** The event, once the library has verified its signature and that it is of now. */
+/** Verifies the signature and the time with the library; returns the event. */
 export function verified({ headers, text }: Received, secret: string) {
   const signed = {
     "webhook-id": String(headers["webhook-id"]),
@@ -92,7 +92,7 @@ export function verified({ headers, text }: Received, secret: string) {
   return eventSchema.parse(new Webhook(secret).verify(text, signed));
 }
 
-/** The same where the service's clock is not that of the system, by which the library judges the time. */
+/** The same for a service with another clock than the system clock, which the library uses. */
 export function verifiedLater({ id, headers, text }: Received, secret: string) {
   const at = new Date(Number(headers["webhook-timestamp"]) * 1000);
   expect(headers["webhook-signature"]).toBe(new Webhook(secret).sign(id, at, text));

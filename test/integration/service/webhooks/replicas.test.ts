@@ -1,51 +1,38 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
-import * as z from "zod";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { announce } from "../../../../src/service/webhooks/announce.ts";
 import { testFolder } from "../../../support/folder.ts";
-import { endWithTest } from "../../../support/programs/children.ts";
-import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import { startService } from "../../../support/service/service.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
+import { startServe } from "../service-process.ts";
 import { createWebhook, deliveriesOf, LOCAL, setUp, startReceiver } from "./receiver.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 50 };
-/** An attempt of a process that died is another one's after this long. */
+/** Another process takes over the attempt of a killed one after this time. */
 const AFTER_THE_CLAIM_MS = 60_000;
-const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 
-/** A replica as a process of its own, which may send to this machine. */
-async function serve(
-  database: string,
-  folder: string,
-): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+/** A replica in a process of its own that may send to this machine. */
+async function serve(database: string, folder: string) {
   const configuration = join(folder, "config.yaml");
-  await writeFile(configuration, JSON.stringify({ webhooks: { allow: ["127.0.0.1"] }, listen: "127.0.0.1:0" }));
-  const flags = ["--config", configuration, "--database", database];
-  const keyFile = ["--bootstrap-key-file", join(folder, "bootstrap-key")];
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, "serve", ...flags, ...keyFile], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  endWithTest(child);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = await once(child.stdout, "data");
-  return { child, url: listeningSchema.parse(JSON.parse(String(line))).url };
+  await writeFile(configuration, JSON.stringify({ webhooks: { allow: ["127.0.0.1"] } }));
+  const keyFile = join(folder, "bootstrap-key");
+  const replica = await startServe(keyFile, "--config", configuration, "--database", database);
+  onTestFinished(() => replica.kill());
+  return replica;
 }
 
 describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
   const databases = usePostgres();
 
-  it("each event is delivered once", async () => {
+  it("two replicas → each event is delivered once", async () => {
     const store = await databases.withSchema();
     const dataDirectory = testFolder("replicas");
     const receiver = await startReceiver();
@@ -61,7 +48,7 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(names.length);
   });
 
-  it("robots that register at the same time do not wait for each other to count an event that a full webhook drops", async () => {
+  it("concurrent registrations, webhook full → counting the dropped event does not block", async () => {
     const { url: database } = await databases.withSchema();
     const location = { kind: "postgres", url: database } as const;
     await using first = await openStore(location, testMachine);
@@ -100,25 +87,23 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
     expect(dropped).toBe(1);
   });
 
-  it("a replica is killed between sending and recording: another one sends again under the same id", async () => {
+  it("replica killed between sending and recording → another one sends again, with the same id", async () => {
     const { url: database } = await databases.withSchema();
     const folder = testFolder("killed");
     const receiver = await startReceiver();
-    // The receiver has the event, and the sender never hears so.
+    // The receiver has the event, but the sender gets no answer.
     receiver.answer = () => {};
     const doomed = await serve(database, folder);
-    const key = (await readFile(join(folder, "bootstrap-key"), "utf8")).trim();
     const send = (method: string, path: string, body?: unknown) =>
       fetch(doomed.url + path, {
         method,
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${doomed.key}`, "content-type": "application/json" },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     const { id } = await createWebhook({ send }, receiver.url);
     await setUp({ send }, "arm-1");
     await expect.poll(() => receiver.received.length, SOON).toBe(1);
-    doomed.child.kill("SIGKILL");
-    await once(doomed.child, "exit");
+    await doomed.kill();
     receiver.answer = (response) => void response.writeHead(204).end();
     await using survivor = await startService({
       store: { kind: "postgres", url: database },

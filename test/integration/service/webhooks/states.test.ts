@@ -7,29 +7,29 @@ import { createWebhook, deliveriesOf, LOCAL, startReceiver, verifiedLater } from
 
 const SOON = { timeout: PATIENCE_MS, interval: 20 };
 const MINUTE_MS = 60_000;
-/** The tests turn the clock while deliveries are under way: none of them exceeds its time limit by that. */
+/** The tests advance the clock during deliveries, so the time limit must be longer. */
 const WEBHOOKS = { ...LOCAL, timeoutMs: 24 * 60 * MINUTE_MS };
 
 describeOnEachStore("presence in webhooks", (newStore) => {
   async function openRobotScene() {
-    const { running, turn, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
+    const { running, advance, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
     const robot = computer();
     const started = await robot.start();
     await approve(started);
     await robot.poll(started);
-    return { running, turn, robot };
+    return { running, advance, robot };
   }
 
-  it("a robot goes offline and comes back: one event each; a pause that is short is none", async () => {
+  it("robot goes offline and comes back → one event each; a short pause → none", async () => {
     const receiver = await startReceiver();
-    const { running, turn, robot } = await openRobotScene();
+    const { running, advance, robot } = await openRobotScene();
     await robot.heartbeat();
     const { id, secret } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
     const types = async () => {
-      turn(10_000);
+      advance(10_000);
       return (await deliveriesOf(running, id)).map(({ type }) => type);
     };
-    // What is found first is no event: else each new webhook would be told of every robot.
+    // The initial state is not an event; otherwise each new webhook would get one for every robot.
     for (let heartbeats = 0; heartbeats < 15; heartbeats += 1) {
       await robot.heartbeat();
       expect(await types()).toEqual([]);
@@ -48,19 +48,19 @@ describeOnEachStore("presence in webhooks", (newStore) => {
     ]);
   });
 
-  it("a robot that comes and goes: at most one event a minute, and the last one is right", async () => {
+  it("robot flaps → at most one event per minute, and the last one is right", async () => {
     const receiver = await startReceiver();
-    const { running, turn, robot } = await openRobotScene();
+    const { running, advance, robot } = await openRobotScene();
     const { id } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
     for (let flaps = 0; flaps < 6; flaps += 1) {
-      turn(2.5 * MINUTE_MS);
+      advance(2.5 * MINUTE_MS);
       await running.send("GET", "/v1/robots");
       await robot.heartbeat();
-      turn(15_000);
+      advance(15_000);
       await running.send("GET", "/v1/robots");
     }
     const last = async () => {
-      turn(10_000);
+      advance(10_000);
       return (await deliveriesOf(running, id))[0]?.type;
     };
     await expect.poll(last, SOON).toBe("robot.offline");

@@ -31,7 +31,7 @@ beforeEach(() => void (folder = testFolder("backup")));
 
 const databases = usePostgres();
 
-/** Between the writes of one client of a storm. */
+/** Pause between two writes of one client of the storm. */
 const STORM_PAUSE_MS = 20;
 
 const run = runServiceCommand;
@@ -40,9 +40,9 @@ const flagsOf = storeFlags;
 interface Kind {
   readonly kind: string;
   readonly skip: boolean;
-  /** A place without a store. */
+  /** A location without a store. */
   locate(): Promise<StoreLocation>;
-  /** A store in which nothing is. */
+  /** A store without rows. */
   newStore(): Promise<StoreLocation>;
 }
 
@@ -56,7 +56,7 @@ const kinds: readonly Kind[] = [
   { kind: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty, newStore: databases.withSchema },
 ];
 
-/** The first service on a store writes its key there; a later one on a copy works with the same. */
+/** The first service on a store writes its key to the folder; later ones on copies use the same key. */
 function serve(store: StoreLocation, keyFolder: string): Promise<RunningService> {
   return startService({ store, dataDirectory: keyFolder });
 }
@@ -70,12 +70,12 @@ const setUp = (service: RunningService, name: string, more: object = {}) =>
     ...more,
   });
 
-describe.each(kinds)("backup of $kind, restored to each", ({ skip, newStore }) => {
-  it.skipIf(skip)("has everything, whatever is in it, and its keys work", async () => {
+describe.each(kinds)("backup of $kind, restored to each kind of store", ({ skip, newStore }) => {
+  it.skipIf(skip)("any content → complete, and its keys work", async () => {
     const [source, file] = [await newStore(), join(folder, "backup.db")];
     const before = await (async () => {
       await using service = await serve(source, folder);
-      // More than are held at once, and what text can be.
+      // More rows than one batch, and unusual text.
       await Promise.all(Array.from({ length: 205 }, (_, index) => setUp(service, `r${index}`)));
       const odd = { site: "\u{10FFFF}", labels: { "ключ 🤖": "\u0001" }, contract: { x: 1e-7 } };
       expect((await setUp(service, "odd \u{10FFFF} '\"`", odd)).status).toBe(200);
@@ -98,8 +98,8 @@ describe.each(kinds)("backup of $kind, restored to each", ({ skip, newStore }) =
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
-  it("is told as that", async () => {
+describe.skipIf(WITHOUT_POSTGRES)("database URL without a password", () => {
+  it("password required → the error says so", async () => {
     const { password } = await sharedPostgres();
     const url = (await databases.empty()).url.replace(`:${password}`, "");
     const outcome = await run("orgs", "list", "--database", url);
@@ -108,8 +108,8 @@ describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes its first row there", () => {
-  it("waits for it, and leaves the store as it is", async () => {
+describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL during another write", () => {
+  it("waits for its commit, then refuses: the store is not empty", async () => {
     const file = join(folder, "backup.db");
     const source: StoreLocation = {
       kind: "sqlite",
@@ -143,7 +143,7 @@ describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes
 
 for (const { kind, skip, locate, newStore } of kinds) {
   describe.skipIf(skip)(`backup of ${kind}`, () => {
-    it("while the service takes a storm of writes, is a moment of it: every robot has its entry in the audit log", async () => {
+    it("during a storm of writes → a consistent snapshot: every robot has its audit entry", async () => {
       const store = await newStore();
       await using service = await serve(store, folder);
       const over = new AbortController();
@@ -151,7 +151,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
         const statuses = new Set<number>();
         for (let index = 0; !over.signal.aborted; index += 1) {
           statuses.add((await setUp(service, `r${client}-${index}`)).status);
-          // As fast as it can, it would take the processor from the backup and show nothing more.
+          // Without a pause, the storm takes the processor from the backup and proves nothing more.
           await setTimeout(STORM_PAUSE_MS);
         }
         return [...statuses];
@@ -182,12 +182,12 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
     });
 
-    it("is written to a file, not to stdout", async () => {
+    it("to stdout → usage error", async () => {
       const outcome = await run("backup", "-", ...flagsOf(await locate()));
       expect([outcome.code, outcome.stdout]).toEqual([2, ""]);
     });
 
-    it("never replaces a file, and leaves nothing behind when it fails", async () => {
+    it("existing file → refused; failure → no temporary file left", async () => {
       const store = await newStore();
       await (await serve(store, folder))[Symbol.asyncDispose]();
       const file = join(folder, "taken");
@@ -201,7 +201,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
     });
 
-    it("of a place without a store says so", async () => {
+    it("no store at the location → the error says so", async () => {
       const store = await locate();
       const file = join(folder, "backup.db");
       const outcome = await run("backup", file, ...flagsOf(store));
@@ -212,7 +212,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
   });
 
   describe.skipIf(skip)(`restore to ${kind}`, () => {
-    it("touches no store that is there, and no directory a service runs on", async () => {
+    it("existing store, or one in use by a service → refused and unchanged", async () => {
       const store = await newStore();
       const file = join(folder, "backup.db");
       {
@@ -231,10 +231,10 @@ for (const { kind, skip, locate, newStore } of kinds) {
     });
 
     it.each([
-      ["a file that is not there", undefined, "there is no such file"],
+      ["a missing file", undefined, "there is no such file"],
       ["an empty file", "", "it is empty"],
-      ["something else", "hello ".repeat(1000), "file is not a database"],
-    ])("refuses %s, and the place stays free", async (_name, content, message) => {
+      ["a file that is not a database", "hello ".repeat(1000), "file is not a database"],
+    ])("%s → refused, and the location stays empty", async (_name, content, message) => {
       const store = await locate();
       const file = join(folder, "backup.db");
       if (content !== undefined) await writeFile(file, content);
@@ -246,7 +246,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
     });
 
     it.each([
-      ["whose seal was dropped", "drop table backup_seal", "its content is not what was backed up"],
+      ["without its seal", "drop table backup_seal", "its content is not what was backed up"],
       [
         "with a view in place of a table",
         "alter table robots rename to r; create view robots as select * from r",
@@ -257,7 +257,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
         "create trigger t after insert on robots begin delete from api_keys; end",
         "its tables are not those of the schema that it names",
       ],
-    ])("refuses a backup %s", async (_what, text, message) => {
+    ])("backup %s → refused", async (_what, text, message) => {
       const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
       const backup = new DatabaseSync(file);
@@ -267,14 +267,14 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
     });
 
-    it("refuses a pipe at once", async () => {
+    it("pipe → refused at once", async () => {
       const [target, pipe] = [await locate(), join(folder, "pipe")];
       execFileSync("mkfifo", [pipe]);
       const refused = await run("restore", pipe, ...flagsOf(target));
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("it is no regular file")]);
     });
 
-    it("refuses a backup in which one byte of content changed", async () => {
+    it("backup with one byte changed → refused", async () => {
       const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       {
         await using service = await serve(store, folder);
@@ -282,7 +282,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       }
       expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
       const bytes = await readFile(file);
-      // The first is in the table itself; later ones are in the audit log or in an index.
+      // The first occurrence is in the table; later ones are in the audit log or in an index.
       bytes[bytes.indexOf("a-name-to-be-damaged")] = "A".charCodeAt(0);
       await writeFile(file, bytes);
       const refused = await run("restore", file, ...flagsOf(target));
@@ -292,7 +292,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(await service.robots()).toEqual([]);
     });
 
-    it("fills a store that holds nothing, and that no command but a service's made", async () => {
+    it("store without rows → restored; until then, other commands create no store", async () => {
       const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       {
         await using service = await serve(store, folder);
@@ -300,12 +300,12 @@ for (const { kind, skip, locate, newStore } of kinds) {
       }
       expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
       if (target.kind === "sqlite") {
-        // As a restore leaves it that was interrupted.
+        // As an interrupted restore leaves it.
         await mkdir(target.dataDirectory);
         await writeFile(join(target.dataDirectory, "service.db"), "");
       }
       const commands = [["keys", "list"], ["orgs", "list"], ["models", "list"], ["audit"], ["orgs", "create", "x"]];
-      for (const refused of await Promise.all(commands.map((words) => run(...words, ...flagsOf(target))))) {
+      for (const refused of await Promise.all(commands.map((command) => run(...command, ...flagsOf(target))))) {
         expect([refused.code, refused.stdout]).toEqual([1, ""]);
         expect(refused.stderr).toContain("[no-store]");
       }
@@ -320,7 +320,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
     });
 
-    it("refuses a backup of a later schema", async () => {
+    it("backup with a later schema → refused", async () => {
       const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
       const backup = new DatabaseSync(file);

@@ -10,10 +10,10 @@ import { startService } from "../../../../support/service/service.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const DISK_BYTES = 4 * 1024 * 1024;
-/** Each setup carries this much, so that the disk is soon full. */
+/** Large enough that few setups fill the disk. */
 const CONTRACT = { text: "x".repeat(64 * 1024) };
 
-/** Whether a small disk can be mounted here, for this process. */
+/** Whether this process can mount a small disk. */
 const canMountHere = isRoot && mounts();
 
 function mounts(): boolean {
@@ -36,8 +36,8 @@ afterEach(async () => {
   await rm(disk, { recursive: true, force: true });
 });
 
-describe.skipIf(!canMountHere)("a service on SQLite, on a disk that is full", () => {
-  it("answers 503 with Retry-After, goes on reading, and writes again when there is room", async () => {
+describe.skipIf(!canMountHere)("service on SQLite, disk full", () => {
+  it("writes → 503 with Retry-After; reads still work; space freed → writes work again", async () => {
     const dataDirectory = join(disk, "data");
     await mkdir(dataDirectory);
     const ballast = join(disk, "ballast");

@@ -17,7 +17,7 @@ import { usePostgres } from "../../../../support/service/stores.ts";
 
 const INITIAL = Object.keys(MIGRATIONS);
 
-/** As a later program has them: with a column that says of each organization what the store knew already. */
+/** The migrations of a later program: a new column, filled from existing data. */
 const LATER: Migrations = {
   ...MIGRATIONS,
   "9998-greetings": async (database) => {
@@ -55,7 +55,7 @@ async function emptyDirectory(): Promise<StoreLocation> {
 
 for (const { name, skip, locate } of engines) {
   describe.skipIf(skip)(`migrations on ${name}`, () => {
-    it("a later program brings a store up to date and loses nothing; then an earlier one refuses it and says so", async () => {
+    it("later program → migrates without loss; then the earlier program → refuses the store", async () => {
       const location = await locate();
       {
         await using store = await openStore(location, testMachine);
@@ -75,7 +75,7 @@ for (const { name, skip, locate } of engines) {
       });
     });
 
-    it("programs that start at the same time take each step once", async () => {
+    it("programs started concurrently → each step is applied once", async () => {
       const location = await locate();
       const code = `
         const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, "../../../../../src/service/kernel/store/open-store.ts"))});
@@ -98,7 +98,7 @@ for (const { name, skip, locate } of engines) {
       expect(await stepsOf(store)).toEqual(INITIAL);
     });
 
-    it("a step that fails leaves the store as it was, without the steps before it", async () => {
+    it("failing step → no change, and the steps before it are rolled back", async () => {
       const location = await locate();
       await (await openStore(location, testMachine))[Symbol.asyncDispose]();
       await expect(openWith(location, BROKEN)).rejects.toThrow(/nowhere/);

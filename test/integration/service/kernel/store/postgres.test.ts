@@ -24,7 +24,7 @@ import { acknowledges, lostBy, startStorm } from "../../../../support/service/st
 let postgres: Postgres;
 let folder: string;
 beforeAll(async () => {
-  // Looking for a ring of locks costs this time in each: dozens of them have to be through before anybody's patience ends.
+  // PostgreSQL looks for a deadlock only after this time, and dozens must be resolved within the time limit of writes.
   if (!WITHOUT_POSTGRES) postgres = await startPostgres({ settings: { deadlock_timeout: "20ms" } });
 });
 afterAll(() => postgres?.[Symbol.asyncDispose]());
@@ -43,15 +43,15 @@ const add = (store: Store, id: string, createdAt = "2026") =>
 const rename = (store: Store, id: string, name: string) =>
   store.write((transaction) => transaction.updateTable("organizations").set({ name }).where("id", "=", id).execute());
 
-/** Somebody else on the same database. */
-async function someoneElse(url: string): Promise<Client> {
+/** A second connection to the same database. */
+async function connectSecond(url: string): Promise<Client> {
   const client = await postgres.connect(url);
   onTestFinished(() => client.end());
   return client;
 }
 
 describe.skipIf(WITHOUT_POSTGRES)("queries on PostgreSQL", () => {
-  it("are prepared on their connection, however many lists of every length were looked up before", async () => {
+  it("lists of every length → few prepared statements, and other queries stay prepared", async () => {
     await using store = await openStore({ ...(await locate()), poolSize: 2 }, testMachine);
     const organizations = store.reader.selectFrom("organizations").select("id");
     for (let length = 1; length <= 600; length += 1) {
@@ -66,12 +66,12 @@ describe.skipIf(WITHOUT_POSTGRES)("queries on PostgreSQL", () => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
-  it("wait for a row that someone else holds, while other writes go on", async () => {
+describe.skipIf(WITHOUT_POSTGRES)("concurrent writes on PostgreSQL", () => {
+  it("row locked by another connection → the write waits, other writes continue", async () => {
     const location = await locate();
     await using store = await openStore(location, testMachine);
     await Promise.all([add(store, "a"), add(store, "b")]);
-    const other = await someoneElse(location.url);
+    const other = await connectSecond(location.url);
     await other.query("begin");
     await other.query("select * from organizations where id = 'a' for update");
     const held = rename(store, "a", "renamed");
@@ -82,11 +82,11 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
     expect((await names).map(({ name }) => name)).toEqual(["renamed", "renamed b", "c"]);
   });
 
-  it("that end in a deadlock are run again, and happen once", async () => {
+  it("deadlock → run again, applied once", async () => {
     const location = await locate();
     await using store = await openStore(location, testMachine);
     await Promise.all([add(store, "a", "0"), add(store, "b", "0")]);
-    const other = await someoneElse(location.url);
+    const other = await connectSecond(location.url);
     let runs = 0;
     await other.query("begin");
     await other.query("update organizations set created_at = created_at where id = 'b'");
@@ -101,7 +101,7 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
       const { rows } = await other.query("select 1 from pg_locks where not granted");
       return rows.length > 0 && runs > 1 ? true : undefined;
     }, "the write that waits alone");
-    // The ring is closed; the server breaks it where it likes.
+    // This closes the cycle; the server may abort either transaction.
     await other.query("update organizations set created_at = created_at where id = 'a'").catch(() => {});
     await other.query("rollback");
     await deadlocked;
@@ -109,11 +109,11 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
     expect(rows).toEqual([{ created_at: "1" }, { created_at: "1" }]);
   });
 
-  it("give up on a row nobody lets go of: later, please", async () => {
+  it("row locked for too long → StoreUnavailableError, and a later attempt succeeds", async () => {
     const location = await locate();
     await using store = await openStore(location, testMachine);
     await add(store, "a");
-    const other = await someoneElse(location.url);
+    const other = await connectSecond(location.url);
     await other.query("begin");
     await other.query("select * from organizations where id = 'a' for update");
     await expect(rename(store, "a", "x")).rejects.toThrow(StoreUnavailableError);
@@ -123,17 +123,17 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
 
   it.each<[what: string, spoil: (transaction: Transaction<Tables>) => Promise<unknown>]>([
     [
-      "takes too long",
+      "exceeds the statement timeout",
       async (transaction) => {
         await sql`set local statement_timeout = 100`.execute(transaction);
         await sql`select pg_sleep(60)`.execute(transaction);
       },
     ],
     [
-      "needs more memory than there is",
+      "runs out of memory",
       (transaction) => sql`do $$ begin raise exception using errcode = '53200'; end $$`.execute(transaction),
     ],
-  ])("of one commit with one that %s happen, once", async (_what, spoil) => {
+  ])("batched with a write that %s → the others are committed once", async (_what, spoil) => {
     await using store = await openStore(await locate(), testMachine);
     const ids = ["a", "b", "c", "d", "e", "f"];
     const spoiled = store.write(spoil);
@@ -144,7 +144,7 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
     expect(rows.map(({ id }) => id)).toEqual(ids);
   });
 
-  it("of two stores that hold each other's rows in turn all come through", async () => {
+  it("two stores lock the same rows in opposite order → every write succeeds", async () => {
     const location = await locate();
     await using first = await openStore(location, testMachine);
     await using second = await openStore(location, testMachine);
@@ -168,9 +168,9 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
 describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
   const password = "hunter2";
 
-  it("proves a password that the server keeps as SCRAM", async () => {
+  it("SCRAM password → connects; without a password → database-password-missing", async () => {
     const url = new URL((await locate()).url);
-    const other = await someoneElse(url.href);
+    const other = await connectSecond(url.href);
     await other.query("set password_encryption = 'scram-sha-256'");
     await other.query(`create role scram superuser login password '${password}'`);
     url.username = "scram";
@@ -184,11 +184,11 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
   });
 
   it.each<[string, (url: URL) => void, string]>([
-    ["a password it does not know", (url) => (url.password = password), "Check user and password"],
-    ["a database that is not there", (url) => (url.pathname = "/nowhere"), "Make the database first"],
-    ["a port nobody listens on", (url) => (url.port = "1"), "Make sure that PostgreSQL runs there"],
-    ["a host that is not there", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "Check the host"],
-  ])("with %s says what to do, and no password", async (_name, spoil, fix) => {
+    ["a wrong password", (url) => (url.password = password), "Check user and password"],
+    ["a missing database", (url) => (url.pathname = "/nowhere"), "Make the database first"],
+    ["a closed port", (url) => (url.port = "1"), "Make sure that PostgreSQL runs there"],
+    ["an unknown host", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "Check the host"],
+  ])("%s → the error has a remedy and no password", async (_name, spoil, fix) => {
     const url = new URL((await locate()).url);
     url.password = password;
     if (fix !== "Check user and password") url.password = postgres.password;
@@ -202,7 +202,7 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
   });
 });
 
-describe("a connection that the server ends in the moment it is made", () => {
+describe("server closes the connection right after the handshake", () => {
   const message = (type: string, content: Buffer) => {
     const head = Buffer.alloc(5);
     head.write(type);
@@ -213,7 +213,7 @@ describe("a connection that the server ends in the moment it is made", () => {
   const ready = message("Z", Buffer.from("I"));
   const terminated = message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection\0\0"));
 
-  it("is a store that is unavailable, and nothing worse", async () => {
+  it("openStore → StoreUnavailableError, no unhandled error", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
       socket.once("data", () => socket.end(Buffer.concat([authenticated, ready, terminated])));
@@ -227,8 +227,8 @@ describe("a connection that the server ends in the moment it is made", () => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
-  /** How many rows of a table a job looks at, by an index or one after the other. */
+describe.skipIf(WITHOUT_POSTGRES)("queries on large tables of PostgreSQL", () => {
+  /** Number of rows of a table that a job reads, by index or sequentially. */
   function rowsRead(store: Store, table: string, job: (transaction: Transaction<Tables>) => Promise<unknown>) {
     return store.write(async (transaction) => {
       const soFar = async () => {
@@ -244,11 +244,11 @@ describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
     });
   }
 
-  it("a thousand robots are found, and current deployments are counted, without a look at the others", async () => {
+  it("finding 1000 robots, and counting current deployments → no other rows are read", async () => {
     const { url } = await locate();
     await using store = await openStore({ kind: "postgres", url }, testMachine);
     for (const id of ["org_1", "org_2"]) await add(store, id);
-    const other = await someoneElse(url);
+    const other = await connectSecond(url);
     await other.query(`
       insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
         select 'rob_' || n, 'org_1', 'arm-' || n, '', '', '', repeat('x', 400), '', '', '', '', '', '', '' from generate_series(1, 50000) as n;
@@ -271,8 +271,8 @@ describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
-  it("outlives restarts of the database under load: no 500, no acknowledged setup lost, recovery by itself", async () => {
+describe.skipIf(WITHOUT_POSTGRES)("service on PostgreSQL", () => {
+  it("database restarts under load → only 200 and 503, no acknowledged setup lost, recovers by itself", async () => {
     const store = await locate();
     await using service = await startService({ store, dataDirectory: folder });
     const storm = startStorm(service);
@@ -293,10 +293,10 @@ describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
     expect(service.log()).not.toContain(postgres.password);
   });
 
-  it("whose connections are ended one by one by an administrator goes on", async () => {
+  it("connections terminated by an administrator → only 200 and 503, no acknowledged setup lost", async () => {
     const store = await locate();
     await using service = await startService({ store, dataDirectory: folder });
-    const other = await someoneElse(store.url);
+    const other = await connectSecond(store.url);
     const storm = startStorm(service, 8);
     for (let round = 0; round < times(3, 10); round += 1) {
       await acknowledges(storm, 20);
@@ -310,7 +310,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
     expect(lostBy(storm, await service.robots())).toEqual([]);
   });
 
-  it("answers what PostgreSQL's text cannot hold like anything else it does not know", async () => {
+  it("text that PostgreSQL cannot store → 404, as for any unknown name", async () => {
     await using service = await startService({ store: await locate(), dataDirectory: folder });
     expect((await service.send("GET", "/v1/robots/a%00b")).status).toBe(404);
   });

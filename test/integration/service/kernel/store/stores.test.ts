@@ -22,7 +22,7 @@ async function idsIn(store: Store): Promise<string[]> {
 describeOnEachStore("openStore", (newStore, newPlace) => {
   const open = async () => openStore(await newStore(), testMachine);
 
-  it("keeps what was written, and brings the schema up to date once", async () => {
+  it("opened again → keeps its rows", async () => {
     const location = await newStore();
     {
       await using store = await openStore(location, testMachine);
@@ -32,7 +32,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect(await idsIn(store)).toEqual(["org_1"]);
   });
 
-  it("several at once on an empty one: each works, the schema is made once", async () => {
+  it("several stores opened concurrently on an empty location → one schema, and each works", async () => {
     const location = await newPlace();
     const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(location, testMachine)));
     await Promise.all(stores.map((store, index) => add(store, `org_${index}`)));
@@ -42,7 +42,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
   });
 
-  it("gives every text back as it was, U+0000 too", async () => {
+  it("any text, including U+0000 → stored unchanged", async () => {
     await using store = await open();
     const names = ["\u0000", "a\u0000b\u{10FFFF}", "\u{10FFFF}0", "ä\u0301\u{1F600}\u200F", "\\x00", "''\"`$1?"];
     await Promise.all(names.map((name, index) => add(store, `org_${index}`, name)));
@@ -52,7 +52,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect(await found.executeTakeFirst()).toEqual({ id: "org_0" });
   });
 
-  it("sorts text by its bytes", async () => {
+  it("text → sorted by its bytes", async () => {
     await using store = await open();
     const ids = ["B", "a", "A-", "A", "a1", "Z", "_", "ä", "b", "aA", "\u{1F600}", "\uFFEE"];
     await Promise.all(ids.map((id) => add(store, id)));
@@ -61,7 +61,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     );
   });
 
-  it("counts and sums are numbers", async () => {
+  it("counts and sums → numbers", async () => {
     await using store = await open();
     await Promise.all(["a", "b"].map((id) => add(store, id)));
     const counted = await store.reader
@@ -75,7 +75,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect({ ...counted }).toEqual({ count: 2, sum: 6_000_000_000, last: "b" });
   });
 
-  it("its reader cannot write", async () => {
+  it("reader → cannot write", async () => {
     await using store = await open();
     const written = store.reader
       .insertInto("organizations")
@@ -84,7 +84,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     await expect(written).rejects.toThrow(/read-?only/);
   });
 
-  it("a job that fails takes no other along and leaves nothing behind", async () => {
+  it("failing job → leaves nothing, and jobs in the same batch succeed", async () => {
     await using store = await open();
     const failing = store.write(async (transaction) => {
       await transaction.insertInto("organizations").values({ id: "org_2", name: "x", created_at: "2026" }).execute();
@@ -96,7 +96,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
       { status: "rejected", reason: { message: "after its insert" } },
       { status: "fulfilled" },
     ]);
-    // Asked for at the same time, either may be first.
+    // They are concurrent, so either may be first.
     expect(
       outcomes
         .slice(2)
@@ -106,7 +106,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect(await idsIn(store)).toEqual(["a", "b"]);
   });
 
-  it("no write is lost among many that change the same row at once", async () => {
+  it("many concurrent updates of one row → none is lost", async () => {
     const location = await newStore();
     await using first = await openStore(location, testMachine);
     await using second = await openStore(location, testMachine);
@@ -118,7 +118,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
         const update = transaction.updateTable("organizations").set({ name: String(Number(name) + 1) });
         await update.where("id", "=", "org_1").execute();
       });
-    // Each waits for all before it: on a busy machine some wait for longer than a write may, and are sent again.
+    // Each waits for all before it. On a busy machine some exceed the time limit of writes, and are sent again.
     const incremented = async (store: Store): Promise<void> => {
       try {
         await increment(store);
@@ -133,7 +133,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect(name).toBe(String(writes.length));
   });
 
-  it("refuses writes beyond its bound, and says so", async () => {
+  it("more pending writes than PENDING_WRITES_MAXIMUM → StoreUnavailableError", async () => {
     await using store = await open();
     const writes = Array.from({ length: PENDING_WRITES_MAXIMUM + 5 }, (_, index) => add(store, `org_${index}`));
     const refused = (await Promise.allSettled(writes)).filter(({ status }) => status === "rejected");
@@ -142,7 +142,7 @@ describeOnEachStore("openStore", (newStore, newPlace) => {
     expect(await idsIn(store)).toHaveLength(PENDING_WRITES_MAXIMUM);
   });
 
-  it("what was asked for before it closes is written", async () => {
+  it("dispose → pending writes are completed", async () => {
     const location = await newStore();
     const store = await openStore(location, testMachine);
     const writes = ["a", "b", "c"].map((id) => add(store, id));
