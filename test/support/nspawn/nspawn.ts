@@ -220,9 +220,9 @@ interface Powered {
   output(): string;
 }
 
-async function powerOn(site: Site, words: readonly string[], groups: readonly string[]): Promise<Powered> {
+async function powerOn(site: Site, command: readonly string[], groups: readonly string[]): Promise<Powered> {
   const flags = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--link-journal=no", "--resolv-conf=off"];
-  const nspawn = ["systemd-nspawn", "--quiet", ...flags, "--timezone=off", ...words];
+  const nspawn = ["systemd-nspawn", "--quiet", ...flags, "--timezone=off", ...command];
   const started = site.inside(["sh", "-ec", `${joinGroups(groups)}; exec "$@"`, "sh", ...nspawn]);
   const [program = "", ...args] = started;
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });

@@ -23,8 +23,8 @@ export const ROBOT_FILES = ["/opt/yam/configs/yam_left.yaml", "/opt/yam/configs/
 const INSTALL_LIMIT_MS = 120_000;
 
 export interface RobotComputer extends Computer {
-  /** Runs `robot-policy-agent WORDS` as root. */
-  agent(words: string): Promise<Executed>;
+  /** Runs `robot-policy-agent COMMAND` as root. */
+  agent(commandLine: string): Promise<Executed>;
   /** Reads a property of the unit from systemd. */
   show(property: string): Promise<string>;
   /** Status of the running agent. */
@@ -49,23 +49,23 @@ export async function createRobotComputer(site: Site, options: ComputerOptions):
   const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
   return {
     ...computer,
-    agent: (words) => computer.run(`${PACKAGE} ${words}`, { may_fail: true }),
+    agent: (commandLine) => computer.run(`${PACKAGE} ${commandLine}`, { may_fail: true }),
     show,
-    status: () => eventually(askStatus, "an answer of the agent"),
+    status: () => eventually(askStatus, "an answer from the agent"),
     until: (condition) => untilStatus(askStatus, condition),
     async digest() {
-      const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
-      return `sha256:${words.slice(0, 64)}`;
+      const output = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
+      return `sha256:${output.slice(0, 64)}`;
     },
     wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
     async restartedAfter(processId) {
       await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== processId);
       await eventually(async () => {
         // One query for both values: the old process stays "active" for a while.
-        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
-        const [other, state] = words.split("\n");
+        const output = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [other, state] = output.split("\n");
         return state === "active" && other !== "0" && other !== processId ? true : undefined;
-      }, "another process of the agent to be ready");
+      }, "a new process of the agent to be active");
     },
     [Symbol.asyncDispose]: () => computer[Symbol.asyncDispose](),
   };

@@ -104,7 +104,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     async allLogged() {
       const earlier = marks;
       await send({ method: MARK, path: "/v1/robots" });
-      await eventually(async () => marks > earlier || undefined, "the log to come to this moment");
+      await eventually(async () => marks > earlier || undefined, "the log to contain all earlier requests");
     },
     robots: async () => storedRobotsSchema.parse(await ask(null)),
     send: async (method, path, body) => answerSchema.parse(await send({ method, path, body })),

@@ -22,9 +22,9 @@ export interface Site extends AsyncDisposable {
   /** Process id of the first process. */
   readonly process_id: number;
   /** Command prefix that runs a program in the site's network, mounts and process namespace. For long-running programs. */
-  inside(words: readonly string[]): string[];
+  inside(argv: readonly string[]): string[];
   /** Runs a program in the site and waits for its end. */
-  run(words: readonly string[], options?: ScriptOptions): Promise<Executed>;
+  run(argv: readonly string[], options?: ScriptOptions): Promise<Executed>;
   /** Path in this process's namespace for a path of the site. */
   path(path: string): string;
   /** Creates a control group in each hierarchy for one computer. Returns the folders. */
@@ -67,8 +67,8 @@ export function findSiteObstacle(): SiteObstacle | null {
     const packages = [...new Set(missing.map((program) => PACKAGES[program] ?? program))];
     return { what: `${missing.join(", ")} missing`, packages };
   }
-  const [unshare = "", ...words] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
-  const { status } = spawnSync(unshare, words, { stdio: "ignore" });
+  const [unshare = "", ...argv] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
+  const { status } = spawnSync(unshare, argv, { stdio: "ignore" });
   if (status !== 0) return { what: "no right to make namespaces, as in a container", packages: [] };
   const noRoot = findRootObstacle();
   return noRoot === null ? null : { what: noRoot, packages: [] };
@@ -94,8 +94,8 @@ const FIRST_PROCESS = `mount -t tmpfs -o mode=755 tmpfs /run; ip link set lo up;
 /** @throws when the machine cannot host a site, see `findSiteObstacle`. */
 export async function openSite(): Promise<Site> {
   await sweepControlGroups();
-  const [unshare = "", ...words] = NAMESPACES;
-  const first = spawn(unshare, [...words, "--mount-proc", "--uts", "sh", "-ec", FIRST_PROCESS], {
+  const [unshare = "", ...argv] = NAMESPACES;
+  const first = spawn(unshare, [...argv, "--mount-proc", "--uts", "sh", "-ec", FIRST_PROCESS], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   endWithTest(first);
@@ -111,8 +111,8 @@ export async function openSite(): Promise<Site> {
   const session = openSession(first, path(SESSION_FOLDER));
   return {
     process_id: processId,
-    inside: (words) => [...enter, ...words],
-    run: (words, options) => session.run(words.map(shellWord).join(" "), options),
+    inside: (argv) => [...enter, ...argv],
+    run: (argv, options) => session.run(argv.map(shellWord).join(" "), options),
     path,
     nextNumber() {
       count += 1;
@@ -135,8 +135,8 @@ export async function openSite(): Promise<Site> {
 /** Process ids of the children of a process, oldest first. */
 export function childrenOf(processId: number): readonly number[] {
   try {
-    const words = readFileSync(`/proc/${processId}/task/${processId}/children`, "latin1").split(" ");
-    return words.filter((word) => word !== "").map(Number);
+    const processIds = readFileSync(`/proc/${processId}/task/${processId}/children`, "latin1").split(" ");
+    return processIds.filter((text) => text !== "").map(Number);
   } catch {
     return [];
   }

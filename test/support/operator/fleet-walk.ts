@@ -82,8 +82,8 @@ export async function* walkFleet(store: StoreLocation): AsyncGenerator<WalkStep>
   const revived = await client.until(fleet, ({ status }) => status === "ready");
   yield { title: `${US} is back`, view: revived };
 
-  const asked = await client.update(fleet, "pi1");
-  yield { title: "update to pi1, which neither server has loaded", view: asked };
+  const updating = await client.update(fleet, "pi1");
+  yield { title: "update to pi1, which neither server has loaded", view: updating };
 
   const preparing = await client.until(fleet, ({ update }) => update?.status === "preparing");
   yield { title: "both were asked: pi0.5 serves on while pi1 is prepared", view: preparing };

@@ -27,13 +27,13 @@ export interface OperatorSite extends AsyncDisposable {
   /** The operator's home folder. */
   readonly home: string;
   /** Runs a command with the service's address and key in the environment. */
-  run(...words: string[]): Promise<Ran>;
+  run(...argv: string[]): Promise<Ran>;
   /** Runs a command with --json and resolves with the parsed document. */
-  json(...words: string[]): Promise<ReturnType<JSON["parse"]>>;
+  json(...argv: string[]): Promise<ReturnType<JSON["parse"]>>;
   /** Like `run`, with the documented operations only. */
-  eleven(...words: string[]): Promise<Ran>;
+  eleven(...argv: string[]): Promise<Ran>;
   /** Like `run`, with other variables, a terminal, or input on stdin. */
-  runWith(surroundings: OperatorSurroundings, ...words: string[]): Promise<Ran>;
+  runWith(surroundings: OperatorSurroundings, ...argv: string[]): Promise<Ran>;
   register(name: string, more?: object): Promise<void>;
 }
 
@@ -54,14 +54,14 @@ export async function openOperatorSite({ commandClock, ...options }: OperatorSit
   const service = eleven.whole;
   await endpointsProbed(service);
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
-  const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
+  const runWith = (surroundings: OperatorSurroundings, ...argv: string[]) =>
     runOperator(
       {
         ...(commandClock === undefined ? {} : { clock: commandClock }),
         ...surroundings,
         environment: { HOME: home, ...(surroundings.environment ?? environment) },
       },
-      words,
+      argv,
     );
   const owned = stack.move();
   return {
@@ -69,9 +69,9 @@ export async function openOperatorSite({ commandClock, ...options }: OperatorSit
     urls: { whole: service.url, eleven: eleven.url },
     inference,
     home,
-    run: (...words) => runWith({}, ...words),
-    json: async (...words) => JSON.parse((await runWith({}, ...words, "--json")).out),
-    eleven: (...words) => runWith({ environment: { ...environment, ROBOT_POLICY_URL: eleven.url } }, ...words),
+    run: (...argv) => runWith({}, ...argv),
+    json: async (...argv) => JSON.parse((await runWith({}, ...argv, "--json")).out),
+    eleven: (...argv) => runWith({ environment: { ...environment, ROBOT_POLICY_URL: eleven.url } }, ...argv),
     runWith,
     async register(name, more = {}) {
       const body = {
@@ -117,9 +117,9 @@ export const HASTY_CLOCK: Clock = {
 /** Runs robot-policy in this process. */
 export function runOperator(
   { clock = systemClock, ...surroundings }: OperatorSurroundings,
-  words: readonly string[],
+  argv: readonly string[],
 ): Promise<Ran> {
-  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.processId), clock });
+  const run = (own: ProcessContext) => runOperatorProgram(argv, own, { ...systemMachine({}, own.processId), clock });
   const environment = { NO_COLOR: "1", ...surroundings.environment };
-  return runInProcess(`robot-policy ${words.join(" ")}`, run, { ...surroundings, environment });
+  return runInProcess(`robot-policy ${argv.join(" ")}`, run, { ...surroundings, environment });
 }

@@ -17,10 +17,10 @@ const started = new Set<ChildProcess>();
 
 /** Starts a program with only PATH and this environment, and an open stdin. */
 export function startProgram(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): StartedProgram {
-  const [program = "", ...args] = words;
+  const [program = "", ...args] = argv;
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
@@ -34,7 +34,7 @@ export function startProgram(
   }
   // A program that exits without reading its stdin does not fail the test.
   child.stdin.on("error", () => {});
-  const endShowing = showOnFailure(words.join(" "), () => output);
+  const endShowing = showOnFailure(argv.join(" "), () => output);
   const ended = once(child, "close").then(([code, signal]: (number | string | null)[]) => {
     endShowing();
     return code ?? signal ?? 0;

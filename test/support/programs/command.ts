@@ -17,10 +17,10 @@ export interface RunningCommand extends AsyncDisposable {
 
 /** Starts the command line as given. */
 export function startWords(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): RunningCommand {
-  const { child, output, ended } = startProgram(words, environment);
+  const { child, output, ended } = startProgram(argv, environment);
   return {
     child,
     output,

@@ -25,9 +25,9 @@ export interface ExecuteOptions {
 }
 
 /** @throws the output of the program, when it fails or exceeds its time limit. */
-export async function execute(words: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
+export async function execute(argv: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
   const { input = "", limitMs = PATIENCE_MS, may_fail: mayFail = false, environment } = options;
-  const [program = "", ...args] = words;
+  const [program = "", ...args] = argv;
   const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
   endWithTest(child);
   let isLate = false;
@@ -44,8 +44,8 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
   ]);
   clearTimeout(alarm);
   const executed = { code: code ?? (signal === "SIGKILL" ? 137 : 143), stdout, stderr };
-  if (isLate) throw new Error(`${words.join(" ")}: no end after ${limitMs} ms\n${stdout}${stderr}`);
-  return requireSuccess(words.join(" "), executed, mayFail);
+  if (isLate) throw new Error(`${argv.join(" ")}: no end after ${limitMs} ms\n${stdout}${stderr}`);
+  return requireSuccess(argv.join(" "), executed, mayFail);
 }
 
 /** @throws the output of the program, when it failed and `mayFail` is false. */

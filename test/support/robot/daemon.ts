@@ -55,8 +55,8 @@ export function startDaemon(
   let output = "";
   let end: number | null = null;
   let hangUp = () => {};
-  const words = ["run", ...folders];
-  const running = runInProcess(`robot-policy-agent ${words.join(" ")}`, (own) => runAgentProgram(words, own, clock), {
+  const argv = ["run", ...folders];
+  const running = runInProcess(`robot-policy-agent ${argv.join(" ")}`, (own) => runAgentProgram(argv, own, clock), {
     environment,
     signal: stopping.signal,
     onOutput(text) {
@@ -84,13 +84,13 @@ export function startDaemon(
   };
 }
 
-/** @param words command line of the program, optionally behind a prefix that executes it. */
+/** @param argv command line of the program, optionally behind a prefix that executes it. */
 export function startDaemonProcess(
-  words: readonly string[],
+  argv: readonly string[],
   socketPath: string,
   environment: Readonly<Record<string, string>>,
 ): DaemonProcess {
-  const { child, output, ended } = startProgram(words, environment);
+  const { child, output, ended } = startProgram(argv, environment);
   const end = () => child.exitCode ?? child.signalCode;
   const stop = (signal: NodeJS.Signals = "SIGTERM") => {
     if (end() === null) child.kill(signal);
@@ -129,7 +129,7 @@ function observe(
     async lookAgain() {
       await askSocket(socketPath, "POST", "/reload");
     },
-    status: () => eventually(askStatus, "an answer of the daemon"),
+    status: () => eventually(askStatus, "an answer from the daemon"),
     async until(condition) {
       let last: StatusDocument | undefined;
       try {

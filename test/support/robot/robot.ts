@@ -160,18 +160,18 @@ export async function writeAtOnce(path: string, content: string | Uint8Array): P
   writeFileSync(path, content);
 }
 
-/** Runs `robot-policy-agent WORDS` in this process. */
+/** Runs `robot-policy-agent ARGUMENTS` in this process. */
 export async function runAgent(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
-  const title = `robot-policy-agent ${words.join(" ")}`;
-  const { exitCode, out, err } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  const title = `robot-policy-agent ${argv.join(" ")}`;
+  const { exitCode, out, err } = await runInProcess(title, (own) => runAgentProgram(argv, own), { environment });
   return { code: exitCode, stdout: out, stderr: err };
 }
 
-function runToEnd(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
-  const [program = "", ...args] = words;
+function runToEnd(argv: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
+  const [program = "", ...args] = argv;
   return new Promise((resolve) => {
     const options = {
       env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
@@ -180,7 +180,7 @@ function runToEnd(words: readonly string[], environment: Readonly<Record<string,
       killSignal: "SIGKILL",
     } as const;
     const child = execFile(program, args, options, (_error, stdout, stderr) => {
-      showOnFailure(words.join(" "), () => stdout + stderr)();
+      showOnFailure(argv.join(" "), () => stdout + stderr)();
       resolve({ code: child.exitCode, stdout, stderr });
     });
     endWithTest(child);

@@ -52,8 +52,8 @@ const paths = ["", "."];
 const device = openSync("/dev/fuse", "r+");
 // Node has no mount(2). mount(8) inherits the device.
 const options = "fd=3,rootmode=40000,user_id=0,group_id=0,allow_other,ro";
-const [mount, ...words] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mountPoint] as const;
-execFileSync(mount, words, { stdio: ["ignore", "inherit", "inherit", device] });
+const [mount, ...args] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mountPoint] as const;
+execFileSync(mount, args, { stdio: ["ignore", "inherit", "inherit", device] });
 process.stdout.write("mounted\n");
 
 let isToHang = false;

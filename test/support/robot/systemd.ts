@@ -58,10 +58,10 @@ while True:
             if key.data in listening:
                 receive(key.fileobj, key.data)
             continue
-        words = os.read(0, 65536)
-        if not words:
+        data = os.read(0, 65536)
+        if not data:
             sys.exit()
-        *paths, unread = (unread + words).split(b"\\n")
+        *paths, unread = (unread + data).split(b"\\n")
         for path in map(os.fsdecode, paths):
             leave(path) if path in listening else listen(path)
 `;

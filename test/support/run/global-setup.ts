@@ -33,8 +33,8 @@ let clusters: string | undefined;
 export function setup(): void {
   folder = mkdtempSync(join(tmpdir(), "robot-policy-programs-"));
   chmodSync(folder, 0o755);
-  const words = [join(root, "scripts/build.ts"), "--out", folder];
-  const { status } = spawnSync(process.execPath, words, { stdio: "inherit" });
+  const args = [join(root, "scripts/build.ts"), "--out", folder];
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
   if (status !== 0) throw new Error("The programs cannot be built");
   process.env["ROBOT_POLICY_TEST_PROGRAMS"] = folder;
   const compiled = join(folder, "compiled");

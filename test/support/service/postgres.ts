@@ -174,9 +174,9 @@ async function runInitdb(data: string, programs: string, user: ServerUser | null
   await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
   if (user !== null) await chown(passwordFile, user.uid, user.gid);
   // MD5 is fast, while SCRAM takes milliseconds on both sides for each of hundreds of connections.
-  const words = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
+  const args = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
   const cwd = dirname(data);
-  await runToEnd(join(programs, "initdb"), [...words, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
+  await runToEnd(join(programs, "initdb"), [...args, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
 }
 
 async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
@@ -216,8 +216,8 @@ function serverUser(): ServerUser | null {
   throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody");
 }
 
-async function runToEnd(program: string, words: readonly string[], options: object): Promise<void> {
-  const child = spawn(program, words, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+async function runToEnd(program: string, args: readonly string[], options: object): Promise<void> {
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -32,7 +32,7 @@ export interface RunningServiceCommand {
 }
 
 /** Starts a command, and stops it when the test ends. */
-export function startServiceCommand(...words: readonly string[]): RunningServiceCommand {
+export function startServiceCommand(...argv: readonly string[]): RunningServiceCommand {
   const output = { stdout: "", stderr: "" };
   const stopping = new AbortController();
   let hangUp = () => {};
@@ -41,7 +41,7 @@ export function startServiceCommand(...words: readonly string[]): RunningService
     return true;
   };
   const environment = { NO_COLOR: "1" };
-  const ended = runServiceProgram(words, {
+  const ended = runServiceProgram(argv, {
     terminal: createTerminal({ stdout: { write: write("stdout") }, stderr: { write: write("stderr") }, environment }),
     // A log goes to the process's stream unless that is a file, which this one is not.
     stderr: { write: write("stderr"), once() {}, writableLength: 0, isTTY: true },
@@ -70,8 +70,8 @@ export function startServiceCommand(...words: readonly string[]): RunningService
 }
 
 /** Runs a command and waits for its end. */
-export async function runServiceCommand(...words: readonly string[]): Promise<Ran> {
-  const { ended, stdout, stderr } = startServiceCommand(...words);
+export async function runServiceCommand(...argv: readonly string[]): Promise<Ran> {
+  const { ended, stdout, stderr } = startServiceCommand(...argv);
   const code = await ended;
   return { code, stdout: stdout(), stderr: stderr() };
 }
