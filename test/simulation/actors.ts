@@ -331,7 +331,7 @@ export function createActors(
 
   function actAgain(): void {
     const meanMs = scheduler.nowMs < busyUntilMs ? BUSY_MS : CALM_MS;
-    later(-meanMs * Math.log(1 - dice.unit()), "somebody acts", () => {
+    later(-meanMs * Math.log(1 - dice.unit()), "an actor acts", () => {
       actOnce();
       actAgain();
     });
@@ -398,7 +398,7 @@ export function createActors(
       world.disturb("everything is mended");
       mend();
       // Short delays are more likely than long ones.
-      if (dice.chance(0.8)) scheduler.after(simulatedMinutes(1), null, "somebody asks", askToConfirm);
+      if (dice.chance(0.8)) scheduler.after(simulatedMinutes(1), null, "a person's request", askToConfirm);
     },
   };
 }

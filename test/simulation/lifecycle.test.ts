@@ -68,7 +68,7 @@ describe("a running agent and its files", () => {
     world.onOpen = (path) => {
       if (path !== FILES.limits || edits >= 200) return;
       edits += 1;
-      world.scheduler.after(world.dice.between(0, 2), null, "somebody writes", () => {
+      world.scheduler.after(world.dice.between(0, 2), null, "a write during the read", () => {
         editors.write(path, contentOf(path, edits % 5), world.dice.pick(["over itself in two pieces", "by rename"]), 1);
       });
     };
@@ -213,7 +213,7 @@ describe("a running agent and its files", () => {
 
     it.each(["register", "reload", "trigger"] as const)("requested by a person (%s) → found", async (ask) => {
       const { world, isRegistered } = await swapped(false);
-      world.scheduler.after(1, null, "somebody asks", () => void world.daemon?.agent?.[ask]());
+      world.scheduler.after(1, null, "a person's request", () => void world.daemon?.agent?.[ask]());
       expect(await world.runUntil(isRegistered, 5000)).toBe(true);
     });
 

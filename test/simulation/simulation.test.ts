@@ -13,32 +13,31 @@ const PLANT_STEPS = 3000;
 
 /** Seeds that once found a mistake, and the mistake. */
 const REGRESSIONS: readonly (readonly [seed: number, what: string])[] = [
-  [3, "that on whole-second timestamps a file did not have to hold still"],
-  [30, "an empty file, taken because it had not held still while it was whole"],
-  [46, "a registration believed although the service had taken another one, whose answer was lost"],
-  [98, "requests that were refused and did not count for the rate cap"],
-  [163, "a registration believed although the service had taken another one, whose answer was lost"],
-  [176, "half a file, taken because it had not held still while it was whole"],
-  [266, "an error at closing the key file that ended the daemon"],
+  [3, "that files with whole-second timestamps did not have to settle"],
+  [30, "an empty file sent because its complete content had never settled"],
+  [46, "a trusted registration although the service had accepted another one with a lost answer"],
+  [98, "refused requests that did not count for the rate cap"],
+  [163, "a trusted registration although the service had accepted another one with a lost answer"],
+  [176, "a half-written file sent because its complete content had never settled"],
+  [266, "a daemon ended by an error on closing the key file"],
 ];
+
+async function expectNoViolation(seed: number): Promise<void> {
+  const report = await simulate({ seed });
+  if (report.failure !== null) expect.fail(describeFailure(report));
+}
 
 describe("simulate", () => {
   // One test per seed, because the time limit is per test.
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     "simulate: crashes, torn writes, lost events, clock steps and outages → no violation: seed %i",
-    async (seed) => {
-      const report = await simulate({ seed });
-      if (report.failure !== null) expect.fail(describeFailure(report));
-    },
+    expectNoViolation,
   );
 
   // The seeds above include the first ones.
   it.each(REGRESSIONS.filter(([seed]) => seed >= FIRST_SEED + SEEDS))(
     "simulate: seed %i, which found %s → no violation",
-    async (seed) => {
-      const report = await simulate({ seed });
-      if (report.failure !== null) expect.fail(describeFailure(report));
-    },
+    expectNoViolation,
   );
 
   it("simulate: same seed → same trace, another seed → another trace", async () => {

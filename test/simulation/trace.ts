@@ -24,7 +24,7 @@ export function createTrace(): Trace {
       for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
     },
     hash: () => (hash >>> 0).toString(16).padStart(8, "0"),
-    tail: () => ["what happened to the machine:", ...events.list(), "the last moments:", ...lines.list()],
+    tail: () => ["events of the machine:", ...events.list(), "last lines:", ...lines.list()],
   };
 }
 

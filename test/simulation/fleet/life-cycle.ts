@@ -79,7 +79,7 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
     ["an operator removes a fleet", 1, removeFleet],
     ["an operator removes a robot", 1, removeRobot],
     ["a robot is switched off for a while", 3, switchOff],
-    ["somebody tries more than a robot's credential may", 1, exceed],
+    ["a client exceeds the rights of a robot's credential", 1, exceed],
   ];
 
   return {

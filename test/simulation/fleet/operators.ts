@@ -212,8 +212,8 @@ export function createOperator(options: OperatorOptions): Operator {
               if (robots.length > 0) await call(dice, "GET", registrationOf(dice.pick(robots).name));
             },
           ],
-          ["somebody tries more than a robot's key may", 1, exceed],
-          ["an operator tries what belongs to others", 2, (dice) => intrude(dice, others)],
+          ["a client exceeds the rights of a robot's key", 1, exceed],
+          ["an operator tries ids of other organizations", 2, (dice) => intrude(dice, others)],
         ] satisfies readonly (readonly [string, number, (dice: Dice) => Promise<unknown>])[]
       ).map(([what, weight, act]) => ({
         what,

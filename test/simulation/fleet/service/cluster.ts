@@ -70,7 +70,7 @@ export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOp
     async serve(organization, address, request) {
       const replica = dice.pick(replicas);
       await travel();
-      if (isCutOff(address, replica)) return after(SILENCE_MS, "nobody answers");
+      if (isCutOff(address, replica)) return after(SILENCE_MS, "no answer");
       if (unreachable.has(replica) || !replica.isServing) return null;
       requests += 1;
       const received = { organization, request, arrived_ms: scheduler.nowMs, replica: replica.name };
