@@ -12,7 +12,7 @@ it.each([
   ["only the store has one", LATER, undefined, "online", LATER],
   ["this replica has the later one", BEFORE, LATER, "online", LATER],
   ["the store has the later one", LATER, BEFORE, "online", LATER],
-  ["the last one is of the first moment", SINCE, BEFORE, "online", SINCE],
+  ["the last one is at the limit", SINCE, BEFORE, "online", SINCE],
   ["the last one is too old", BEFORE, BEFORE, "offline", BEFORE],
 ] as const)("presenceOf: %s", (_title, stored, noted, status, lastSeen) => {
   const row = { installation_id: "rinst_1", installation_state: "active", last_seen_at: stored } as const;
