@@ -190,7 +190,6 @@ function readFailures(report: string, seed: number): readonly Failure[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = name.slice(root.length + 1);
     const failed = assertionResults.filter((result) => result.status === "failed");
-    // A file that failed before its first test.
     if (failed.length === 0 && status === "failed") return [{ test: file, seed, message: firstLine(message) }];
     return failed.map(({ fullName, failureMessages }) => ({
       test: `${file}: ${fullName}`,

@@ -90,7 +90,7 @@ function printable({ statuses, ...scene }: StoreScene): object {
 }
 
 function numberOf(flag: string, text: string): number {
-  if (!/^\d{1,7}$/.test(text)) fail(`--${flag} '${text}' is not a number from 0 to 9999999`);
+  if (!/^\d{1,7}$/.test(text)) fail(`--${flag} '${text}' is no number from 0 to 9999999`);
   return Number(text);
 }
 

@@ -24,7 +24,6 @@ export interface HostedService {
   restore(): void;
   /** Another computer registers different data under the name. */
   usurp(name: string, wallMs: number): void;
-  /** Answers a received request. */
   serve(request: HttpRequest, wallMs: number): HttpAnswer;
 }
 

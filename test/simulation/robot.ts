@@ -20,7 +20,6 @@ export interface Robot {
   status(): StatusDocument;
   /** The digest that the service holds; null if it does not know the robot. */
   held(): string | null;
-  /** Number of robots at the service. */
   robots(): number;
   /** Starts the daemon and waits until it is registered and idle. */
   settle(): Promise<void>;

@@ -343,7 +343,6 @@ function isAgentMistake(name: MistakeName): name is AgentMistakeName {
   return name in AGENT_MISTAKES;
 }
 
-/** The report of a failed seed. */
 export function describeFleetFailure({ seed, steps, failure, trace }: FleetReport, acts?: readonly number[]): string {
   const only = acts === undefined ? "" : ` --acts ${acts.length === 0 ? "none" : acts.join(",")}`;
   return [

@@ -1,6 +1,5 @@
 import { type FleetOptions, type FleetReport, simulateFleet } from "./fleet.ts";
 
-/** Maximum number of runs. */
 const RUNS_MAXIMUM = 150;
 
 /**

@@ -22,7 +22,6 @@ import type { Watcher } from "./service/service-disk.ts";
  * 11. at the end a following fleet contains exactly the robots that match its selector
  */
 export interface Truth {
-  /** A robot sent this digest. */
   sent(name: string, digest: string): void;
   /** The robot of this name, or the fleet of this id, is about to be removed. */
   mayGo(what: string): void;

@@ -3,7 +3,6 @@ import type { Dice } from "../dice.ts";
 import type { Event, Process, Scheduler } from "../scheduler.ts";
 import { answerFrom, answerOf, lost, type Weather } from "../weather.ts";
 
-/** A request as sent by the robot. */
 export interface SentRequest {
   readonly process: Process;
   readonly request: HttpRequest;

@@ -10,7 +10,6 @@ export function digestOfContents(...contents: readonly (string | Uint8Array)[]):
   return `sha256:${sha256(sums.join(""))}`;
 }
 
-/** Digest of these files. */
 export async function digestOfFiles(...paths: readonly string[]): Promise<string> {
   return digestOfContents(...(await Promise.all(paths.map((path) => readFile(path)))));
 }

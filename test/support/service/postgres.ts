@@ -185,7 +185,6 @@ async function newFolder(parent: string, user: ServerUser | null): Promise<strin
   return folder;
 }
 
-/** Name of the database of a URL. */
 export function databaseOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }

@@ -19,7 +19,6 @@ export interface ReplicaOptions {
   readonly catalog: string;
   readonly readiness?: ReadinessTimes;
   readonly clock?: Clock;
-  /** Number of organizations. */
   readonly organizations: number;
 }
 

@@ -22,7 +22,6 @@ export interface Page {
   /** Makes the page visible or hidden. */
   see(visibilityState: "visible" | "hidden"): void;
   pass(ms: number): Promise<void>;
-  /** Number of active timers. */
   timers(): number;
 }
 

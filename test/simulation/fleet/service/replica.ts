@@ -27,7 +27,6 @@ export interface Replica {
   readonly wall: WallClock;
   /** Whether the process answers, or would if it were not stopped. */
   readonly isServing: boolean;
-  /** Number of starts. */
   readonly starts: number;
   /** Factor for the duration of its queries. */
   slowness: number;
