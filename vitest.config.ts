@@ -11,22 +11,23 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/run/global-setup.ts"],
     setupFiles: ["test/support/run/show-outputs.ts"],
-    // The default's list of every test that took a while is longer than what it tells.
+    // The default reporter lists every slow test; the ten slowest files are enough.
     reporters: [["default", { summary: false }], new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
     slowTestThreshold: 5000,
-    // One limit for a state that must come; a test may wait for several.
+    // The longest wait for one state. A test may wait for several states, so its own limit is longer.
     expect: { poll: { timeout: PATIENCE_MS } },
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,
     pool: "forks",
-    // One worker runs many files: loading the sources anew for each took a third of the time. So what a test sets, it sets back.
+    // One worker runs many test files: isolated workers would load the sources again for each file, a third of the total time.
+    // A test therefore restores whatever process state it changes.
     isolate: false,
-    // What packages export is what Node says, as when the sources run unbuilt; not a proxy that looks twice.
+    // Import packages by Node's rules, as the unbuilt sources do, not through Vitest's proxy for CommonJS modules.
     deps: { interopDefault: false },
-    // Half of what a worker does is to wait: for programs, settle times, machines that boot.
+    // Workers wait for half of their time: for programs, settle times and booting machines.
     maxWorkers: 2 * availableParallelism(),
-    // Tests that run beside each other do so because they wait.
+    // Limit for `concurrent` tests of a file. They spend their time waiting, not computing.
     maxConcurrency: 10,
   },
 });

@@ -1,4 +1,4 @@
-/** Builds what browsers get from robot-policy-service: one page, its script, its style and its icon. */
+/** Builds the browser files of robot-policy-service: one page, its script, its style and its icon. */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const options: BuildOptions = {
   bundle: true,
   minify: true,
   format: "esm",
-  // Debian's and Ubuntu's supported browsers, and an iPad that was updated in the last three years.
+  // The browsers that Debian and Ubuntu support, and iPads updated within the last three years.
   target: ["chrome109", "firefox115", "safari16.4"],
   define: { "process.env.NODE_ENV": '"production"' },
   loader: { ".svg": "dataurl" },
@@ -38,7 +38,7 @@ export async function buildConsole(folder: string): Promise<void> {
   await publish(outputFiles, folder);
 }
 
-/** Builds the console whenever one of its files changes, until the process ends. */
+/** Rebuilds the console on every change of its files, until the process ends. */
 export async function watchConsole(folder: string): Promise<void> {
   const publishing: Plugin = {
     name: "publish",
@@ -55,7 +55,7 @@ export async function watchConsole(folder: string): Promise<void> {
 /** Writes the assets, then the page that names them, then removes assets that it no longer names. */
 async function publish(built: readonly OutputFile[], folder: string): Promise<void> {
   const assets = new Map<string, Asset>();
-  // The page always loads a style, even when the script imports none.
+  // The page always links a style, even if the script imports none.
   for (const name of ["console.js", "console.css"]) {
     assets.set(name, named(name, built.find(({ path }) => path.endsWith(name))?.contents ?? new Uint8Array()));
   }
@@ -86,7 +86,7 @@ function named(name: string, bytes: Uint8Array): Asset {
   return { name: name.replace(/\.(?=\w+$)/, `-${hash}.`), bytes };
 }
 
-/** An asset and its compressed forms, at the highest level, because it is done once. */
+/** An asset and its compressed forms, at the highest level because this happens once per build. */
 async function compressed({ name, bytes }: Asset): Promise<readonly Asset[]> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
   return [

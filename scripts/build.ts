@@ -1,7 +1,7 @@
 /**
- * Writes the shipped programs to dist/ (or --out DIR): minified CommonJS, which starts in two thirds of the time of ES modules. The page of
- * robot-policy-service is built with them; --watch goes on to build it whenever it changes.
- * For packages: --version VERSION instead of package.json's, and --metafile FILE, which tells what each file was made of.
+ * Writes the release programs to dist/ (or --out DIR) as minified CommonJS, which starts in two thirds of the time of ES modules. Builds
+ * the console of robot-policy-service, too; --watch rebuilds it on every change.
+ * For packages: --version VERSION replaces the version of package.json, and --metafile FILE lists the inputs of each file.
  */
 import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { build, type Plugin } from "esbuild";
 
 import { buildConsole, watchConsole } from "./build-console.ts";
 
-/** Older Nodes fail in the middle of something, with a stack trace. */
+/** Older versions of Node fail later, with a stack trace. */
 const OLDEST_NODE = 24;
 const CHECK_NODE = `if (Number.parseInt(process.versions.node) < ${OLDEST_NODE}) {
   console.error(\`error: this needs Node ${OLDEST_NODE} or newer; this is \${process.version} (\${process.execPath})\`);
@@ -20,42 +20,42 @@ const CHECK_NODE = `if (Number.parseInt(process.versions.node) < ${OLDEST_NODE})
 }`;
 
 /** SIGUSR1, which log rotators send, would open Node's inspector to every user of the machine. */
-const NODE_WORDS = "node --disable-sigusr1";
-/** The same where a person or a container starts the program by `node FILE`, past its first line. */
+const NODE_COMMAND = "node --disable-sigusr1";
+/** The same for `node FILE`, which a user or a container may run and which ignores the first line. */
 const KEEP_INSPECTOR_CLOSED = `process.on("SIGUSR1", () => {});`;
 
 /**
- * A SIGHUP before the program's own handler stands must not end it. One in Node's own start, before this line, does, and no caller can
- * prevent it: Node takes back what it inherits (ResetSignalHandlers in src/node.cc).
+ * A SIGHUP that arrives before the program's own handler is installed must not end it. One during Node's own start, before this line, does;
+ * no caller can prevent that, because Node resets inherited handlers (ResetSignalHandlers in src/node.cc).
  */
 const OUTLIVE_HANGUP = `process.on("SIGHUP", () => {});`;
 
-/** What a person starts. Each is a launcher in dist/ and a bundle of its name in dist/lib. */
+/** The programs. Each has a launcher in dist/ and a bundle with its name in dist/lib. */
 const programs: Readonly<Record<string, { readonly entry: string; readonly launcher: string }>> = {
   "robot-policy-agent": { entry: "src/agent.ts", launcher: agentLauncher("robot-policy-agent") },
   "robot-policy": { entry: "src/operator.ts", launcher: launcher("robot-policy") },
   "robot-policy-service": { entry: "src/service.ts", launcher: serviceLauncher("robot-policy-service") },
 };
 
-/** Half of the agent, which its daemon need not read. */
+/** Half of the agent, which its daemon does not load. */
 const AGENT_COMMANDS = "agent-commands";
-/** What the service starts threads with. */
+/** The entry point of the service's threads. */
 const SQLITE_WORKER = "sqlite-worker";
 const parts: Readonly<Record<string, string>> = {
   [AGENT_COMMANDS]: `src/cli/${AGENT_COMMANDS}.ts`,
   [SQLITE_WORKER]: "src/service/kernel/store/sqlite/worker.ts",
 };
 
-/** Packages in files of their own, as they are published, which programs read when they first need them, if ever. */
+/** Packages kept in separate files as published, which programs load on first use. */
 const latePackages = ["chokidar", "commander", "pino", "undici", "yaml", "zod"];
 
 /**
- * What yaml publishes for browsers, because only that is ES modules: bundled into one scope, they load 3 ms sooner (of 55 ms of an unchanged
- * boot) than its 73 CommonJS modules, each of which is a function to compile and call.
+ * The browser build of yaml, because only that one uses ES modules. Bundled into one scope it loads 3 ms faster (of 55 ms for a start with
+ * unchanged files) than its 73 CommonJS modules, each of which is a function to compile and call.
  */
 const YAML_MODULES = "node_modules/yaml/browser/index.js";
 
-/** What `robot-policy-agent install` lays down beside the program: in dist/share, so that dist/ alone is enough. */
+/** Files that `robot-policy-agent install` installs next to the program: in dist/share, so that dist/ alone is sufficient. */
 const SHARED_FILES = [
   "systemd/robot-policy-agent.service",
   "systemd/robot-policy-agent-setup.service",
@@ -66,7 +66,7 @@ const SHARED_FILES = [
   "config/robot-manifest.example.yaml",
 ];
 
-/** In the package: dist/console beside dist/lib. */
+/** In the package dist/console is next to dist/lib. */
 const CONSOLE = "console";
 
 const root = join(import.meta.dirname, "..");
@@ -80,12 +80,12 @@ const { values: options } = parseArgs({
 });
 const dist = resolve(options.out ?? join(root, "dist"));
 
-// Another folder may hold other things; there only what is built is replaced.
+// Another folder may contain other files, so only the built ones are replaced there.
 if (options.out === undefined) await removeBuild();
 await buildPrograms();
 await (options.watch ? watchConsole(join(dist, CONSOLE)) : buildConsole(join(dist, CONSOLE)));
 
-/** All but the packages, which took a while to make. */
+/** Everything except the packages, which take a while to build. */
 async function removeBuild(): Promise<void> {
   const names = await readdir(dist).catch(() => []);
   const built = names.filter((name) => name !== "packages");
@@ -109,10 +109,10 @@ async function buildPrograms(): Promise<void> {
     legalComments: "none",
     logLevel: "warning",
     metafile: true,
-    // undici's own word for: without its second HTTP parser, an experiment that has a licence of its own. Node's undici is built so.
+    // undici's own switch to omit its second HTTP parser, an experiment with a separate licence. Node's undici is built this way.
     define: { esbuildDetection: "true" },
-    // import() becomes require(). Node's own import() starts the loader of ES modules, and of a built-in module reads every export:
-    // that of node:http loads all of fetch (15 ms and 5 MB).
+    // import() becomes require(). Node's own import() starts the loader of ES modules, and reads every export of a built-in module:
+    // those of node:http load all of fetch (15 ms and 5 MB).
     supported: { "dynamic-import": false },
     plugins: [filesLoadedLate(), filesBesideBundle(), otherVersion()],
   });
@@ -125,7 +125,7 @@ async function buildPrograms(): Promise<void> {
   if (options.metafile !== undefined) await writeFile(options.metafile, JSON.stringify(metafile.outputs));
 }
 
-/** Of what has a file of its own, other files hold no copy. */
+/** Modules with a separate file, which other files do not include. */
 function filesLoadedLate(): Plugin {
   return {
     name: "files loaded late",
@@ -137,7 +137,7 @@ function filesLoadedLate(): Plugin {
   };
 }
 
-/** The bundle lies elsewhere than its sources, and so does what it reads and starts. */
+/** The bundle has another location than its sources, and so have the files that it reads and starts. */
 function filesBesideBundle(): Plugin {
   const paths = new Map([
     [
@@ -159,7 +159,7 @@ function filesBesideBundle(): Plugin {
   };
 }
 
-/** To try an upgrade, a package of another version is made of the same sources. */
+/** A package of another version from the same sources, to test upgrades. */
 function otherVersion(): Plugin {
   return {
     name: "another version",
@@ -173,7 +173,7 @@ function otherVersion(): Plugin {
   };
 }
 
-function launcher(name: string, interpreter = NODE_WORDS, first = ""): string {
+function launcher(name: string, interpreter = NODE_COMMAND, first = ""): string {
   return `#!/usr/bin/env -S ${interpreter}
 "use strict";
 ${first}
@@ -184,26 +184,25 @@ require("./lib/${name}.cjs");
 }
 
 /**
- * Under load most of the service's memory would be garbage that is let lie: V8 does so in proportion to the memory of the machine, and
- * glibc keeps a heap for each of V8's threads. Together this halves it (from 260 MB to 130 with 64 busy connections), at no cost that
- * can be measured.
+ * Under load most of the service's memory would be uncollected garbage: V8 sizes its heap by the memory of the machine, and glibc keeps an
+ * arena for each of V8's threads. These settings halve it (from 260 MB to 130 MB with 64 busy connections) at no measurable cost.
  */
 function serviceLauncher(name: string): string {
-  const words = `MALLOC_ARENA_MAX=1 ${NODE_WORDS} --max-semi-space-size=4 --max-old-space-size=512`;
-  return launcher(name, words, OUTLIVE_HANGUP);
+  const interpreter = `MALLOC_ARENA_MAX=1 ${NODE_COMMAND} --max-semi-space-size=4 --max-old-space-size=512`;
+  return launcher(name, interpreter, OUTLIVE_HANGUP);
 }
 
 /**
- * Compiled code is kept where NODE_COMPILE_CACHE says: written a while after the start of the daemon, and not only in the end, which a robot
- * that is switched off never reaches.
+ * NODE_COMPILE_CACHE stores compiled code. The cache is written some time after the start of the daemon, not only at its end, because a
+ * robot that loses its power never reaches that.
  *
- * While the daemon does nothing V8 looks every 8 s whether to reduce its memory, 7 wake-ups a minute for nothing that can be measured
- * (MemoryReducer in V8's src/heap). It is told to leave that after the start: set before, the flag costs 9 ms, as code in caches counts
- * for the flags that it was compiled under.
+ * While the daemon is idle, V8 checks every 8 s whether to reduce its memory: 7 wake-ups a minute without a measurable benefit
+ * (MemoryReducer in V8's src/heap). The flag is set after the start, because cached code is only valid for the flags it was compiled with;
+ * setting it earlier costs 9 ms.
  *
- * Nor does it compile on other threads what a heartbeat each 30 s makes warm in hours: of 37 context switches a minute 20 were those of
- * V8's threads, and after 960 heartbeats 95 MB are resident instead of 87. The price: parsing then takes 2.7 times the processor, which is
- * felt with files of megabytes only. TurboFan alone would spare that price for 2 MB.
+ * The optimizing compilers are disabled. Heartbeats every 30 s make code hot only after hours; then V8's threads caused 20 of 37 context
+ * switches a minute, and after 960 heartbeats 95 MB instead of 87 MB were resident. The price: parsing takes 2.7 times the CPU time, which
+ * matters only for files of megabytes. Disabling only TurboFan would avoid this price for 2 MB.
  */
 function agentLauncher(name: string): string {
   const atRest = "--memory-reducer-gc-count=0 --no-concurrent-sparkplug --no-maglev --no-turbofan";
@@ -211,5 +210,5 @@ function agentLauncher(name: string): string {
   setTimeout(() => require("node:module").flushCompileCache(), 10_000).unref();
   setTimeout(() => require("node:v8").setFlagsFromString("${atRest}"), 12_000).unref();
 }`;
-  return launcher(name, NODE_WORDS, `${OUTLIVE_HANGUP}\n${daemon}`);
+  return launcher(name, NODE_COMMAND, `${OUTLIVE_HANGUP}\n${daemon}`);
 }

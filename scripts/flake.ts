@@ -49,7 +49,7 @@ const STRESS = ["for (;;);", "for (;;);", "setInterval(() => require('child_proc
 /** The tests run for a share of the time, in stretches of random length: about 30 %. */
 const STRETCH_MS = { running: 150, stopped: 350 };
 
-/** Test files that run together, and their time limit. */
+/** Number of test files that run together, and their time limit. */
 interface Turn {
   readonly tests: readonly string[];
   readonly endsAtMs: number;
@@ -190,7 +190,6 @@ function readFailures(report: string, seed: number): readonly Failure[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = name.slice(root.length + 1);
     const failed = assertionResults.filter((result) => result.status === "failed");
-    // A file that failed before its first test.
     if (failed.length === 0 && status === "failed") return [{ test: file, seed, message: firstLine(message) }];
     return failed.map(({ fullName, failureMessages }) => ({
       test: `${file}: ${fullName}`,
@@ -218,8 +217,8 @@ function testsIn(paths: readonly string[]): readonly string[] {
 }
 
 /** The test files among the names that git prints. */
-function testsOf(words: readonly string[]): readonly string[] {
-  const names = String(execFileSync("git", words, { cwd: root })).split("\n");
+function testsOf(args: readonly string[]): readonly string[] {
+  const names = String(execFileSync("git", args, { cwd: root })).split("\n");
   return names.filter((name) => name.endsWith(".test.ts"));
 }
 

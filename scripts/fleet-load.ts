@@ -1,26 +1,26 @@
 /**
- * A fleet on one service: thousands of robots in this process, made of the agent's own loop of the identity, client and delays. They enrol
- * with a key for enrolments, register, report, change, and come back after the service was killed. Then an organization of very many robots.
+ * A fleet on one service: thousands of robots in this process that use the agent's own identity loop, client and delays. They enroll
+ * with a bulk key, register, send heartbeats, change, and return after the service was killed. Then an organization with very many robots.
  *
- *     node scripts/fleet-load.ts --store both                      # all figures: half an hour on a quiet machine
- *     node scripts/fleet-load.ts --quick                           # a minute: whether it works
- *     node scripts/fleet-load.ts --profile /tmp/profiles --large 0 # a profile of each process of the service
+ *     node scripts/fleet-load.ts --store both                      # all figures: half an hour on an idle machine
+ *     node scripts/fleet-load.ts --quick                           # a minute: verifies that it works
+ *     node scripts/fleet-load.ts --profile /tmp/profiles --large 0 # a CPU profile of each process of the service
  *
- * Service, database and load share this machine, and every request is over a connection of its own, as the agent's are. "service",
- * "database" and "load" are parts of one processor, "turn" the longest time for which an event loop of the service came to no timer,
- * commits those that wrote something. Exits 0 when nothing was lost, no answer was a 5xx, and all budgets were kept.
+ * Service, database and load share this machine, and every request uses a new connection, like the agent's. "service", "database" and
+ * "load" are fractions of one processor, "turn" is the longest time for which an event loop of the service ran no timer, and commits are
+ * those that wrote something. Exits 0 if nothing was lost, no answer was a 5xx, and all budgets are met.
  *
- * What 1,000,000 robots need, on paper, from the figures of 10,000 (a heartbeat over a connection of its own takes 0.7 ms of a processor):
+ * Estimate for 1,000,000 robots, from the figures of 10,000 (a heartbeat over a new connection takes 0.7 ms of CPU time):
  *
- * - 33,000 heartbeats/s take 25 processors. Behind a load balancer that keeps connections to the replicas open, about half.
- * - A replica writes 1,000 rows in 1.2 s (installations/liveness.ts), so it keeps up with 25,000 robots: 40 replicas of one processor. The
- *   load balancer has to send a robot to the same replica each time. Otherwise each replica hears of a robot every 40 periods, takes each
- *   heartbeat for the return of a silent robot, and its kept lists last no longer than to the next heartbeat.
- * - 33,000 rows/s is what PostgreSQL does not do with a table whose rows and indexes are as wide as those of `installations`. Moments of
- *   heartbeats then belong into a narrow table that is not logged, or are written when a robot comes or goes and each ten minutes.
- * - 5,000 setups/s, if the rate stays one in 200 s and robot, are ten databases with the robots of an organization in one of them: no
- *   transaction concerns two organizations. A region that was away is registered again in minutes, by the delays of the agent.
- * - A list of one organization of this size has 300 MB: programs and the console have to ask for pages, and to filter in the service.
+ * - 33,000 heartbeats/s take 25 processors; about half behind a load balancer that keeps connections to the replicas open.
+ * - A replica writes 1,000 rows in 1.2 s (installations/liveness.ts), so it can handle 25,000 robots: 40 replicas of one processor. The
+ *   load balancer has to send a robot to the same replica each time. Otherwise each replica sees a robot every 40 periods, takes each
+ *   heartbeat for the return of a silent robot, and drops its cached lists at every heartbeat.
+ * - PostgreSQL cannot write 33,000 rows/s to a table with rows and indexes as wide as those of `installations`. Heartbeat times then belong
+ *   into a narrow unlogged table, or are written only when a robot comes or goes and every ten minutes.
+ * - 5,000 setups/s, if the rate stays one in 200 s per robot, need ten databases, each with complete organizations: no transaction
+ *   involves two organizations. A region that was offline is registered again within minutes, by the delays of the agent.
+ * - A list of one organization of this size has 300 MB: programs and the console have to use pages, and filter in the service.
  */
 import { parseArgs } from "node:util";
 
@@ -40,18 +40,18 @@ const { values: options } = parseArgs({
   options: {
     /** sqlite: one process; postgres: two replicas; both. */
     store: { type: "string", default: "sqlite" },
-    /** Robots that enrol and report; 0 leaves these scenes out. */
+    /** Robots that enroll and send heartbeats; 0 skips these scenes. */
     robots: { type: "string" },
-    /** How long each of the scenes with heartbeats lasts. */
+    /** Duration of each scene with heartbeats. */
     seconds: { type: "string" },
-    /** Robots of the large organization; 0 leaves it out. */
+    /** Robots of the large organization; 0 skips it. */
     large: { type: "string" },
-    /** Few robots and short scenes: only to see that the measurement works. */
+    /** Few robots and short scenes: verifies that the measurement works. */
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    /** A launcher to measure instead of a fresh build. */
+    /** A launcher to measure instead of a new build. */
     program: { type: "string" },
-    /** Folder for profiles of the service, for a browser's developer tools. */
+    /** Folder for CPU profiles of the service, for a browser's developer tools. */
     profile: { type: "string" },
   },
 });

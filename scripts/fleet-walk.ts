@@ -1,6 +1,6 @@
 /**
- * Walks through the life of a fleet and prints each view: the real service, two real little inference servers that load, fail and
- * come back, and probes every 100 ms instead of every 10 s.
+ * Runs the life of a fleet and prints each view: the real service, two small real inference servers that load, fail and recover, and
+ * probes every 100 ms instead of every 10 s.
  *
  *     node scripts/fleet-walk.ts [--database postgres://USER:PASSWORD@HOST/EMPTY_DATABASE]
  */

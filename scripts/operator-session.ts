@@ -1,6 +1,6 @@
 /**
- * Prints a session of robot-policy: every command with its output at 80 columns and as JSON, first with the whole service, then with one that
- * has only the documented operations. Values that differ between runs are replaced by names, except with --raw.
+ * Prints a session of robot-policy: every command with its output at 80 columns and as JSON, first with the complete service, then with one
+ * that has only the documented operations. Values that differ between runs are replaced by names, except with --raw.
  *
  *     node scripts/operator-session.ts [--raw]
  */
@@ -11,7 +11,7 @@ import { runSession, steadyText } from "../test/support/operator/operator-sessio
 const { values: options } = parseArgs({ options: { raw: { type: "boolean" } } });
 
 for (const which of ["whole", "eleven"] as const) {
-  console.log(`\n═══ ${which === "whole" ? "the whole service" : "a service that has only what is documented"}`);
+  console.log(`\n═══ ${which === "whole" ? "the complete service" : "a service with only the documented operations"}`);
   for await (const entry of runSession(which)) {
     const { words, exitCode, out, err } = entry;
     console.log(

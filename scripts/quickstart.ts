@@ -17,7 +17,7 @@ import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
 
-/** The part of the agent's answer that is used. */
+/** The used part of the agent's answer. */
 const statusSchema = z.object({
   state: z.string(),
   registration: z.object({ configuration_digest: z.string() }).nullable(),
@@ -33,7 +33,7 @@ Starts a service and an agent on this machine, registers an example robot, edits
 
 const options = readOptions();
 
-// The reader is gone, as after `| head`.
+// The reader has exited, as with `| head`.
 process.stdout.on("error", () => process.exit(1));
 const folder = scratchFolder("robot-policy-quickstart-");
 const paths = {
@@ -172,7 +172,7 @@ async function writeRobot(url: string): Promise<void> {
   );
 }
 
-/** Asks the agent, as `robot-policy-agent status` does, until it has the awaited state. */
+/** Polls the agent, as `robot-policy-agent status` does, until it reaches the state. */
 async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolean) {
   const tooLate = AbortSignal.timeout(PATIENCE_MS);
   for (;;) {
@@ -181,7 +181,7 @@ async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolea
       const status = statusSchema.parse(answer.body);
       if (isAwaited(status)) return status;
     }
-    if (tooLate.aborted) throw new Error(`the agent did not get there in ${PATIENCE_MS / 1000} s`);
+    if (tooLate.aborted) throw new Error(`the agent did not reach the state within ${PATIENCE_MS / 1000} s`);
     await sleep(50);
   }
 }

@@ -33,7 +33,7 @@ const { values } = parseArgs({
     mistakes: { type: "boolean", default: false },
     /** Continue after a failure and count failures. */
     all: { type: "boolean", default: false },
-    /** Instead of a number of seeds: start no other one after this time. */
+    /** Instead of a number of seeds: start no further seed after this time. */
     minutes: { type: "string" },
   },
 });

@@ -1,4 +1,4 @@
-/** Measures the agent's budgets on the shipped bundle, beside bare Node and openssl, all in one run. Exits 0 when all are kept. */
+/** Measures the agent's budgets on the release bundle, next to bare Node and openssl in the same run. Exits 0 if all budgets are met. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -21,13 +21,13 @@ const measurements = {
 
 const { values: options } = parseArgs({
   options: {
-    /** Only this measurement; may be repeated. */
+    /** Run only this measurement; may be repeated. */
     only: { type: "string", multiple: true },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    /** Also runs the simulated machines, outages of a day among them (scripts/simulate.ts). */
+    /** Also run the simulated machines, including outages of a day (scripts/simulate.ts). */
     day: { type: "boolean", default: false },
-    /** A launcher to measure instead of a fresh build. */
+    /** A launcher to measure instead of a new build. */
     bundle: { type: "string" },
   },
 });

@@ -8,7 +8,7 @@ import { type Bench, compared, limited, median, type Row, skipped } from "./row.
 const READY_LIMIT = 2.8;
 const POST_LIMIT = 7;
 
-/** From exec to READY=1 when nothing changed, and from exec to the request when nothing is registered yet. */
+/** Time from exec to READY=1 with unchanged files, and from exec to the request of an unregistered robot. */
 export async function measureBoot(bench: Bench): Promise<readonly Row[]> {
   const rounds = bench.quick ? 5 : 25;
   await using listener = await startListener();
@@ -67,13 +67,13 @@ export async function measureBoot(bench: Bench): Promise<readonly Row[]> {
   ];
 }
 
-/** Two files, as a bimanual robot has them. */
+/** Two files, as on a bimanual robot. */
 export const smallFiles = {
   "left.yaml": "can_channel: can_left\njoint_offsets_deg: [0.0, 0.2, -0.1, 0.0, 0.3, 0.0]\n",
   "right.yaml": "can_channel: can_right\njoint_offsets_deg: [0.1, 0.0, 0.0, -0.2, 0.0, 0.0]\n",
 };
 
-/** What any Node program costs: `node -e ''` from exec to exit, in milliseconds. */
+/** The minimum of any Node program: `node -e ''` from exec to exit, in milliseconds. */
 async function bareNode(): Promise<number> {
   const startedMs = nowMs();
   const child = spawn(process.execPath, ["-e", ""], { stdio: "ignore", env: bareEnvironment() });

@@ -9,7 +9,7 @@ import { type Bench, limited, type Row } from "./row.ts";
 const POSTS_LIMIT = 3;
 const REWRITES = 1_000;
 const BURST_MS = 2_000;
-/** Longer than the agent holds anything back. */
+/** Longer than any delay of the agent. */
 const AFTERMATH_MS = 25_000;
 
 /** A program that rewrites a file in place, a thousand times in two seconds. */
@@ -47,7 +47,7 @@ export async function measureBurst(bench: Bench): Promise<readonly Row[]> {
   ];
 }
 
-/** The configuration digest, as the design defines it. */
+/** The configuration digest by its definition. */
 function digestOf(...contents: readonly string[]): string {
   const lines = contents.map((content) => `${createHash("sha256").update(content).digest("hex")}\n`);
   return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;

@@ -8,18 +8,18 @@ import { type Bench, limited, median, type Row } from "./row.ts";
 
 const BEYOND_SETTLE_LIMIT_MS = 5;
 const FIRST_EDIT_LIMIT_MS = 40;
-/** As many as the agent sends without holding one back (src/agent/registration/rate-cap.ts). */
+/** As many changes as the agent sends without a delay (src/agent/registration/rate-cap.ts). */
 const EDITS_PER_START = 3;
-/** A manifest lists no more. */
+/** The limit of a manifest. */
 const MOST_FILES = 64;
 const FILE_BYTES = 1024 * 1024;
 const READ_LIMIT_MB = 1.1;
-/** Until the watches are set and everything of the start is done. */
+/** Time until the watches are set and all work of the start is done. */
 const STARTED_MS = 1_000;
-/** Reading that pauses for longer is over: a piece of 256 KiB follows the other after 31 ms. */
+/** A longer pause means that the reading is over: pieces of 256 KiB follow each other after 31 ms. */
 const STILL_MS = 2_000;
 
-/** From an edit to the request, and what is read for it. */
+/** Time from an edit to the request, and the bytes read for it. */
 export async function measureChange(bench: Bench): Promise<readonly Row[]> {
   await using listener = await startListener();
   const starts = bench.quick ? 3 : 8;
@@ -60,7 +60,7 @@ async function editsAfterStart(robot: Robot, listener: Listener, start: number):
   return beyondMs;
 }
 
-/** Resolves when the agent has read again, slowly, what it took over from the process before it. */
+/** Resolves when the agent has completed its slow rereading of the files that an earlier process hashed. */
 async function readingEnded({ processId }: Daemon): Promise<void> {
   for (let before = -1; ;) {
     const { read_bytes: readBytes } = transfersOf(processId);
@@ -83,8 +83,8 @@ async function measureRead(bench: Bench, listener: Listener): Promise<Row> {
     await listener.arrived(count);
     return (transfersOf(daemon.processId).read_bytes - readBytes) / 1024 ** 2;
   };
-  // The first request, and what is done with its answer, read the program's own files too, and all others if they were not read since
-  // the start.
+  // The first request also reads the program's own files, for the request and its answer, and all other configuration files unless they
+  // were read since the start.
   await appendTo(robot.paths[3]);
   await readingEnded(daemon);
   const measured = await appendTo(robot.paths[17]);

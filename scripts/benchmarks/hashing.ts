@@ -10,11 +10,11 @@ const MEBIBYTE = 1024 * 1024;
 const ONE_FILE_LIMIT = 1.1;
 const MANY_FILES_LIMIT = 0.7;
 const PEAK_LIMIT_MB = 85;
-/** As much as 200 × 5 MiB, in as many files as a manifest may list. */
+/** As much data as 200 × 5 MiB, in as many files as a manifest may list. */
 const MOST_FILES = 64;
 const MANY_FILES_BYTES = 16 * MEBIBYTE;
 
-/** Time to the request of a first start, less that of a robot with small files, beside openssl over the same files. */
+/** Time to the request of a first start, minus that of a robot with small files, compared with openssl on the same files. */
 export async function measureHashing(bench: Bench): Promise<readonly Row[]> {
   await using listener = await startListener();
   await using small = await createRobot(bench.bundle, listener.url, smallFiles);

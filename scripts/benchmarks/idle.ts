@@ -14,9 +14,9 @@ const SWITCHES_LIMIT = 5;
 const HEARTBEAT_SWITCHES_LIMIT = 20;
 const MINUTE_MS = 60_000;
 
-/** The daemon while nothing happens, without and with heartbeats, beside a Node that does nothing. */
+/** The idle daemon, without and with heartbeats, compared with an idle Node. */
 export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
-  // V8 comes to rest 12 s after a start.
+  // V8 becomes idle 12 s after a start.
   const calmMs = bench.quick ? 15_000 : 20_000;
   // At least two heartbeats.
   const watchedMs = bench.quick ? MINUTE_MS : 2 * MINUTE_MS;

@@ -1,4 +1,4 @@
-/** The service manager's end of NOTIFY_SOCKET: a real datagram socket. Node has none, so Python holds it. */
+/** The service manager's end of NOTIFY_SOCKET: a real datagram socket, held by Python because Node has none. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,16 +7,16 @@ import { createInterface } from "node:readline";
 import { endWithScript } from "../support/end-of-script.ts";
 import { endProcess, until } from "./robot.ts";
 
-/** A datagram as the service manager gets it, stamped on the clock of `nowMs`. */
+/** A datagram as received by the service manager, with a time on the clock of `nowMs`. */
 export interface Notification {
   readonly at_ms: number;
   readonly text: string;
 }
 
 export interface NotifySocket extends AsyncDisposable {
-  /** For NOTIFY_SOCKET. */
+  /** The value of NOTIFY_SOCKET. */
   readonly path: string;
-  /** Resolves with the first datagram after `sinceMs` that holds the assignment. */
+  /** Resolves with the first datagram after `sinceMs` that contains the assignment. */
   received(assignment: string, sinceMs: number): Promise<Notification>;
 }
 
@@ -30,7 +30,7 @@ while True:
     print(time.monotonic_ns(), data.decode().replace("\\n", " "), flush=True)
 `;
 
-/** @returns null where there is no Python to hold the socket. */
+/** @returns null if Python is missing. */
 export async function openNotifySocket(folder: string): Promise<NotifySocket | null> {
   const path = join(folder, "notify.sock");
   const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
@@ -42,8 +42,8 @@ export async function openNotifySocket(folder: string): Promise<NotifySocket | n
   const [greeting] = await once(lines, "line");
   if (greeting !== "listening") throw new Error(`the receiver said ${greeting}`);
   lines.on("line", (line) => {
-    const [stamp = "", ...words] = line.split(" ");
-    notifications.push({ at_ms: Number(stamp) / 1e6, text: words.join(" ") });
+    const [stamp = "", ...rest] = line.split(" ");
+    notifications.push({ at_ms: Number(stamp) / 1e6, text: rest.join(" ") });
   });
   return {
     path,

@@ -1,4 +1,4 @@
-/** What Linux tells of a running process, proc(5). */
+/** Measurements of a running process on Linux, proc(5). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { endProcess } from "./robot.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
 
-/** Memory in MiB: what is resident now, and the most that ever was. */
+/** Resident memory in MiB: current and peak. */
 export function memoryOf(processId: number): { readonly residentMb: number; readonly peakMb: number } {
   const status = readFileSync(`/proc/${processId}/status`, "utf8");
   return {
@@ -20,8 +20,8 @@ export function memoryOf(processId: number): { readonly residentMb: number; read
 }
 
 /**
- * How often the threads of a process went to sleep since each began: each time something had woken one. Switches that the kernel forces
- * (nonvoluntary_ctxt_switches) count what else the machine does: on a busy machine, 14 of 23 a minute.
+ * Total number of voluntary context switches of all threads: each is a sleep that something ended. Involuntary switches
+ * (nonvoluntary_ctxt_switches) depend on other load: on a busy machine 14 of 23 per minute.
  */
 export function contextSwitchesOf(processId: number): number {
   return readdirSync(`/proc/${processId}/task`)
@@ -29,16 +29,16 @@ export function contextSwitchesOf(processId: number): number {
     .reduce((sum, status) => sum + numberIn(status, "voluntary_ctxt_switches"), 0);
 }
 
-/** Bytes read by any means, and bytes sent to a disk. */
+/** Bytes read by any means, and bytes written to a disk. */
 export function transfersOf(processId: number): { readonly read_bytes: number; readonly written_bytes: number } {
   const io = readFileSync(`/proc/${processId}/io`, "utf8");
   return { read_bytes: numberIn(io, "rchar"), written_bytes: numberIn(io, "write_bytes") };
 }
 
 /**
- * Counts the system calls of `durationMs` that write, sync or rename something that has a path.
+ * Counts system calls within `durationMs` that write, sync or rename something with a path.
  *
- * @returns null where strace is missing or may not look.
+ * @returns null if strace is missing or not permitted.
  */
 export async function diskCallsOf(processId: number, durationMs: number): Promise<number | null> {
   const calls = "write,pwrite64,writev,pwritev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,openat";
@@ -54,7 +54,7 @@ export async function diskCallsOf(processId: number, durationMs: number): Promis
   tracer.kill("SIGINT");
   await ended;
   await endProcess(tracer);
-  // Event descriptors, pipes and sockets have no path; files opened to be read are no writes.
+  // Event descriptors, pipes and sockets have no path; files opened for reading are not writes.
   return lines.filter((line) => /\((?:\d+<\/|"|AT_FDCWD)/.test(line) && !line.includes("O_RDONLY")).length;
 }
 

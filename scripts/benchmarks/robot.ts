@@ -1,4 +1,4 @@
-/** What the measurements run on: a robot in a temporary folder, a service that only listens, and the agent as it is shipped. */
+/** The setup of the measurements: a robot in a temporary folder, a minimal service, and the agent as released. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
@@ -15,25 +15,25 @@ import { systemMachine } from "../../src/platform/machine.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 
-/** The agent's default: files must hold still this long. */
+/** The agent's default settle time. */
 export const SETTLE_MS = 500;
 const DAY_S = 24 * 60 * 60;
-/** Of the credential. */
+/** Lifetime of the credential. */
 const TERMS = {
   credential_expires_at: new Date(Date.now() + DAY_S * 1000).toISOString(),
   renew_after_s: 0.6 * DAY_S,
 };
-/** After this much quiet a file is trusted without waiting for its writer. */
+/** After this time without a change a file is trusted without waiting. */
 const QUIET_MS = SETTLE_MS + 250;
 const PATIENCE_MS = 60_000;
 
-/** A request for a registration, and when it arrived, on the clock of `nowMs`. */
+/** A registration request and its arrival on the clock of `nowMs`. */
 export interface Registration {
   readonly at_ms: number;
   readonly configurationDigest: string;
 }
 
-/** Accepts every registration, and remembers when it came; and heartbeats. */
+/** Accepts every registration and records its arrival; also accepts heartbeats. */
 export interface Listener extends AsyncDisposable {
   readonly url: string;
   readonly registrations: readonly Registration[];
@@ -45,27 +45,27 @@ export interface Robot extends AsyncDisposable {
   readonly folder: string;
   /** Configuration files, in digest order. */
   readonly paths: readonly string[];
-  /** For NODE_COMPILE_CACHE. */
+  /** The value of NODE_COMPILE_CACHE. */
   readonly cache: string;
-  /** Starts the daemon; resolves at once. */
+  /** Starts the daemon; returns at once. */
   start(environment?: Readonly<Record<string, string>>): Daemon;
-  /** Has a credential of its own from now on, and reports with it. */
+  /** Gives the robot its own credential, so that it sends heartbeats. */
   enrol(url: string): Promise<void>;
-  /** The next start is a first one. */
+  /** Removes the state, so that the next start is a first one. */
   forget(): Promise<void>;
-  /** A first start that ends with its registration: state and compile cache are filled. @returns exec → POST, in milliseconds. */
+  /** Runs a first start up to its registration, which fills state and compile cache. @returns exec → POST, in milliseconds. */
   register(listener: Listener, environment?: Readonly<Record<string, string>>): Promise<number>;
 }
 
 export interface Daemon extends AsyncDisposable {
   readonly processId: number;
-  /** Right before the process was made, on the clock of `nowMs`. */
+  /** Time right before the process was created, on the clock of `nowMs`. */
   readonly startedMs: number;
   output(): string;
   stop(): Promise<void>;
 }
 
-/** CLOCK_MONOTONIC, which all programs of a machine share. */
+/** CLOCK_MONOTONIC, which all processes of a machine share. */
 export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -75,7 +75,7 @@ export async function startListener(): Promise<Listener> {
   const server = createServer((request, response) => {
     const atMs = nowMs();
     void readAll(request).then((body) => {
-      // A heartbeat, or the question how the robot is called.
+      // A heartbeat, or the request for the robot's name.
       if (request.method !== "POST") {
         const own = { ...TERMS, id: "rob_0", name: "bench" };
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(own));
@@ -103,8 +103,8 @@ export async function startListener(): Promise<Listener> {
 }
 
 /**
- * @param files name below the robot's folder → content, or bytes of noise. They are given time to hold still, so that hashing starts at
- * once.
+ * @param files name below the robot's folder → content, or number of random bytes. The call waits until they have settled, so that hashing
+ * starts at once.
  */
 export async function createRobot(
   bundle: string,
@@ -204,7 +204,7 @@ function startDaemon(args: readonly string[], environment: Readonly<Record<strin
   return daemon;
 }
 
-/** The environment of a unit: nothing of the person who measures. */
+/** The environment of a unit, without the user's variables. */
 export function bareEnvironment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", ...more };
 }
@@ -216,7 +216,7 @@ export async function endProcess(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Resolves once there is something to see, looking again at short intervals. */
+/** Polls at short intervals until there is a result. */
 export async function until<T>(look: () => T | undefined, awaited: string): Promise<T> {
   const deadlineMs = nowMs() + PATIENCE_MS;
   for (;;) {

@@ -1,24 +1,24 @@
-/** One line of the result, and the few sums behind it. */
+/** One line of the result, and its calculations. */
 export interface Row {
   readonly what: string;
   readonly measured: string;
   readonly baseline: string;
-  /** Measured ÷ baseline, null where there is none. */
+  /** Measured ÷ baseline, null without a baseline. */
   readonly ratio: number | null;
   readonly budget: string;
   readonly verdict: Verdict;
 }
 
-/** `shown`: without a budget. `skipped`: this machine lacks what it takes to measure it. */
+/** `shown`: has no budget. `skipped`: cannot be measured on this machine. */
 export type Verdict = "ok" | "OVER" | "shown" | "skipped";
 
-/** What every measurement is given. */
+/** The context of every measurement. */
 export interface Bench {
-  /** The agent's launcher, as it is shipped. */
+  /** The agent's launcher as released. */
   readonly bundle: string;
-  /** Fewer repetitions and shorter waits: to see that the measurement works, not for figures to keep. */
+  /** Fewer repetitions and shorter waits: verifies that the measurement works, figures are not representative. */
   readonly quick: boolean;
-  /** Tells a person what is going on. */
+  /** Prints progress. */
   note(text: string): void;
 }
 
@@ -39,7 +39,7 @@ export function compared(
   };
 }
 
-/** A row whose budget is a number of its own. */
+/** A row whose budget is an absolute number. */
 export function limited(
   what: string,
   values: { readonly measured: number; readonly limit: number | null; readonly unit: Unit; readonly baseline?: string },

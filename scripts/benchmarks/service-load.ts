@@ -1,17 +1,17 @@
-/** Load on a service that speaks /v1, by wrk (https://github.com/wg/wrk): one thread, 64 connections. */
+/** Load on a service with the /v1 API, by wrk (https://github.com/wg/wrk): one thread, 64 connections. */
 import { spawn, spawnSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 
-/** A service, and a key that may do everything there. */
+/** A service and a key with all scopes. */
 export interface Target {
   readonly url: string;
   readonly key: string;
 }
 
-/** `mixed`: nine lists, then a setup, so that no list is what it was a moment ago. */
+/** `mixed`: nine lists, then a setup, so that each list differs from the previous one. */
 export type Kind = "list" | "setups" | "mixed";
 
 export interface Load {
@@ -22,12 +22,12 @@ export interface Load {
 const CONNECTIONS = 64;
 const NAMES = 1000;
 
-/** Setups of a thousand robots in turn, each time with another digest; and the sums of a run as one line of JSON. */
+/** Sets up a thousand robots in turn, each time with another digest; prints the totals of a run as one line of JSON. */
 const SCRIPT = `
 local counter = 0
-function init(words)
-  kind = words[2]
-  headers = { ["authorization"] = "Bearer " .. words[1], ["content-type"] = "application/json" }
+function init(args)
+  kind = args[2]
+  headers = { ["authorization"] = "Bearer " .. args[1], ["content-type"] = "application/json" }
 end
 function request()
   counter = counter + 1
@@ -46,11 +46,11 @@ end
 `;
 
 export function hasWrk(): boolean {
-  // It has no flag that ends with 0; without words it tells its usage.
+  // wrk has no flag that exits with 0; without arguments it prints its usage.
   return spawnSync("wrk", []).error === undefined;
 }
 
-/** @throws when a request was refused or a connection broke: such figures mean nothing. */
+/** @throws when a request was refused or a connection broke, because then the figures are meaningless. */
 export async function drive({ url, key }: Target, kind: Kind, durationS: number): Promise<Load> {
   const folder = scratchFolder("wrk-");
   try {
@@ -68,7 +68,7 @@ export async function drive({ url, key }: Target, kind: Kind, durationS: number)
   }
 }
 
-/** Registers the robots `arm-0` … up to `count`, those that the load is about. */
+/** Registers the robots `arm-0` to `arm-<count-1>`, which the load uses. */
 export async function register({ url, key }: Target, count: number): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   for (let robot = 0; robot < count; robot += 1) {
@@ -86,8 +86,8 @@ export async function register({ url, key }: Target, count: number): Promise<voi
   }
 }
 
-async function run(program: string, words: readonly string[]): Promise<string> {
-  const child = spawn(program, words, { stdio: ["ignore", "pipe", "inherit"] });
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   endWithScript(child);
   let output = "";
   for await (const text of child.stdout.setEncoding("utf8")) output += String(text);

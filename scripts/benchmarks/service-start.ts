@@ -1,4 +1,4 @@
-/** The services that are measured: ours as it is shipped, and whatever is set beside it. */
+/** The measured services: ours as released, and optionally another one. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
@@ -9,16 +9,16 @@ import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 import { endProcess } from "./robot.ts";
 import type { Target } from "./service-load.ts";
 
-/** A service that answers. Disposing of it ends it and removes what it kept. */
+/** A running service. Disposal ends it and removes its data. */
 export interface Started extends AsyncDisposable {
   readonly target: Target;
-  /** Null where we did not start it. */
+  /** Null if this script did not start it. */
   readonly processId: number | null;
 }
 
 const PATIENCE_MS = 30_000;
 
-/** The program as it is shipped, on a store of its own, without rate limits. `flags` may name another store. */
+/** The program as released, on its own store, without rate limits. `flags` can select another store. */
 export async function startOurs(launcher: string, flags: readonly string[]): Promise<Started> {
   const folder = scratchFolder("robot-policy-service-");
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -38,7 +38,7 @@ export async function startOurs(launcher: string, flags: readonly string[]): Pro
   }
 }
 
-/** Starts the launcher with its data and its log in `folder`; resolves once it accepts requests. */
+/** Starts the launcher with its data and log in `folder`; resolves once it accepts requests. */
 async function launch(
   launcher: string,
   folder: string,
@@ -46,23 +46,23 @@ async function launch(
 ): Promise<{ readonly child: ChildProcess; readonly target: Target }> {
   const store = flags.includes("--database") ? [] : ["--data", join(folder, "data")];
   const keyFile = join(folder, "api-key");
-  const words = [...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
-  const child = serve(launcher, words, join(folder, "log"));
+  const args = [...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
+  const child = serve(launcher, args, join(folder, "log"));
   const url = await listening(child);
   return { child, target: { url, key: (await readFile(keyFile, "utf8")).trim() } };
 }
 
-/** The environment of a launcher, which runs by its own first line: that names the flags of Node that it is shipped with. */
+/** The environment of a launcher. Its own first line sets the flags of Node with which it is released. */
 export const LAUNCHER_ENVIRONMENT = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
 
 /** Starts a launcher of the service. @param log a file; null for a pipe that nobody reads. */
 export function serve(
   launcher: string,
-  words: readonly string[],
+  args: readonly string[],
   log: string | null,
   environment: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const child = spawn(launcher, ["serve", ...words], {
+  const child = spawn(launcher, ["serve", ...args], {
     env: { ...LAUNCHER_ENVIRONMENT, ...environment },
     stdio: ["ignore", "pipe", log === null ? "pipe" : openSync(log, "a")],
   });
@@ -84,7 +84,7 @@ export function listening(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Another service, by a shell command that keeps its data in $BENCH_FOLDER; or one that runs already. */
+/** Another service: started by a shell command that keeps its data in $BENCH_FOLDER, or already running. */
 export async function startOther(target: Target, command: string | undefined): Promise<Started> {
   if (command === undefined) return { target, processId: null, [Symbol.asyncDispose]: () => Promise.resolve() };
   const folder = scratchFolder("beside-");

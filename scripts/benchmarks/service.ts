@@ -1,10 +1,10 @@
 /**
- * Measures the service's budgets on the shipped bundle, on SQLite and on PostgreSQL, in turns with another service where one is given:
+ * Measures the service's budgets on the release bundle, on SQLite and on PostgreSQL, alternating with another service if one is given:
  *
  *     node scripts/benchmarks/service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'
  *
- * The other one answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is started anew for each
- * round, as ours is. Exits 0 when all budgets are kept.
+ * The other service answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is restarted for each
+ * round, like ours. Exits 0 if all budgets are met.
  */
 import { parseArgs } from "node:util";
 
@@ -15,7 +15,7 @@ import { median } from "./row.ts";
 import { drive, hasWrk, register, type Target } from "./service-load.ts";
 import { type Started, startOther, startOurs } from "./service-start.ts";
 
-/** What one round of one service showed. */
+/** The measurements of one service in one round. */
 interface Figures {
   readonly setups_per_s: number;
   readonly setups_p99_ms: number;
@@ -32,7 +32,7 @@ interface Line {
   readonly what: string;
   readonly figure: keyof Figures;
   readonly unit: string;
-  /** Of SQLite: times the other service, or a number that it stays below. */
+  /** Limits for SQLite: a factor relative to the other service, or an absolute maximum. */
   readonly atLeastTimes?: number;
   readonly atMost?: number;
 }
@@ -51,10 +51,10 @@ const LINES: readonly Line[] = [
 
 const { values: options } = parseArgs({
   options: {
-    /** Shorter, and once: to see that the measurement works, not for figures to keep. */
+    /** Shorter, and one round: verifies that the measurement works, figures are not representative. */
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    /** A launcher to measure instead of a fresh build. */
+    /** A launcher to measure instead of a new build. */
     bundle: { type: "string" },
     beside: { type: "string" },
     "beside-key": { type: "string", default: "" },
@@ -149,7 +149,7 @@ function table(results: ReadonlyMap<string, Figures>): readonly string[] {
   );
 }
 
-/** A figure, and for ours how many times the other's it is. */
+/** A figure; for our service also the factor relative to the other one. */
 function cellsOf(name: string, { unit }: Line, value = Number.NaN, beside = Number.NaN): readonly string[] {
   const shown = Number.isNaN(value) ? "" : `${value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
   if (name === "beside") return [shown];
@@ -161,7 +161,7 @@ function budgetOf({ atLeastTimes, atMost, unit }: Line): string {
   return atMost === undefined ? "" : `≤ ${atMost} ${unit}`;
 }
 
-/** Budgets are SQLite's, the store a service has by default. */
+/** Budgets apply to SQLite, the default store. */
 function verdictOf({ figure, atLeastTimes, atMost }: Line, results: ReadonlyMap<string, Figures>): string {
   const value = results.get("sqlite")?.[figure] ?? Number.NaN;
   const beside = results.get("beside")?.[figure];

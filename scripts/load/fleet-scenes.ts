@@ -45,7 +45,7 @@ export async function playFleet(service: LoadedService, plan: FleetPlan): Promis
     await fleet.enrol();
     return "";
   });
-  // Robots that enrol together report together, because the first heartbeats spread over a tenth of a period only.
+  // Robots that enroll together send heartbeats together, because the first heartbeats spread over only a tenth of a period.
   await sleep(heartbeatMs);
   samples.take();
   await play(`heartbeats each ${plan.heartbeatS} s`, async () => {
@@ -95,7 +95,7 @@ async function changeRobots(
   await until(() => robots.every(({ isRegistered }) => isRegistered));
 }
 
-/** @returns when half of the robots, and when all of them, were registered and had reported. */
+/** @returns when half of the robots, and when all of them, were registered and had sent a heartbeat. */
 async function returned({ robots }: Fleet): Promise<string> {
   const sinceMs = Date.now();
   const seconds = () => ((Date.now() - sinceMs) / 1000).toFixed(0);
@@ -109,7 +109,7 @@ async function returned({ robots }: Fleet): Promise<string> {
 async function until(holds: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + RETURN_PATIENCE_MS;
   while (!holds()) {
-    if (performance.now() > deadlineMs) throw new Error("Some robots are not back after ten minutes");
+    if (performance.now() > deadlineMs) throw new Error("Some robots have not returned after ten minutes");
     await sleep(LOOK_MS);
   }
 }

@@ -9,7 +9,7 @@ interface Budget {
   readonly scene: RegExp;
   readonly what: string;
   readonly limit: number;
-  /** Null where the scene has no such figure. */
+  /** Null if the scene has no such figure. */
   of(scene: Scene): number | null;
 }
 
@@ -48,8 +48,8 @@ export function remarks(scenes: readonly StoreScene[], judgesBudgets: boolean): 
       .filter(([status]) => status !== "200")
       .map(([what, count]) => `${count} × ${what}`);
     const over = judgesBudgets ? overBudget(scene) : [];
-    const told = [scene.note, ...others, ...over].filter((text) => text !== "");
-    return told.length === 0 ? [] : [`${scene.store}, ${scene.title}: ${told.join("; ")}`];
+    const notes = [scene.note, ...others, ...over].filter((text) => text !== "");
+    return notes.length === 0 ? [] : [`${scene.store}, ${scene.title}: ${notes.join("; ")}`];
   });
 }
 

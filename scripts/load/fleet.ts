@@ -14,7 +14,7 @@ export interface Fleet extends AsyncDisposable {
   enrol(): Promise<void>;
 }
 
-/** Robots that enrol at the same time. A real fleet is built over days; this one as fast as this process can. */
+/** Robots that enroll at the same time. A real fleet grows over days; this one as fast as this process can. */
 const AT_ONCE = 64;
 const DAY_MS = 24 * 60 * 60_000;
 

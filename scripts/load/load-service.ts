@@ -15,12 +15,12 @@ export type StoreKind = "sqlite" | "postgres";
 
 export interface LoadedService extends AsyncDisposable {
   readonly store: StoreKind;
-  /** Of the replicas; a restart keeps them. */
+  /** Addresses of the replicas; unchanged by a restart. */
   readonly urls: readonly string[];
   /** A key of one organization with all scopes. */
   readonly key: string;
   readonly commits: CommitCounter;
-  /** Of the replicas that run now. */
+  /** Process ids of the running replicas. */
   processIds(): readonly number[];
   /** Ends all replicas at once, as a power cut does. */
   kill(): Promise<void>;
@@ -31,7 +31,7 @@ export interface LoadedService extends AsyncDisposable {
 
 export interface LoadedServiceOptions {
   readonly store: StoreKind;
-  /** Of the service. */
+  /** Additional flags of the service. */
   readonly program: string;
   /** Folder for CPU profiles (--cpu-prof); the service is then stopped instead of killed, because Node writes them at the exit. */
   readonly profiles: string | null;
@@ -62,8 +62,8 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
 
   async function launch(port: number): Promise<ChildProcess> {
     const flags = ["--config", configuration, "--bootstrap-key-file", keyFile, "--no-rate-limit"];
-    const words = [...place, ...flags, "--listen", `127.0.0.1:${port}`];
-    const child = serve(program, words, join(folder, "log"), environment);
+    const args = [...place, ...flags, "--listen", `127.0.0.1:${port}`];
+    const child = serve(program, args, join(folder, "log"), environment);
     await listening(child);
     return child;
   }

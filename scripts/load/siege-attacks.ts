@@ -1,4 +1,4 @@
-/** The attacks of one client on a service. Each repeats until its signal aborts, and says what the attacker achieved. */
+/** The attacks of one client on a service. Each repeats until its signal aborts, and returns what the attacker achieved. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import net, { type Socket } from "node:net";

@@ -39,9 +39,9 @@ export async function startBesieged(
   const store = storeFlags.length > 0 ? storeFlags : ["--data", join(folder, "data")];
   const keyFile = join(folder, "api-key");
   const models = join(import.meta.dirname, "../../config/models.example.yaml");
-  const words = [...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
+  const args = [...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
   // An unread pipe simulates a log collector that hangs.
-  const child = serve(program, words, isLogStalled ? null : join(folder, "log"));
+  const child = serve(program, args, isLogStalled ? null : join(folder, "log"));
   setPriority(child.pid ?? 0, priority);
   const url = await listening(child);
   const command = (...rest: readonly string[]) => {

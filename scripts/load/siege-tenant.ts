@@ -1,6 +1,6 @@
 /**
- * The honest organization of scripts/siege: fifty requests a second, each at its time, whether or not the last one was answered, as robots and
- * people send them. Prints its measurements when it is told to end.
+ * The honest organization of scripts/siege: fifty requests a second on a fixed schedule, whether or not the previous one was answered, as
+ * from independent robots and people. Prints its measurements when it is asked to end.
  */
 import http from "node:http";
 
@@ -36,7 +36,7 @@ function registration(number: number): string {
   return JSON.stringify({ name, robot_type_id: "arm", region: "here", configuration_digest: `sha256:${digest}` });
 }
 
-/** @param isNew over a connection of its own, as agents send. */
+/** @param isNew uses a new connection, as agents do. */
 function send(method: string, path: string, body?: string, isNew = false): void {
   const startedMs = performance.now();
   const headers = {

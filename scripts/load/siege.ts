@@ -1,6 +1,6 @@
 /**
- * Attacks the shipped service with its default limits, one attack after the other, each on a new store. Meanwhile it measures an honest
- * organization with another address: how long its requests take and how many fail, and the memory of the service.
+ * Attacks the release service with its default limits, one attack after the other, each on a new store. Meanwhile it measures an honest
+ * organization with another address: the durations and failures of its requests, and the memory of the service.
  *
  *     scripts/siege --store both
  *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # an older build
@@ -28,7 +28,7 @@ import { type Attack, ATTACKS } from "./siege-attacks.ts";
 import { type Besieged, startBesieged } from "./siege-service.ts";
 
 const GOAL = { p99Ms: 250, errors: 0, memoryMb: 400 } as const;
-/** How long the honest organization runs before an attack, and after it. */
+/** How long the honest organization runs before and after an attack. */
 const SETTLE_MS = 2000;
 
 /** What siege-tenant.ts prints at its end. */
@@ -45,7 +45,7 @@ interface Row extends Noticed {
   readonly attack: string;
   readonly memory_mb: number;
   readonly longest_turn_ms: number;
-  readonly told: string;
+  readonly outcome: string;
 }
 
 const { values: options } = parseArgs({
@@ -81,7 +81,7 @@ async function measure(store: string, attack: Attack, flags: readonly string[]):
   const tenant = startTenant(service, attack.isSameAddress === true);
   await sleep(SETTLE_MS);
   await service.longestTurnMs();
-  const told = (await attack.run({ ...service, signal: AbortSignal.timeout(Number(options.seconds) * 1000) })) ?? "";
+  const outcome = (await attack.run({ ...service, signal: AbortSignal.timeout(Number(options.seconds) * 1000) })) ?? "";
   await sleep(SETTLE_MS);
   const noticed = await tenant.end();
   return {
@@ -90,7 +90,7 @@ async function measure(store: string, attack: Attack, flags: readonly string[]):
     ...noticed,
     memory_mb: memoryOf(service.processId).peakMb,
     longest_turn_ms: await service.longestTurnMs(),
-    told,
+    outcome,
   };
 }
 
@@ -129,7 +129,7 @@ function table(all: readonly Row[]): readonly string[] {
     `${row.memory_mb.toFixed(0)} MB`,
     `${row.longest_turn_ms.toFixed(0)} ms`,
     isKept(row) ? "ok" : "OVER",
-    row.told,
+    row.outcome,
   ]);
   const cells = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));

@@ -6,10 +6,10 @@ import type { LoadedService } from "./load-service.ts";
 /** The costs of a scene; processor time as a share of one processor. */
 export interface Usage {
   readonly serviceCpu: number;
-  /** Null when the database runs inside the service. */
+  /** Null if the database runs inside the service. */
   readonly databaseCpu: number | null;
   readonly loadCpu: number;
-  /** Of the largest replica, since it started. */
+  /** Memory of the largest replica since its start. */
   readonly memoryMb: number;
   readonly commitsPerS: number;
   /** The longest time for which an event loop of the service ran no timer. */
@@ -19,7 +19,7 @@ export interface Usage {
 /** proc(5): ticks are hundredths of a second on Linux. */
 const TICKS_PER_S = 100;
 
-/** Starts to measure; the returned function ends it. */
+/** Starts the measurement; the returned function ends it. */
 export async function meter(service: LoadedService): Promise<() => Promise<Usage>> {
   const { commits } = service;
   const processIds = service.processIds();
@@ -44,7 +44,7 @@ export async function meter(service: LoadedService): Promise<() => Promise<Usage
   };
 }
 
-/** Since the last question, of all replicas. */
+/** Usage of all replicas since the previous call. */
 async function longestTurnMs(urls: readonly string[]): Promise<number> {
   const turns = urls.map(async (url) => {
     const text = await (await fetch(`${url}/metrics`)).text();
@@ -53,7 +53,7 @@ async function longestTurnMs(urls: readonly string[]): Promise<number> {
   return Math.max(...(await Promise.all(turns)));
 }
 
-/** Of the server, of its processes, and of those that ended. */
+/** Usage of the server, of its processes, and of ended ones. */
 function databaseSeconds(processId: number | null): number | null {
   if (processId === null) return null;
   const children = readdirSync(`/proc/${processId}/task`).flatMap((task) =>

@@ -70,7 +70,7 @@ const COPIED = [
   ".oxlintrc.json",
 ];
 const COPIED_BESIDE = ["README.md", "CHANGELOG.md", "LICENSE"];
-/** Refused more often than not. */
+/** Kinds that compiler or linter refuse more often than not. */
 const OFTEN_REFUSED: ReadonlySet<MutationKind> = new Set(["swapped-arguments", "dropped-await"]);
 /** Ends tests that a mistake makes wait forever. */
 const TEST_LIMIT_MS = 20_000;
@@ -79,9 +79,9 @@ interface Planted {
   readonly mutation: Mutation;
 }
 
-/** A file or folder that was named, or all that changed. */
+/** A named file or folder, or all changed files. */
 interface Part {
-  /** How many names of a path are the room that its line of the summary is for. */
+  /** Number of leading path names that form the room in the summary. */
   readonly depth: number;
   readonly planted: readonly Planted[];
 }
@@ -189,12 +189,12 @@ async function isRefusedByTypes(path: string, copy: string): Promise<boolean> {
   const project = path.startsWith(`${BROWSER}/`) ? BROWSER : ".";
   // What did not change since the last time is not checked again, which takes a tenth of the time.
   const buildInfo = join(copy, `${project.replaceAll("/", "-")}.tsbuildinfo`);
-  const words = ["--pretty", "false", "--project", project, "--incremental", "--tsBuildInfoFile", buildInfo];
-  const { stdout } = await run("tsc", words, copy);
+  const args = ["--pretty", "false", "--project", project, "--incremental", "--tsBuildInfoFile", buildInfo];
+  const { stdout } = await run("tsc", args, copy);
   return stdout.split("\n").some((line) => line.startsWith(`${path}(`));
 }
 
-/** A promise that nothing waits for, above all. */
+/** Finds mainly promises that nothing awaits. */
 async function isRefusedByLinter(path: string, copy: string): Promise<boolean> {
   return (await run("oxlint", ["--type-aware", path], copy)).isFailure;
 }

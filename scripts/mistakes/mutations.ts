@@ -94,7 +94,7 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
       : [[node.start, node.end, `(${text(read)})(${text(reader)})`]];
   },
 
-  // What is logged or collected, other kinds and eyes look at. What an arrow function calls is mostly a value that it returns.
+  // Logging and metrics have their own kind. The call in an arrow function mostly is the value that it returns.
   "dropped-call": (place) =>
     place.node.type !== "ExpressionStatement"
       ? []
@@ -128,7 +128,7 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     return isOne && (node.operator === "+" || node.operator === "-") ? [[node.start, node.end, text(node.left)]] : [];
   },
 
-  /** A limit or duration that its tests know by its name alone is one that nothing holds in place. */
+  /** If the tests use a limit or duration only by its name, nothing checks its value. */
   "wrong-constant": ({ node, text }) => {
     if (node.type !== "VariableDeclarator" || node.id.type !== "Identifier" || node.init === null) return [];
     const isConstant = /^[A-Z][A-Z\d_]*$/.test(node.id.name) && isNumeric(node.init);
@@ -174,7 +174,7 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
   },
 };
 
-/** Statements, and bodies of arrow functions, that do nothing but call one of these. */
+/** Statements, and bodies of arrow functions, that only call one of these. */
 function dropCalls({ node }: Place, name: RegExp): readonly Replacement[] {
   if (node.type === "ExpressionStatement") return calls(node.expression, name) ? [[node.start, node.end, ";"]] : [];
   if (node.type !== "ArrowFunctionExpression" || node.body.type === "BlockStatement") return [];
@@ -199,7 +199,7 @@ function isQueryTerm(call: CallExpression): boolean {
   return /^(?:where|whereRef|on|onRef)$/.test(calledName(call)) && call.arguments.length === 3;
 }
 
-/** `15 * 60_000`, but no text and nothing that is only known when it runs. */
+/** `15 * 60_000`, but no text and nothing computed at run time. */
 function isNumeric(node: Expression): boolean {
   if (node.type === "BinaryExpression") return isNumeric(node.right) && node.left.type !== "PrivateIdentifier";
   return (

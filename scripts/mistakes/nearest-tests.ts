@@ -5,7 +5,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { parseSync } from "oxc-parser";
 
 export const BROWSER = "src/console/browser";
-/** What the bundle of the console begins with, and who opens it in a browser: no import joins them. */
+/** The entry point of the console's bundle, and the tests that open it in a browser: no import connects them. */
 const CONSOLE: readonly [imported: string, importer: string] = [`${BROWSER}/console.tsx`, "test/support/browser.ts"];
 
 /** For each file of src and test, the files that import it or export from it. */
@@ -36,15 +36,15 @@ export function readImports(root: string): ReadonlyMap<string, ReadonlySet<strin
   return importers;
 }
 
-/** The cheapest first. The end-to-end tests are left out, because they run packages that were built before. */
+/** The cheapest first. End-to-end tests are excluded, because they run packages built earlier. */
 const TEST_FOLDERS = ["test/unit/", "test/integration/", "test/conformance/", "test/simulation/"];
 
-/** Every operation as clients see it, on one service. Takes half a minute. */
+/** Tests every operation as clients see it, on one service. Takes half a minute. */
 const CONFORMANCE = "test/conformance/api-sqlite.test.ts";
 
 /**
- * The test files that import a file, directly or not. Sorted by the number of imports in between, where each folder whose name they share counts
- * for two, then the cheapest, then those that mention the file most often. What makes the API has its conformance tests at the end.
+ * The test files that import a file, directly or not. Sorted by the number of imports in between, where each shared folder name counts
+ * for two, then by cost, then by how often they mention the file. For files of the API, the conformance tests come last.
  */
 export function nearestTests(
   root: string,

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** SPDX identifiers of the licences that may be in the package. A person decides on any other, and adds it here. */
+/** SPDX identifiers of the licences allowed in the package. A person decides about any other and adds it here. */
 export const LICENSES = ["MIT", "ISC", "Apache-2.0"] as const;
 export type License = (typeof LICENSES)[number];
 
@@ -12,9 +12,9 @@ export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   readonly license: License;
-  /** The copyright lines of its licence, without the word. */
+  /** The copyright lines of its licence, without the word "Copyright". */
   readonly copyright: readonly string[];
-  /** Of its tarball: `sha512-` and base64. */
+  /** Hash of its tarball: `sha512-` and base64. */
   readonly integrity: string;
   /** Names of its dependencies; not all of them are bundled. */
   readonly dependencies: readonly string[];
@@ -54,7 +54,7 @@ interface Lockfile {
   readonly packages: Readonly<Record<string, { readonly integrity?: string }>>;
 }
 
-/** `node_modules/a/node_modules/@b/c` of a file in it. */
+/** `node_modules/a/node_modules/@b/c` for a file in it. */
 function packageFolder(input: string): string | undefined {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0];
 }
@@ -93,7 +93,7 @@ function copyrightLines(text: string, { name, author, contributors = [] }: Manif
   return authors;
 }
 
-/** A sentence that only this licence has, to verify that the text is the licence that the package declares. */
+/** A sentence that only this licence contains, to verify that the text is the declared licence. */
 const SENTENCES: Readonly<Record<License, string>> = {
   MIT: "Permission is hereby granted, free of charge, to any person obtaining a copy",
   ISC: "Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee",

@@ -21,7 +21,7 @@ const CHANGELOG = join(import.meta.dirname, "../../systemd/debian/changelog");
  * @throws when the newest entry has another version than package.json, because its date would be wrong.
  */
 export async function readRelease(version: string = manifest.version): Promise<Release> {
-  if (!/^\d[\w.+~]*$/.test(version)) throw new Error(`'${version}' is no version of a Debian package`);
+  if (!/^\d[\w.+~]*$/.test(version)) throw new Error(`'${version}' is not a version of a Debian package`);
   const text = await readFile(CHANGELOG, "utf8");
   const [entry = "", described, date = ""] = /^robot-policy-agent \((.+)\) .+?^ -- .+? {2}(.+?)\n/ms.exec(text) ?? [];
   const epochS = Date.parse(date) / 1000;

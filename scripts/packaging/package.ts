@@ -1,9 +1,9 @@
 /**
  * Builds robot-policy-agent_<version>_<architecture>.deb for a robot: the agent's bundle, the Node that it was tested with, units, man
- * pages, completion. Beside it a bill of materials (CycloneDX) and SHA256SUMS. The only downloads are Node's packages in the
- * npm registry, once, pinned by their hashes.
+ * pages, completion. Also writes a bill of materials (CycloneDX) and SHA256SUMS. The only downloads are Node's packages from the npm
+ * registry, once, pinned by their hashes.
  *
- * The same sources give the same bytes: times are those of systemd/debian/changelog, names are sorted, and nothing depends on this machine.
+ * The build is reproducible: times are those of systemd/debian/changelog, names are sorted, and nothing depends on this machine.
  */
 import { parseArgs } from "node:util";
 

@@ -15,8 +15,8 @@ export interface BillOptions {
 }
 
 /**
- * Writes the bill of materials of a package beside it, in CycloneDX 1.6, for vulnerability scanners: the npm packages with code in the bundle,
- * Node, and the parts of Node, such as OpenSSL.
+ * Writes the bill of materials of a package next to it, in CycloneDX 1.6, for vulnerability scanners: the npm packages with code in the
+ * bundle, Node, and the parts of Node, such as OpenSSL.
  *
  * @returns the path of the bill.
  */
@@ -101,11 +101,11 @@ function describeNode(node: NodeRuntime) {
   };
 }
 
-/** Names that are not libraries: Node itself, and versions of its interfaces and data. */
+/** Entries that are not libraries: Node itself, and versions of its interfaces and data. */
 const NO_LIBRARIES = new Set(["node", "modules", "napi"]);
 
 /**
- * The running Node is the one that is packaged for this machine's architecture; the one for the other is built from the same sources.
+ * The running Node is the one packaged for this machine's architecture; the one for the other is built from the same sources.
  */
 function libraryVersions({ version }: NodeRuntime): Readonly<Record<string, string>> {
   const { versions } = process;
@@ -127,7 +127,7 @@ function hashOf(integrity: string) {
   return { alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") };
 }
 
-/** A UUID with bits of our choice (RFC 9562, version 8). */
+/** A UUID with custom bits (RFC 9562, version 8). */
 function uuidOf(sha256: string): string {
   const variant = ((Number.parseInt(sha256.charAt(16), 16) & 0x3) | 0x8).toString(16);
   const digits = `${sha256.slice(0, 12)}8${sha256.slice(13, 16)}${variant}${sha256.slice(17, 32)}`;

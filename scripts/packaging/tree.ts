@@ -12,15 +12,15 @@ import type { Architecture, NodeRuntime } from "./node.ts";
 const root = join(import.meta.dirname, "../..");
 const NAME = "robot-policy-agent";
 
-/** Where the package puts the program and its Node. */
+/** Where the package installs the program and its Node. */
 const PROGRAM_FOLDER = `usr/lib/${NAME}`;
 
-/** The built agent, the same for every architecture. */
+/** The built agent, equal for every architecture. */
 export interface Program {
-  /** The launcher, beside lib/. */
+  /** The launcher, next to lib/. */
   readonly launcher: string;
   readonly folder: string;
-  /** Files of lib/ that the agent needs; the build makes more, for the other programs. */
+  /** Files of lib/ that the agent needs; the build also creates those of the other programs. */
   readonly parts: readonly string[];
   /** npm packages in those files. */
   readonly bundled: readonly BundledPackage[];
@@ -42,7 +42,7 @@ export async function buildProgram(folder: string, { version }: Release): Promis
   return { launcher, folder, parts, bundled: await bundledPackages(outputs, parts), completion };
 }
 
-/** The file, and every file beside it that it requires, directly or not. */
+/** The file, and every file next to it that it requires, directly or not. */
 function reachable(outputs: Outputs, first: string): readonly string[] {
   const names = new Set([first]);
   for (const name of names) {
@@ -53,7 +53,7 @@ function reachable(outputs: Outputs, first: string): readonly string[] {
 }
 
 export interface Layout {
-  /** The folder that stands for / of the robot. */
+  /** The folder that represents / of the robot. */
   readonly tree: string;
   readonly program: Program;
   readonly node: NodeRuntime;

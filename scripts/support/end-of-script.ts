@@ -1,4 +1,4 @@
-/** Cleans up at the end of a script, also after an error, a signal, or when its terminal is closed. */
+/** Cleans up at the end of a script, also after an error, a signal, or a closed terminal. */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";

@@ -10,7 +10,7 @@ export class ProgramError extends Error {}
 const PACKAGES: Readonly<Record<string, string>> = { "dpkg-deb": "dpkg", gzip: "gzip", tar: "tar", xz: "xz-utils" };
 
 /**
- * Runs a program, which ends with this script at the latest.
+ * Runs a program. It ends with this script at the latest.
  *
  * @returns what it wrote to stdout.
  * @throws ProgramError
@@ -40,10 +40,10 @@ export function findMissingProgram(programs: readonly string[]): string | null {
 function describeFailure(program: string, error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: Buffer };
-  const told = stderr?.toString().trim() ?? "";
+  const output = stderr?.toString().trim() ?? "";
   // A program that runs a missing one fails with its own message.
-  const missing = code === "ENOENT" ? program : /\b(xz|gzip)\b.*(?:No such file|not found)/i.exec(told)?.[1];
-  if (missing === undefined) return `${program} failed (${String(code)}): ${told === "" ? error.message : told}`;
+  const missing = code === "ENOENT" ? program : /\b(xz|gzip)\b.*(?:No such file|not found)/i.exec(output)?.[1];
+  if (missing === undefined) return `${program} failed (${String(code)}): ${output === "" ? error.message : output}`;
   return describeMissing(missing);
 }
 

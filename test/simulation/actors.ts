@@ -24,15 +24,15 @@ import { simulatedMinutes } from "./units.ts";
 import { FAIR, throwWeather } from "./weather.ts";
 import type { World } from "./world.ts";
 
-/** People, the network, the power company: everybody who makes a robot's day hard. */
+/** Everything outside the robot that disturbs it: people, the network, the power supply. */
 export interface Actors {
-  /** They do something now and then from now on; `act` alone makes them, where their robot shares its world with others. */
+  /** Starts random actions. Not called for a robot in a shared world, whose plan calls `act`. */
   begin(): void;
-  /** One of them does something. */
+  /** Performs one random action. */
   act(): void;
-  /** Puts the key of the robot into its file. */
+  /** Writes the robot's current key to its file. */
   placeKey(): void;
-  /** They mend what they broke, and leave. */
+  /** Ends all disturbances and stops acting. */
   retire(): void;
 }
 
@@ -40,14 +40,14 @@ export interface ActorOptions {
   readonly patience: Patience;
   readonly durability: Durability;
   readonly curiosity: Curiosity;
-  /** The robot shares its world with others: what concerns the service, and when something is done, is decided for all of them. */
+  /** In a shared world the plan decides about the service and about the times of all actions. */
   readonly isOneOfMany?: boolean;
 }
 
 const OTHER_NAME = "somebody-else";
 const CALM_MS = 6000;
 const BUSY_MS = 400;
-/** Manifests and configurations are written in one go, more or less: half of one may look like a whole one. */
+/** Manifests and configurations are written almost at once: a truncated one may be valid. */
 const DOCUMENT_PAUSE_MS = 100;
 const LOCAL_CONFIGURATIONS: readonly ConfigurationChoices[] = [{}, { site: "hall-2" }, { line: "2" }, { line: "3" }];
 const ELSEWHERE: ConfigurationChoices = { url: "https://policy.example/prefix" };
@@ -93,7 +93,7 @@ export function createActors(
     );
   }
 
-  /** A name is only changed where the agent can know that it was another one. */
+  /** Renames the robot, but only when the agent can know that the name changed. */
   function renameRobot(): void {
     if (world.daemon?.agent?.status().state !== "registered" || world.daemon.agent.status().state_problem !== null)
       return;
@@ -104,7 +104,7 @@ export function createActors(
     return new TextDecoder().decode(disk.read(PLACES.configuration)).includes(OTHER_NAME);
   }
 
-  /** Tries something out, and takes it back. */
+  /** Edits a file and soon restores its old content. */
   function editAndRevert(): void {
     const path = dice.pick([FILES.calibration, FILES.limits]);
     const before = new TextDecoder().decode(disk.read(path));
@@ -112,7 +112,7 @@ export function createActors(
     later(dice.pick([1500, 6000, 25_000]), `${path} is taken back`, () => editors.write(path, before, "by rename", 0));
   }
 
-  /** The same while the service hears everything and the robot nothing. */
+  /** The same while the service receives every request and the robot no answer. */
   function editAndRevertUnheard(): void {
     const weather = dice.pick([{ kind: "hangs", arrives: true }, { kind: "answer-lost" }] as const);
     during(
@@ -144,7 +144,7 @@ export function createActors(
     disk.rename(temporary, PLACES.key);
   }
 
-  /** The name leads to something that cannot be hashed, until somebody mends it. */
+  /** Replaces a file by something that cannot be hashed, until it is mended. */
   function breakFile(): void {
     const path = dice.pick([FILES.calibration, FILES.limits]);
     if (!disk.exists(path)) return;
@@ -185,7 +185,7 @@ export function createActors(
   }
 
   function damageState(): void {
-    // Without its state an agent cannot know that the robot had another name.
+    // Without its state file the agent cannot know that the robot had another name.
     if (world.daemon !== null || !disk.exists(PLACES.registration) || isRenamed()) return;
     world.disturb("the state is damaged");
     const bytes = disk.read(PLACES.registration).slice(0, dice.below(3000));
@@ -195,7 +195,7 @@ export function createActors(
     durability.forgive();
   }
 
-  /** Backups that are restored, people who remove robots, and computers that have the same name. */
+  /** Changes at the service: restored backups, removed robots, and another computer with the same name. */
   function meddleWithService(): void {
     if (!service.robots.has(HOSTNAME)) return;
     const meddling = dice.pick(["backup", "restore", "remove", "usurp"] as const);
@@ -249,7 +249,7 @@ export function createActors(
 
   type Action = readonly [weight: number, act: () => void];
 
-  /** One of the computer's ends. */
+  /** Ends a run of the daemon, or all of the computer. */
   const end = (weight: number, what: string, act: () => void): Action => [
     weight,
     () => {
@@ -258,7 +258,7 @@ export function createActors(
     },
   ];
 
-  /** A trouble of the disk or of events that begins, and ends by itself between so many and so many milliseconds later. */
+  /** Starts trouble with the disk or with file events that ends after a random time in the range. */
   const trouble = <T extends object>(
     [weight, what, least, most]: readonly [weight: number, what: string, least: number, most: number],
     target: T,
@@ -314,7 +314,7 @@ export function createActors(
     ...(isEnrolled ? [replaceKeyFile] : []),
   ]);
   const possible = allActions.filter(([, act]) => !ofOthers.has(act));
-  // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
+  // Each seed leaves out some kinds of actions (Groce et al., Swarm Testing, 2012).
   const actions = possible.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
   const weights = actions.reduce((sum, [weight]) => sum + weight, 0);
 
@@ -331,13 +331,13 @@ export function createActors(
 
   function actAgain(): void {
     const meanMs = scheduler.nowMs < busyUntilMs ? BUSY_MS : CALM_MS;
-    later(-meanMs * Math.log(1 - dice.unit()), "somebody acts", () => {
+    later(-meanMs * Math.log(1 - dice.unit()), "an actor acts", () => {
       actOnce();
       actAgain();
     });
   }
 
-  /** What a technician would do at the end of the day. */
+  /** Repairs everything. */
   function mend(): void {
     editors.finish();
     network.weather = () => FAIR;
@@ -386,7 +386,7 @@ export function createActors(
       const timing = dice.fork();
       const malice = dice.pick([0, 0.02, 0.1, 0.4]);
       world.onOpen = (path) => {
-        // The worst moment to write a file is while it is read.
+        // Writing a file while it is read is the most dangerous moment.
         if (!active || !ALL_FILES.includes(path) || !timing.chance(malice)) return;
         later(timing.between(0, 1.5), `${path} is written while it is read`, () => editors.editFile(path));
       };
@@ -397,8 +397,8 @@ export function createActors(
       active = false;
       world.disturb("everything is mended");
       mend();
-      // Most are in no mood to wait a day.
-      if (dice.chance(0.8)) scheduler.after(simulatedMinutes(1), null, "somebody asks", askToConfirm);
+      // Short delays are more likely than long ones.
+      if (dice.chance(0.8)) scheduler.after(simulatedMinutes(1), null, "a person's request", askToConfirm);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A service that loses what it held tells the robot nothing: the agent finds out by itself. */
+/** A service that loses a registration does not notify the robot: the agent detects it. */
 import { describe, expect, it } from "vitest";
 
 import { times } from "../support/run/tier.ts";
@@ -7,13 +7,13 @@ import { HOSTNAME, PLACES, put } from "./machine/robot-files.ts";
 import { createRobot, type Robot, settledRobot } from "./robot.ts";
 import { simulatedMinutes } from "./units.ts";
 
-/** A day and its jitter. */
+/** A day plus jitter. */
 const A_DAY_MS = simulatedMinutes(27 * 60);
-/** The longest that a start waits before it asks, and a little for the answer. */
+/** The longest delay of the first question after a start, plus time for the answer. */
 const AFTER_START_MS = simulatedMinutes(11);
 
-describe("an agent and what the service holds", () => {
-  it("run: asks some minutes after a start, then daily, and writes nothing for it", async () => {
+describe("confirmation of the registration", () => {
+  it("run: registered → asks some minutes after a start, then daily, without a write", async () => {
     const robot = await settledRobot(401);
     const { world } = robot;
     world.kill();
@@ -34,7 +34,7 @@ describe("an agent and what the service holds", () => {
   it.each([
     ["removed by somebody", (robot: Robot) => robot.world.service.remove(HOSTNAME)],
     ["gone with a restored backup from before it", (robot: Robot) => robot.world.service.restore()],
-  ])("run: a robot %s is registered again within a day", async (_what, lose) => {
+  ])("run: robot %s → registered again within a day", async (_what, lose) => {
     const robot = await settledRobot(402);
     const held = robot.held();
     lose(robot);
@@ -44,7 +44,7 @@ describe("an agent and what the service holds", () => {
     await checkSilence(robot.world);
   });
 
-  it("run: a service that went back to an earlier registration is told the present one, and nobody is suspected", async () => {
+  it("run: service restored to an earlier registration → sends the current one, no finding", async () => {
     const robot = await settledRobot(403);
     const { world } = robot;
     world.service.backUp();
@@ -57,7 +57,7 @@ describe("an agent and what the service holds", () => {
     expect(robot.status().findings).toEqual([]);
   });
 
-  it("run: another computer of this name is told of until the registration has stood for a day", async () => {
+  it("run: another computer with this name → finding until the registration has stood for a day", async () => {
     const robot = await settledRobot(404);
     const { world } = robot;
     const held = robot.held();
@@ -67,14 +67,14 @@ describe("an agent and what the service holds", () => {
     const dispute = [{ id: "replaced", severity: "warning", loc: "/robot/name", file: PLACES.configuration }];
     expect(robot.status()).toMatchObject({ healthy: true, findings: dispute });
     await world.runFor(simulatedMinutes(60));
-    // Asked by a person in between, an hour is too short to be sure.
+    // The person asked in between, so an hour is not long enough to clear the finding.
     await robot.confirm();
     expect(robot.status().findings).toMatchObject(dispute);
     await world.runFor(A_DAY_MS);
     expect(robot.status().findings).toEqual([]);
   });
 
-  it("run: an unchanged start needs no answer, tells why it has none, and asks again at a low rate", async () => {
+  it("run: unchanged start without an answer → registered, reports the reason, asks again at a low rate", async () => {
     const robot = await settledRobot(405);
     const { world } = robot;
     world.kill();
@@ -95,7 +95,7 @@ describe("an agent and what the service holds", () => {
     expect(robot.status().confirmation).toMatchObject({ confirmed_at: expect.any(String), problem: null });
   });
 
-  it("run: a key that was revoked shows within a day, and recovers with another one", async () => {
+  it("run: revoked key → reported within a day, recovers with another key", async () => {
     const robot = await settledRobot(406);
     const { world } = robot;
     world.service.key = "sk_sim_CANARY0000000000000000002";
@@ -105,7 +105,7 @@ describe("an agent and what the service holds", () => {
   });
 
   it.each([404, 403, 405])(
-    "run: where the question is answered with %i, the registration is sent again instead, once a day",
+    "run: question answered with %i → sends the registration instead, once a day",
     async (status) => {
       const robot = await createRobot(407);
       const { world } = robot;
@@ -124,7 +124,7 @@ describe("an agent and what the service holds", () => {
   );
 
   it.each(["full", "read-only"] as const)(
-    "run: a registration that a %s disk did not take, and that went back before a restart, is found after the start",
+    "run: %s disk lost a registration that was later reverted → detected after a restart",
     async (state) => {
       const robot = await settledRobot(408);
       const { world } = robot;

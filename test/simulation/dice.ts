@@ -1,4 +1,4 @@
-/** All chance in a simulation, from one seed: the same seed throws the same dice in the same order. */
+/** All randomness of a simulation, from one seed: the same seed yields the same sequence. */
 export interface Dice {
   /** A number in [0, 1). */
   unit(): number;
@@ -8,7 +8,7 @@ export interface Dice {
   /** True with this probability. */
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Dice of their own, so that what one part throws does not shift what another gets. */
+  /** An independent sequence, so that draws of one part do not change those of another. */
   fork(): Dice;
 }
 
@@ -44,7 +44,7 @@ function sfc32(seed: number): () => number {
     c = (c + sum) >>> 0;
     return sum / 0x1_0000_0000;
   };
-  // Similar seeds give similar first numbers.
+  // Skip the first numbers, which are similar for similar seeds.
   for (let round = 0; round < 15; round += 1) next();
   return next;
 }

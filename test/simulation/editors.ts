@@ -5,7 +5,7 @@ import type { Inode } from "./machine/disk.ts";
 import { BUNDLE, FILES, FILE_VERSIONS, PLACES, TABLES, bytesOf, contentOf } from "./machine/robot-files.ts";
 import type { World } from "./world.ts";
 
-/** All the ways in which people and their tools change a file. Some take a while, during which the file is half-written. */
+/** All ways in which people and tools change a file. Some take time, during which the file is half-written. */
 export type Way = (typeof WAYS)[number];
 
 export const WAYS = [
@@ -19,11 +19,11 @@ export const WAYS = [
 ] as const;
 
 export interface Editors {
-  /** Changes one of the configuration files in a way that suits it, or begins to. */
+  /** Changes a configuration file in a way that suits it, or starts to. */
   editFile(path: string): void;
-  /** Puts `text` into the file. In pieces, the pauses are at most `pauseMs`. */
+  /** Writes `text` into the file. Pauses between pieces are at most `pauseMs`. */
   write(path: string, text: string, way: Way, pauseMs: number): void;
-  /** Ends what is being edited, so that every file is whole. */
+  /** Completes all edits in progress, so that every file is complete. */
   finish(): void;
 }
 
@@ -33,11 +33,11 @@ const DOCUMENTS = `${posix.dirname(PLACES.manifest)}/`;
 
 export function createEditors(world: World): Editors {
   const { dice, disk, scheduler } = world;
-  /** What is still to be done to a file, by path. */
+  /** Remaining steps by path. */
   const underWay = new Map<string, (() => void)[]>();
   let nextFolder = 2;
 
-  /** One step now, the others after pauses. A new edit of the same file ends the old one at once. */
+  /** Runs the first step now, the others after pauses. A new edit of the same file first completes the previous one. */
   function inSteps(path: string, steps: readonly (() => void)[], pauseMs: number): void {
     const remaining = [...steps];
     finishPath(path);
@@ -52,7 +52,7 @@ export function createEditors(world: World): Editors {
     next();
   }
 
-  /** Half a manifest may look like a whole one: who edits it syncs it, or a power cut would leave what nobody can tell. */
+  /** A truncated manifest may be valid, so its writer syncs it; after a power cut nobody could tell the difference. */
   function syncDocument(path: string): void {
     if (!path.startsWith(DOCUMENTS) || !disk.exists(path)) return;
     disk.sync(disk.look(path));
@@ -92,7 +92,7 @@ export function createEditors(world: World): Editors {
   }
 
   function byRename(path: string, text: string, older: boolean): void {
-    // Editors replace what a link leads to, or the name itself.
+    // Editors replace the target of a link, or the link itself.
     const target = disk.exists(path) ? realPath(path) : path;
     const temporary = `${posix.dirname(target)}/.${posix.basename(target)}.tmp`;
     if (disk.exists(temporary)) disk.remove(temporary);
@@ -111,7 +111,7 @@ export function createEditors(world: World): Editors {
     return `/${names.join("/")}`;
   }
 
-  /** Kubernetes: a new folder, a new link beside the old one, and the one rename that switches. */
+  /** As Kubernetes updates a ConfigMap: a new folder, a new link, and one rename that switches. */
   function swapBundle(text: string): void {
     const folder = `..${nextFolder++}`;
     disk.create(`${BUNDLE}/${folder}`, "directory");
@@ -122,7 +122,7 @@ export function createEditors(world: World): Editors {
     disk.remove(`${BUNDLE}/${old}`);
   }
 
-  /** rsync and over-the-air updates: the whole folder makes room for another one. */
+  /** As rsync and over-the-air updates replace an entire folder. */
   function replaceFolder(text: string): void {
     const fresh = `${TABLES}.new`;
     disk.create(fresh, "directory");
@@ -196,7 +196,7 @@ export function createEditors(world: World): Editors {
   }
 }
 
-/** A tool that finds no folder or no file where it had one gives up, as tools do. */
+/** A tool gives up when its folder or file is missing. */
 export function shrugging(act: (() => void) | undefined): void {
   try {
     act?.();

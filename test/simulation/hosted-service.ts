@@ -4,34 +4,33 @@ import type { HeldRegistration } from "../../src/client/robot-answers.ts";
 import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import { answerOf } from "./weather.ts";
 
-/** The hosted service of a simulated world: what it knows outlives every robot's trouble. */
+/** The hosted service of a simulated world. Its data survives all faults of the robots. */
 export interface HostedService {
-  /** By name, as the last accepted registration left them. */
+  /** Robots by name, as last registered. */
   readonly robots: ReadonlyMap<string, HostedRobot>;
-  /** The key that is accepted now. */
+  /** The currently valid key. */
   key: string;
-  /** @throws nothing: a body that is not a registration is refused like any other. */
+  /** @throws nothing: an invalid registration is refused. */
   setup(text: string, wallMs: number): RobotView | null;
-  /** What it holds of a robot, by name. */
+  /** The registration of a robot, by name. */
   registration(name: string): HeldRegistration | null;
-  /** Holds no robot, or another registration of it, although its robot was told otherwise. */
+  /** Loses the robot or restores another registration of it, although the robot got a success. */
   readonly hasLost: boolean;
-  /** Somebody removes the robot. */
+  /** Removes the robot. */
   remove(name: string): void;
-  /** Keeps a backup as it now is, in place of the last one. */
+  /** Replaces the backup by the current data. */
   backUp(): void;
-  /** Goes back to the backup, which is empty before there is one. */
+  /** Restores the backup, which is initially empty. */
   restore(): void;
-  /** Another computer registers something else under the name. */
+  /** Another computer registers different data under the name. */
   usurp(name: string, wallMs: number): void;
-  /** Answers a request that arrived. */
   serve(request: HttpRequest, wallMs: number): HttpAnswer;
 }
 
 export interface HostedRobot {
   readonly view: RobotView;
   readonly request: RobotSetup;
-  /** Registrations accepted. */
+  /** Number of accepted registrations. */
   readonly setups: number;
   /** ISO 8601. */
   readonly registered_at: string;

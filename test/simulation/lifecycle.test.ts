@@ -18,7 +18,7 @@ import type { WriteOperation } from "./machine/simulated-files.ts";
 import { createRobot, settledRobot, simulateRobot } from "./robot.ts";
 import { simulatedHours, simulatedMinutes } from "./units.ts";
 
-/** What registering a change does to the disk, one by one. */
+/** The disk operations of registering a change. */
 const SAVE_OPERATIONS = await saveOperations();
 
 async function saveOperations(): Promise<readonly WriteOperation[]> {
@@ -31,9 +31,9 @@ async function saveOperations(): Promise<readonly WriteOperation[]> {
   return operations;
 }
 
-describe("an agent and its files", () => {
+describe("a running agent and its files", () => {
   it.each(WAYS.filter((way) => way !== "touch" && way !== "same content again"))(
-    "scenario 21: a change %s is sent once",
+    "scenario 21: a change %s → sent once",
     async (way) => {
       const robot = await createRobot(21);
       const { world, editors } = robot;
@@ -49,7 +49,7 @@ describe("an agent and its files", () => {
     },
   );
 
-  it.each(["touch", "same content again"] as const)("scenario 22: %s sends nothing", async (way) => {
+  it.each(["touch", "same content again"] as const)("scenario 22: %s → nothing is sent", async (way) => {
     const robot = await settledRobot(22);
     const { world, editors } = robot;
     const before = { ...world.counts };
@@ -61,14 +61,14 @@ describe("an agent and its files", () => {
     expect(world.counts.writes).toBe(before.writes);
   });
 
-  it("scenario 23: a file that is written whenever it is read is never sent as a mix", async () => {
+  it("scenario 23: a file written during every read → never sent as a mix", async () => {
     const robot = await settledRobot(23);
     const { world, editors } = robot;
     let edits = 0;
     world.onOpen = (path) => {
       if (path !== FILES.limits || edits >= 200) return;
       edits += 1;
-      world.scheduler.after(world.dice.between(0, 2), null, "somebody writes", () => {
+      world.scheduler.after(world.dice.between(0, 2), null, "a write during the read", () => {
         editors.write(path, contentOf(path, edits % 5), world.dice.pick(["over itself in two pieces", "by rename"]), 1);
       });
     };
@@ -78,7 +78,7 @@ describe("an agent and its files", () => {
   });
 
   it.each([1000, 2000])(
-    "scenario 23: where timestamps are %i ms apart, a file is left alone until it holds still",
+    "scenario 23: timestamps with a resolution of %i ms → waits until the file is unchanged",
     async (granularityMs) => {
       const robot = await settledRobot(24, { granularityMs });
       const { world, editors } = robot;
@@ -89,7 +89,7 @@ describe("an agent and its files", () => {
     },
   );
 
-  it("scenario 24: a replacement with an older time is sent", async () => {
+  it("scenario 24: replacement with an older mtime → sent", async () => {
     const robot = await settledRobot(24);
     const held = robot.held();
     robot.editors.write(FILES.offsets, contentOf(FILES.offsets, 3), "by rename with an older time", 0);
@@ -97,7 +97,7 @@ describe("an agent and its files", () => {
     expect(robot.held()).not.toBe(held);
   });
 
-  it("scenario 25: without inotify watches the agent polls, says so, and recovers", async () => {
+  it("scenario 25: no inotify watches → polls, reports it, recovers", async () => {
     const robot = await createRobot(25);
     const { world } = robot;
     world.event_trouble.failureRate = 1;
@@ -126,7 +126,7 @@ describe("an agent and its files", () => {
   });
 
   it.each(["missing", "unreadable", "directory", "other", "loop"] as const)(
-    "scenario 27: a file that is %s is a named finding, and the last registration stands",
+    "scenario 27: a file that is %s → named finding, the last registration stays",
     async (kind) => {
       const robot = await settledRobot(27);
       const { world } = robot;
@@ -151,7 +151,7 @@ describe("an agent and its files", () => {
     },
   );
 
-  it("scenario 23: a file that changed again and again beside a missing one still gets its settle time afterwards", async () => {
+  it("scenario 23: a flapping file next to a missing one → still gets its settle time afterwards", async () => {
     const robot = await settledRobot(86);
     const { world } = robot;
     world.disk.remove(FILES.calibration);
@@ -167,8 +167,8 @@ describe("an agent and its files", () => {
     await world.runFor(simulatedMinutes(2));
   });
 
-  describe("a file whose content changes and whose stat does not", () => {
-    /** As a read-only image is swapped for another one with equal timestamps. */
+  describe("a file whose content changes without its stat", () => {
+    /** Like swapping a read-only image for one with equal timestamps. */
     async function swapped(kill: boolean) {
       const robot = await settledRobot(29);
       const { world } = robot;
@@ -182,7 +182,7 @@ describe("an agent and its files", () => {
       return { robot, world, isRegistered: () => robot.held() !== held };
     }
 
-    it("is found by the daily reading, without a write or a request on the days when there is nothing", async () => {
+    it("daily reading → found; no write or request on days without a change", async () => {
       const { world, isRegistered } = await swapped(false);
       expect(await world.runUntil(isRegistered, simulatedHours(21))).toBe(false);
       expect(await world.runUntil(isRegistered, simulatedHours(6))).toBe(true);
@@ -192,7 +192,7 @@ describe("an agent and its files", () => {
       expect(world.counts).toMatchObject({ posts, writes });
     });
 
-    it("is found after a start, and the start itself takes the last registration for the truth", async () => {
+    it("after a start → found; the start itself trusts the last registration", async () => {
       const { robot, world, isRegistered } = await swapped(true);
       world.start();
       expect(await robot.reach("registered", 1000)).toBe(true);
@@ -200,7 +200,7 @@ describe("an agent and its files", () => {
       expect(await world.runUntil(isRegistered, 5000)).toBe(true);
     });
 
-    it("is read before anything is registered that another process did not see", async () => {
+    it("before a registration by another process → read again", async () => {
       const { robot, world, isRegistered } = await swapped(true);
       robot.edit(2, FILES.offsets);
       await world.runFor(simulatedMinutes(1));
@@ -211,20 +211,20 @@ describe("an agent and its files", () => {
       expect(world.counts.posts).toBe(posts + 1);
     });
 
-    it.each(["register", "reload", "trigger"] as const)("is found when a person asks (%s)", async (ask) => {
+    it.each(["register", "reload", "trigger"] as const)("requested by a person (%s) → found", async (ask) => {
       const { world, isRegistered } = await swapped(false);
-      world.scheduler.after(1, null, "somebody asks", () => void world.daemon?.agent?.[ask]());
+      world.scheduler.after(1, null, "a person's request", () => void world.daemon?.agent?.[ask]());
       expect(await world.runUntil(isRegistered, 5000)).toBe(true);
     });
 
-    it("is found when the folder that held it goes, as at umount", async () => {
+    it("its folder disappears, as at umount → found", async () => {
       const { world, isRegistered } = await swapped(false);
       world.disk.onChange(world.disk.look("/etc/robot"), null);
       expect(await world.runUntil(isRegistered, 5000)).toBe(true);
     });
   });
 
-  it("scenario 28: a flapping file is capped in rate, and its end is registered", async () => {
+  it("scenario 28: a flapping file → rate-capped, its final content is registered", async () => {
     const robot = await settledRobot(28);
     const { world } = robot;
     const posts = world.counts.posts;
@@ -241,12 +241,12 @@ describe("an agent and its files", () => {
   });
 });
 
-describe("an agent and its end", () => {
-  it("scenario 34: saving a registration creates, writes, syncs, renames and syncs the folder", () => {
+describe("an agent that ends", () => {
+  it("scenario 34: saving a registration → create, write, sync, rename, sync of the folder", () => {
     expect(SAVE_OPERATIONS.slice(-6)).toEqual(["create", "write", "write", "sync", "rename", "sync-directory"]);
   });
 
-  it("scenario 13: a copy of a registered image sends nothing and says what to do", async () => {
+  it("scenario 13: copy of a registered image → sends nothing and reports the remedy", async () => {
     const robot = await settledRobot(13);
     const { world } = robot;
     world.powerCut();
@@ -261,9 +261,9 @@ describe("an agent and its end", () => {
   });
 
   it.each(SAVE_OPERATIONS.map((operation, index) => [index, operation] as const))(
-    "scenario 34: a power cut at write %i of a registration (%s) leaves the old state or the new one",
+    "scenario 34: power cut at write %i of a registration (%s) → the old or the new state",
     async (index) => {
-      // Chance decides what is left of unsynced writes, and whether the write itself still happens.
+      // Which unsynced writes survive is random, as is whether the current write still happens.
       for (let variant = 0; variant < times(4, 12); variant += 1) {
         const robot = await settledRobot(100 * index + variant);
         const { world } = robot;
@@ -290,7 +290,7 @@ describe("an agent and its end", () => {
     },
   );
 
-  it("scenario 34: a leftover temporary file of a power cut is replaced", async () => {
+  it("scenario 34: temporary file left by a power cut → replaced", async () => {
     const robot = await createRobot(34);
     const { world } = robot;
     world.disk.create(`${PLACES.registration}.new`, "file");
@@ -299,7 +299,7 @@ describe("an agent and its end", () => {
   });
 
   it.each(["full", "read-only"] as const)(
-    "scenario 35: with a %s disk the agent registers, and a restart makes no second robot",
+    "scenario 35: %s disk → the agent registers, and a restart makes no second robot",
     async (state) => {
       const robot = await createRobot(35);
       const { world } = robot;
@@ -317,7 +317,7 @@ describe("an agent and its end", () => {
   );
 
   it.each(["full", "read-only"] as const)(
-    "scenario 35: a damaged state on a %s disk keeps no agent from starting",
+    "scenario 35: damaged state on a %s disk → the agent starts",
     async (state) => {
       const robot = await createRobot(35);
       const { world } = robot;
@@ -329,7 +329,7 @@ describe("an agent and its end", () => {
     },
   );
 
-  it("scenario 38: SIGTERM in the middle of a request ends at once, and the next start takes up where it was", async () => {
+  it("scenario 38: SIGTERM during a request → ends at once, the next start continues", async () => {
     const robot = await createRobot(38);
     const { world } = robot;
     world.network.weather = () => ({ kind: "hangs", arrives: true });
@@ -345,13 +345,13 @@ describe("an agent and its end", () => {
     await checkSilence(world);
   });
 
-  it("run: a document that could not be read for a moment is read again", async () => {
+  it("run: document temporarily unreadable → read again", async () => {
     const robot = await settledRobot(66);
     const { world } = robot;
     world.onOpen = (path) => {
       if (path === PLACES.manifest) world.disk_trouble.ioErrorRate = 1;
     };
-    // One operation alone: the look after it finds nothing wrong.
+    // One operation fails; the next check succeeds.
     world.watchedBy({ onTrouble: () => (world.disk_trouble.ioErrorRate = 0) });
     robot.editors.write(PLACES.manifest, manifestText(FILE_LISTS[1] ?? []), "by rename", 0);
     expect(await robot.reach("invalid")).toBe(true);
@@ -361,7 +361,7 @@ describe("an agent and its end", () => {
     await checkSilence(world);
   });
 
-  it("run: follows a bundle whose links were switched while no event arrived", async () => {
+  it("run: links of a bundle switched without an event → follows them", async () => {
     const robot = await settledRobot(67);
     const { world } = robot;
     world.event_trouble.lossRate = 1;

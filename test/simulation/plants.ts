@@ -1,6 +1,6 @@
 import type { Files, FileStat } from "../../src/platform/files/files.ts";
 
-/** A mistake put into the machine on purpose, to see that the simulation finds it. */
+/** A planted mistake, to test that the simulation finds it. */
 export type Plant = (typeof PLANTS)[number];
 
 export const PLANTS = ["skip-second-stat", "forget-fsync"] as const;
@@ -16,7 +16,7 @@ export function plantIn(files: Files, plant: Plant | null): Files {
   }
 }
 
-/** After reading, every stat shows the file as it was before: a program that does not look again. */
+/** After reading, every stat shows the file as before: simulates a program that does not check again. */
 function skipSecondStat(files: Files): Files {
   const beforeReading = new Map<string, FileStat>();
   return {
@@ -41,7 +41,7 @@ function skipSecondStat(files: Files): Files {
   };
 }
 
-/** Nothing is ever made durable. */
+/** Syncs do nothing. */
 function forgetSync(files: Files): Files {
   return {
     ...files,

@@ -11,46 +11,45 @@ import { preload } from "./machine/preload.ts";
 import { contentOf, FILES, HOSTNAME } from "./machine/robot-files.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
-/** A simulated robot for one scenario: nobody acts on it but the test, and all witnesses watch. */
+/** A simulated robot for one scenario: only the test acts on it, and all claims are checked. */
 export interface Robot {
   readonly world: World;
   readonly editors: Editors;
   readonly patience: Patience;
-  /** What the agent says of itself; fails when none runs. */
+  /** The agent's status; throws when none runs. */
   status(): StatusDocument;
-  /** The digest that the service holds, null where it knows no robot. */
+  /** The digest that the service holds; null if it does not know the robot. */
   held(): string | null;
-  /** Robots at the service. */
   robots(): number;
-  /** Starts the daemon and waits until it is registered and at rest. */
+  /** Starts the daemon and waits until it is registered and idle. */
   settle(): Promise<void>;
-  /** A person asks whether the service holds the registration, and waits for what comes of it. */
+  /** A person requests a confirmation; waits for its result. */
   confirm(): Promise<void>;
   /** Waits until the agent is in the state. */
   reach(state: StatusDocument["state"], limitMs?: number): Promise<boolean>;
-  /** Puts another version of a file in place, by rename. */
+  /** Replaces a file by another version, by rename. */
   edit(version: number, path?: string): void;
 }
 
-/** Old files, so that a start does not have to wait for them. */
+/** Old file times, so that a start does not wait for settling. */
 const AGE_MS = 60_000;
 const REST_MS = 60_000;
 
-/** For one test, which fails if a witness saw anything wrong by its end. */
+/** A robot for one test, which fails if a claim was violated by its end. */
 export async function createRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
   const robot = await simulateRobot(seed, options);
   onTestFinished(() => expect(robot.world.failure).toBeNull());
   return robot;
 }
 
-/** The same, registered and at rest. */
+/** The same robot, registered and idle. */
 export async function settledRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
   const robot = await createRobot(seed, options);
   await robot.settle();
   return robot;
 }
 
-/** A robot outside of a test. */
+/** A robot for use outside of a test. */
 export async function simulateRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
   await preload();
   const world = createWorld(seed, options);

@@ -1,37 +1,37 @@
 import type { Dice } from "./dice.ts";
 import type { Trace } from "./trace.ts";
 
-/** A running program, or one that was killed: what it waited for then never happens. */
+/** A simulated process. After a kill, its pending events never happen. */
 export interface Process {
   readonly id: number;
   readonly startedMs: number;
   alive: boolean;
-  /** Stopped, as by SIGSTOP: what would happen waits until it goes on. */
+  /** Stopped as by SIGSTOP: its events wait until it continues. */
   stopped?: boolean;
 }
 
-/** Something that will happen, unless it is cancelled or its process dies first. */
+/** A future event, unless it is cancelled or its process dies first. */
 export interface Event {
   cancel(): void;
 }
 
 /**
- * The only source of time. Events run one at a time, ordered by time and then by chance; between two of them the program runs
- * until it has nothing left to do, and no time passes meanwhile.
+ * The only source of time. Events run one at a time, ordered by time and then by chance. Between two events the program runs until it is
+ * idle, and no time passes.
  */
 export interface Scheduler {
   readonly nowMs: number;
-  /** Events run so far. */
+  /** Number of events so far. */
   readonly steps: number;
-  /** @param drop called in place of `run` where that never happens because the owner died, or the world ended. */
+  /** @param drop called instead of `run` if the owner dies or the world ends first. */
   after(delayMs: number, owner: Process | null, label: string, run: () => void, drop?: () => void): Event;
-  /** Lets a stopped process go on: what became due meanwhile happens now. */
+  /** Continues a stopped process: its overdue events happen now. */
   goOn(process: Process): void;
-  /** Runs the next event and everything that follows from it at once. False when nothing is left. */
+  /** Runs the next event and all its immediate consequences. False when none is left. */
   step(): Promise<boolean>;
-  /** When the next event is due; Infinity without one. */
+  /** Time of the next event; Infinity without one. */
   dueMs(): number;
-  /** Drops whatever has not happened. */
+  /** Drops all pending events. */
   end(): void;
 }
 
@@ -51,7 +51,7 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
   let nowMs = 0;
   let steps = 0;
 
-  /** Drops what is never going to happen from the front of the queue. */
+  /** Removes cancelled events from the front of the queue. */
   function front(): Entry | undefined {
     for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
       const { owner } = entry;
@@ -101,7 +101,7 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
       steps += 1;
       trace.note(nowMs, entry.label);
       entry.run?.();
-      // An immediate comes after every promise that can settle without another event.
+      // An immediate runs after all promises that settle without another event.
       for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
       return true;
     },

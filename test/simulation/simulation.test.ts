@@ -4,44 +4,43 @@ import { times } from "../support/run/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 
-/** Beside the worlds of fleet/; `scripts/simulate.ts` runs thousands. */
+/** In addition to the worlds of fleet/; `scripts/simulate.ts` runs thousands. */
 const SEEDS = times(24, 400);
 const FIRST_SEED = 1;
-/** Seeds, and steps of each, that a planted mistake may take to be found. */
+/** Maximum number of seeds, and of steps of each, to find a planted mistake. */
 const PLANT_SEEDS = 40;
 const PLANT_STEPS = 3000;
 
-/** Seeds that found a mistake once, and what it was. */
+/** Seeds that once found a mistake, and the mistake. */
 const REGRESSIONS: readonly (readonly [seed: number, what: string])[] = [
-  [3, "that on whole-second timestamps a file did not have to hold still"],
-  [30, "an empty file, taken because it had not held still while it was whole"],
-  [46, "a registration believed although the service had taken another one, whose answer was lost"],
-  [98, "requests that were refused and did not count for the rate cap"],
-  [163, "a registration believed although the service had taken another one, whose answer was lost"],
-  [176, "half a file, taken because it had not held still while it was whole"],
-  [266, "an error at closing the key file that ended the daemon"],
+  [3, "that files with whole-second timestamps did not have to settle"],
+  [30, "an empty file sent because its complete content had never settled"],
+  [46, "a trusted registration although the service had accepted another one with a lost answer"],
+  [98, "refused requests that did not count for the rate cap"],
+  [163, "a trusted registration although the service had accepted another one with a lost answer"],
+  [176, "a half-written file sent because its complete content had never settled"],
+  [266, "a daemon ended by an error on closing the key file"],
 ];
 
+async function expectNoViolation(seed: number): Promise<void> {
+  const report = await simulate({ seed });
+  if (report.failure !== null) expect.fail(describeFailure(report));
+}
+
 describe("simulate", () => {
-  // Each by itself: what one takes is bounded on a slow machine too, all of them together are not.
+  // One test per seed, because the time limit is per test.
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    "simulate: crashes, torn writes, lost events, clock steps and outages break nothing: seed %i",
-    async (seed) => {
-      const report = await simulate({ seed });
-      if (report.failure !== null) expect.fail(describeFailure(report));
-    },
+    "simulate: crashes, torn writes, lost events, clock steps and outages → no violation: seed %i",
+    expectNoViolation,
   );
 
-  // The first ones ran already.
+  // The seeds above include the first ones.
   it.each(REGRESSIONS.filter(([seed]) => seed >= FIRST_SEED + SEEDS))(
-    "simulate: seed %i, which found %s",
-    async (seed) => {
-      const report = await simulate({ seed });
-      if (report.failure !== null) expect.fail(describeFailure(report));
-    },
+    "simulate: seed %i, which found %s → no violation",
+    expectNoViolation,
   );
 
-  it("simulate: the same seed gives the same trace, another one another", async () => {
+  it("simulate: same seed → same trace, another seed → another trace", async () => {
     const first = await simulate({ seed: 77, steps: 2000 });
     const again = await simulate({ seed: 77, steps: 2000 });
     const other = await simulate({ seed: 78, steps: 2000 });
@@ -50,7 +49,7 @@ describe("simulate", () => {
     expect(other.traceHash).not.toBe(first.traceHash);
   });
 
-  it.each(PLANTS)(`simulate: finds the planted mistake %s within ${PLANT_SEEDS} seeds`, async (plant) => {
+  it.each(PLANTS)(`simulate: planted mistake %s → found within ${PLANT_SEEDS} seeds`, async (plant) => {
     for (let seed = 1; seed <= PLANT_SEEDS; seed += 1) {
       const report = await simulate({ seed, plant, steps: PLANT_STEPS });
       if (report.failure === null) continue;

@@ -1,22 +1,22 @@
 /**
- * Simulation: the whole daemon on a machine that does not exist, by seed.
+ * Simulation of the complete daemon on a simulated machine, by seed.
  *
- * World (world.ts) is a robot computer: a disk that remembers what was synced and forgets the rest (machine/disk.ts), operations that take
- * time (machine/simulated-files.ts), events that are late or lost (machine/simulated-events.ts), clocks that are set (machine/wall-clock.ts), and a
- * network with bad weather before a hosted service (machine/network.ts, weather.ts). All of it runs on one queue of events (scheduler.ts); every
- * choice is thrown with dice (dice.ts), so that a seed is a schedule that can be run again.
+ * The world (world.ts) is a robot computer: a disk that loses unsynced data (machine/disk.ts), operations that take time
+ * (machine/simulated-files.ts), late and lost events (machine/simulated-events.ts), clocks that are set (machine/wall-clock.ts), and an
+ * unreliable network to a hosted service (machine/network.ts, weather.ts). Everything runs on one event queue (scheduler.ts), and every
+ * random choice comes from one source (dice.ts), so a seed determines the run and can be repeated.
  *
- * On it runs the daemon as it is shipped (machine/daemon.ts). Actors (actors.ts, editors.ts) edit its files in every way, cut its power, kill
- * it, fill its disk, set its clock; witnesses watch meanwhile:
+ * The daemon runs as released (machine/daemon.ts). Actors (actors.ts, editors.ts) edit its files in every way, cut its power, kill it, fill
+ * its disk, and set its clock. Witnesses check the claims:
  *
- * 1. claims/honest-digests.ts: only digests of states that were on the disk at one moment, lately, and for long enough; one robot, never two
+ * 1. claims/honest-digests.ts: every sent digest is of a state that was on the disk at one moment, recently, and long enough; one robot
  * 2. claims/patience.ts, claims/curiosity.ts: no more requests than backoff, Retry-After, rate cap and people allow
- * 3. claims/durability.ts: the state file after any crash is old or new, whole
- * 4. claims/discretion.ts: the key in no text, log lines as many as there is news
- * 5. here: the daemon never throws; once all is mended the service holds what is on the disk, within bounded time, and then
- *    there is silence: no request, no write, no line
+ * 3. claims/durability.ts: after any crash the state file is complete, old or new
+ * 4. claims/discretion.ts: no text contains the key, and log lines only report news
+ * 5. here: the daemon never throws; once all faults end, the service holds the state of the disk within bounded time, and then the daemon
+ * is silent: no request, no write, no log line
  *
- * `node scripts/simulate.ts --seed N` runs a seed again and shows its last moments.
+ * `node scripts/simulate.ts --seed N` repeats a seed and prints its last events.
  */
 import { createActors } from "./actors.ts";
 import { checkSettled, checkSilence } from "./claims/convergence.ts";
@@ -32,12 +32,12 @@ import { TABLES } from "./machine/robot-files.ts";
 import type { Plant } from "./plants.ts";
 import { createWorld, type World } from "./world.ts";
 
-/** Events of a seed before everything is mended, unless told otherwise: some minutes of a hard day. A seed is a schedule only together with these. */
+/** Default number of events before all faults end: some minutes. A seed determines a run only together with this number. */
 export const STEPS = 6000;
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** Events before everything is mended. */
+  /** Number of events before all faults end. */
   readonly steps?: number;
   readonly plant?: Plant | null;
 }
@@ -49,13 +49,13 @@ export interface SimulationReport {
   readonly counts: World["counts"];
   /** Equal for equal runs. */
   readonly traceHash: string;
-  /** What must not be, null where nothing was found. */
+  /** The violation; null without one. */
   readonly failure: string | null;
-  /** The last moments, oldest first. */
+  /** The last events, oldest first. */
   readonly trace: readonly string[];
 }
 
-/** Runs one seed. Not to be called again before it resolved. */
+/** Runs one seed. Await it before the next call. */
 export async function simulate({ seed, steps = STEPS, plant = null }: SimulationOptions): Promise<SimulationReport> {
   await preload();
   const dice = createDice(~seed);
@@ -78,7 +78,7 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   if (world.failure === null) actors.retire();
   await checkSettled(world);
   await checkSilence(world);
-  // What was under way when a check failed must not run into the next seed.
+  // Pending work of a failed run must not continue into the next seed.
   world.supervised = false;
   world.kill();
   world.scheduler.end();
@@ -93,7 +93,7 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   };
 }
 
-/** What a person needs to see of a failed seed. */
+/** The report of a failed seed. */
 export function describeFailure(report: SimulationReport): string {
   const { seed, steps, failure, trace } = report;
   return [

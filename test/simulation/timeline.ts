@@ -3,26 +3,26 @@ import { hash } from "node:crypto";
 import type { Disk, Inode } from "./machine/disk.ts";
 import { ALL_FILES, FILES, FILE_LISTS } from "./machine/robot-files.ts";
 
-/** From when until when something was so; `toMs` is Infinity while it is. */
+/** A value and its period; `toMs` is Infinity for the current one. */
 export interface Span<T> {
   readonly fromMs: number;
   toMs: number;
   readonly value: T;
-  /** For a file: the change that its timestamps show; it may have been complete before it was moved into its place. */
+  /** For a file: the time of the change according to its timestamps. The content may be older than its move to this path. */
   since_ms: number;
 }
 
-/** All the states that the configuration files have been in, moment by moment. */
+/** The complete history of the configuration files. */
 export interface Timeline {
-  /** Takes down what is there now. */
+  /** Records the current state. */
   record(nowMs: number): void;
-  /** Digests of one list of files; null where one of them could not be read. Oldest first. */
+  /** Digests of one list of files; null if one was unreadable. Oldest first. */
   digests(list: number): readonly Span<string | null>[];
-  /** Contents of one file, by SHA-256; null where it could not be read. Oldest first. */
+  /** SHA-256 of the contents of one file; null if unreadable. Oldest first. */
   contents(path: string): readonly Span<string | null>[];
-  /** Moments at which the file changed, whether a stat shows it or not. */
+  /** Times of all changes of the file, including those that a stat does not show. */
   changes(path: string): readonly number[];
-  /** Empty, or broken JSON: what a writer leaves half-way. */
+  /** Whether the content is empty or truncated JSON, as left by an unfinished write. */
   isSuspicious(sha256: string): boolean;
 }
 
@@ -73,13 +73,13 @@ export function createTimeline(disk: Disk): Timeline {
   };
 }
 
-/** The configuration digest as the design defines it, written a second time on purpose. */
+/** The configuration digest by its definition, implemented independently of the agent. */
 export function digestOf(sha256s: readonly (string | null)[]): string | null {
   if (sha256s.includes(null)) return null;
   return `sha256:${hash("sha256", sha256s.map((sha256) => `${sha256}\n`).join(""))}`;
 }
 
-/** @returns whether the value is a new one. */
+/** @returns whether the value is new. */
 function extend<T>(spans: Span<T>[], nowMs: number, value: T, sinceMs: number): boolean {
   const last = spans.at(-1);
   if (last !== undefined && last.value === value) return false;

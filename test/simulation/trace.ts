@@ -1,10 +1,10 @@
-/** What happened, in order: a hash over all of it, and the last lines for a person. */
+/** The log of a run: a hash over everything, and the last lines. */
 export interface Trace {
-  /** @param isEvent something that happened to the machine, as opposed to what a program did. */
+  /** @param isEvent whether it happened to the machine, as opposed to an action of a program. */
   note(nowMs: number, text: string, isEvent?: boolean): void;
-  /** Eight hex digits over every line so far; equal traces have equal hashes. */
+  /** Eight hex digits over all lines so far; equal traces have equal hashes. */
   hash(): string;
-  /** The last events, and then the last lines of all, oldest first. */
+  /** The last events, followed by the last lines of any kind, oldest first. */
   tail(): readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function createTrace(): Trace {
       for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
     },
     hash: () => (hash >>> 0).toString(16).padStart(8, "0"),
-    tail: () => ["what happened to the machine:", ...events.list(), "the last moments:", ...lines.list()],
+    tail: () => ["events of the machine:", ...events.list(), "last lines:", ...lines.list()],
   };
 }
 

@@ -1,33 +1,33 @@
 import { type HttpAnswer, TransportError, type UnreachableReason } from "../../src/client/transport/transport.ts";
 import type { Dice } from "./dice.ts";
 
-/** What becomes of a request at the moment. */
+/** What currently happens to a request. */
 export type Weather =
   | { readonly kind: "fair" }
-  /** It never gets there. */
+  /** It does not arrive. */
   | { readonly kind: "unreachable"; readonly reason: UnreachableReason; readonly code: string }
-  /** Nobody ever answers; the client gives up by its own time limit. */
+  /** No answer ever comes; the client's time limit ends the request. */
   | { readonly kind: "hangs"; readonly arrives: boolean }
-  /** It is accepted, and the answer is lost. */
+  /** The service accepts it, and the answer is lost. */
   | { readonly kind: "answer-lost" }
-  /** Somebody answers with this, and does nothing. */
+  /** Another server sends this answer; the service never sees the request. */
   | {
       readonly kind: "answers";
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
     }
-  /** It is accepted, and the answer is about another robot. */
+  /** The service accepts it, and the answer names another robot. */
   | { readonly kind: "foreign-robot" };
 
 export const FAIR: Weather = { kind: "fair" };
 
-/** Stands for the credential of the request in what a server answers. */
+/** Placeholder for the request's credential in an answer. */
 const ECHO = "{credential}";
 
 const PORTAL = "<!doctype html><title>Free WiFi</title><p>Please accept our terms";
 
-/** One of everything a robot meets between itself and the service. Careless servers repeat the key. */
+/** One example of each fault between a robot and the service. Some servers repeat the key in their answer. */
 export function throwWeather(dice: Dice, trueMs: number): Weather {
   const echo = ECHO;
   const refuses = (status: number, detail: unknown, headers: Readonly<Record<string, string>> = {}): Weather => ({
@@ -44,7 +44,7 @@ export function throwWeather(dice: Dice, trueMs: number): Weather {
     () => ({ kind: "unreachable", reason: "tls", code: "SELF_SIGNED_CERT_IN_CHAIN" }),
     () => ({ kind: "unreachable", reason: "proxy", code: "HTTP_407" }),
     () => ({ kind: "hangs", arrives: false }),
-    // The service knows more than the robot then; nothing else is as treacherous.
+    // The most dangerous fault: the service has accepted more than the robot knows.
     ...Array.from({ length: 4 }, () => (): Weather => ({ kind: "hangs", arrives: true })),
     ...Array.from({ length: 3 }, () => (): Weather => ({ kind: "answer-lost" })),
     () => ({ kind: "foreign-robot" }),

@@ -17,30 +17,30 @@ import { createTrace, type Trace } from "./trace.ts";
 /** A run of the daemon. */
 export interface Incarnation {
   readonly process: Process;
-  /** When the agent came into being, with its configuration read; Infinity before. */
+  /** When the agent was created with its configuration; Infinity before. */
   createdMs: number;
-  /** null until it is ready. */
+  /** null until the agent is ready. */
   agent: Agent | null;
   statusText: string;
   logLines: number;
 }
 
-/** Watches a world and says what must not be. */
+/** Observes a world and reports violations. */
 export interface Witness {
   onStart?(incarnation: Incarnation): void;
-  /** The disk changed, by whomever. */
+  /** The disk changed, for any reason. */
   onDisk?(): void;
   onPowerCut?(): void;
   /** The agent is about to change the disk. */
   onWrite?(incarnation: Incarnation, operation: WriteOperation, path: string): void;
-  /** An operation of it failed for no reason of its own. */
+  /** An operation of the agent failed by an injected error. */
   onTrouble?(incarnation: Incarnation): void;
   onRequest?(incarnation: Incarnation, sent: SentRequest): void;
   onAnswer?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
-  /** It asks the service whether it holds the registration. */
+  /** The agent asks whether the service holds the registration. */
   onQuestion?(incarnation: Incarnation, sent: SentRequest): void;
   onQuestionAnswered?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
-  /** It enrols, renews its credential, reports that it is alive, or asks for its name. */
+  /** The agent enrolls, renews its credential, sends a heartbeat, or asks for its name. */
   onIdentity?(incarnation: Incarnation, sent: SentRequest): void;
   onIdentityAnswered?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
   /** Text that leaves the agent: a log line, a status, a notification. */
@@ -59,7 +59,7 @@ export interface World {
   readonly service: HostedService;
   readonly network: Network;
   readonly granularityMs: number;
-  /** What the robot is registered as. */
+  /** Name of the robot's registration. */
   readonly hostname: string;
   readonly counts: {
     posts: number;
@@ -71,30 +71,30 @@ export interface World {
     log_lines: number;
     disturbances: number;
   };
-  /** The robot has no key file, but a credential of its own. */
+  /** Whether the robot has its own credential instead of a key file. */
   readonly isEnrolled: boolean;
-  /** What people put into the key file. */
+  /** Content for the key file. */
   key: string;
-  /** Identifier of the machine; another one makes it a copy of the image. */
+  /** Machine id; a different one makes the robot a copy of the image. */
   machine_id: string;
-  /** The daemon that runs, or null. */
+  /** The running daemon, or null. */
   daemon: Incarnation | null;
-  /** Whether the service manager starts it again when it ends. */
+  /** Whether the service manager restarts a daemon that ends. */
   supervised: boolean;
-  /** The first thing that must not be. */
+  /** The first violation. */
   failure: string | null;
   /** The trace before the failure. */
   lastMoments: readonly string[];
   onOpen: (path: string) => void;
   watchedBy(...witnesses: readonly Witness[]): void;
   fail(message: string): void;
-  /** Something outside changed: the agent has a reason to do or say something. */
+  /** An outside change that gives the agent a reason to act or log. */
   disturb(what: string): void;
   start(): void;
-  /** kill -9: no code of it runs again, from this very moment. */
+  /** kill -9: none of its code runs from now on. */
   kill(): void;
   powerCut(): void;
-  /** Runs until the time is up or something failed. */
+  /** Runs until the time is over or a claim fails. */
   runFor(durationMs: number): Promise<void>;
   /** @returns whether the condition held within the limit. */
   runUntil(condition: () => boolean, limitMs: number): Promise<boolean>;
@@ -104,18 +104,18 @@ export interface WorldOptions {
   readonly granularityMs?: number;
   readonly silentFolders?: readonly string[];
   readonly plant?: Plant | null;
-  /** Where several robots share one world. */
+  /** For several robots in one world. */
   readonly surroundings?: Surroundings;
 }
 
-/** What a robot has around it in a world that it shares with others. */
+/** The environment of a robot in a shared world. */
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly trace: Trace;
   readonly hostname: string;
-  /** Null for a robot that enrols. */
+  /** Null for a robot that enrolls. */
   readonly key: string | null;
-  /** What its agent has of the machine, to plant a mistake. */
+  /** Wraps the agent's machine, to plant a mistake. */
   mistake(machine: Machine): Machine;
   serve(request: HttpRequest): Promise<HttpAnswer | null>;
   fail(message: string): void;
@@ -123,9 +123,9 @@ export interface Surroundings {
 
 export const FIRST_KEY = "sk_sim_CANARY0000000000000000001";
 
-/** How soon the service manager starts a daemon again that ended. */
+/** How soon the service manager restarts a daemon that ended. */
 const RESTART_MS = { minimum: 150, maximum: 4000 };
-/** Its patience with one that cannot start grows. */
+/** Maximum delay before the restart of a daemon that failed to start; it grows. */
 const SLOWEST_RESTART_MS = 60_000;
 
 export function createWorld(seed: number, options: WorldOptions = {}): World {
@@ -338,7 +338,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     },
     async runUntil(condition, limitMs) {
       const endMs = scheduler.nowMs + limitMs;
-      // Time passes although nothing happens.
+      // Lets time pass even if nothing happens.
       scheduler.after(limitMs, null, "time is up", () => {});
       while (world.failure === null && scheduler.dueMs() <= endMs) {
         if (condition()) return true;

@@ -1,4 +1,4 @@
-/** A real browser: Debian's chromium, driven by playwright-core. All test files of a worker share it. */
+/** A real browser: Debian's Chromium, driven by playwright-core. All test files of a worker share it. */
 import { existsSync } from "node:fs";
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -8,50 +8,50 @@ import { BUILT_CONSOLE } from "./programs/programs-built.ts";
 import { PATIENCE_MS } from "./run/patience.ts";
 import { type RunningService, type ServiceOptions, startService } from "./service/service.ts";
 
-/** Path of chromium; null if it is not installed. The headless shell needs less than half the CPU time. */
+/** Path of Chromium; null if it is not installed. The headless shell needs less than half the CPU time. */
 const CHROMIUM =
   ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
     existsSync(path),
   ) ?? null;
 
 /**
- * Whether tests with a browser are skipped because there is none. CI never skips them: they fail.
+ * Whether browser tests are skipped because Chromium is missing. In CI they fail instead.
  *
  * Debian: `apt-get install chromium-headless-shell`, or `chromium`.
  */
 export const WITHOUT_BROWSER = CHROMIUM === null && (process.env["CI"] ?? "") === "";
 
-/** For the names of skipped tests. */
+/** Suffix for the names of skipped tests. */
 export const BROWSER_NEEDED = WITHOUT_BROWSER ? " (skipped: chromium is not installed)" : "";
 
 const ARGUMENTS = [
-  // Requests to other hosts fail at once, and a test sees them; so do those of chromium to its maker.
+  // Requests to other hosts fail at once and are reported to the test, including Chromium's own requests to Google.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
   "--disable-gpu",
-  // A borrowed window keeps its process, and with it the compiled scripts.
+  // Reusing a window keeps its process and thereby its compiled scripts.
   "--process-per-site",
 ];
 
 const VIEWPORT = { width: 1280, height: 800 };
 const COLOR_SCHEME = "light";
 
-/** Most of a page that is printed when a test fails. */
-const TOLD = { characters: 4000, consoleLines: 50 } as const;
+/** How much of a page and its console a failed test prints. */
+const PRINTED = { characters: 4000, consoleLines: 50 } as const;
 
-/** A window of the browser, and everything that went wrong in it. */
+/** A browser window and everything that went wrong in it. */
 export interface Window extends AsyncDisposable {
   readonly page: Page;
-  /** Violations of the Content-Security-Policy, errors of scripts, and requests to other hosts. */
+  /** Content-Security-Policy violations, script errors, and requests to other hosts. */
   readonly complaints: string[];
   /** What the pages wrote to their console. */
   readonly consoleLines: string[];
 }
 
 let launched: Promise<Browser> | null = null;
-/** The worker's window for tests that need none of their own; null while it is borrowed. */
+/** The worker's shared window; null while a test uses it. */
 let kept: Window | null = null;
 
-/** The worker's browser; it ends with the worker. */
+/** The worker's browser. It closes when the worker exits. */
 async function browserOfWorker(): Promise<Browser> {
   const running = await launched;
   if (running?.isConnected() !== true) launched = launch();
@@ -62,12 +62,12 @@ async function browserOfWorker(): Promise<Browser> {
 
 function launch(): Promise<Browser> {
   if (CHROMIUM === null) throw new Error("chromium is not installed: apt-get install chromium-headless-shell");
-  // Vitest ends its workers by SIGTERM. On exit playwright ends the browser and removes its profile.
+  // Vitest stops its workers by SIGTERM. On exit Playwright closes the browser and removes its profile.
   process.once("SIGTERM", () => process.exit());
   return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, handleSIGTERM: false });
 }
 
-/** A new window that knows nothing of the others, until the test ends. When the test fails, what the window shows is printed. */
+/** A new isolated window, open until the test ends. If the test fails, the content of the window is printed. */
 export async function openWindow(options?: BrowserContextOptions): Promise<Window> {
   const window = await openLastingWindow(options);
   onTestFinished(() => window[Symbol.asyncDispose]());
@@ -76,8 +76,8 @@ export async function openWindow(options?: BrowserContextOptions): Promise<Windo
 }
 
 /**
- * The worker's window until the test ends, signed out and without stored data: half as expensive as a new one. For tests that change only
- * its page, size, theme, routes, and whether it has a network.
+ * The worker's shared window until the test ends, signed out and with empty storage. It costs half as much as a new one. Use it for tests
+ * that change only its page, size, theme, routes, and network state.
  */
 export async function borrowWindow(): Promise<Window> {
   const window = kept ?? (await openLastingWindow());
@@ -104,42 +104,42 @@ async function takeBack(window: Window): Promise<void> {
     consoleLines.length = 0;
     kept = window;
   } catch {
-    // A failed test may leave an unusable page.
+    // A failed test may leave the page unusable.
     await window[Symbol.asyncDispose]();
   }
 }
 
-/** When the current test fails, what the window shows is printed. */
+/** Prints the content of the window if the current test fails. */
 export function tellOnFailure({ page, consoleLines }: Window): void {
   onTestFinished(async ({ task }) => {
     if (task.result?.state !== "fail") return;
     for (const each of page.context().pages()) {
       const text = await each.evaluate<string>("document.body.innerText").catch(String);
-      console.error(`The page ${each.url()} shows:\n${text.slice(0, TOLD.characters)}`);
+      console.error(`The page ${each.url()} shows:\n${text.slice(0, PRINTED.characters)}`);
     }
-    const lines = consoleLines.slice(-TOLD.consoleLines).join("\n").slice(-TOLD.characters);
+    const lines = consoleLines.slice(-PRINTED.consoleLines).join("\n").slice(-PRINTED.characters);
     if (lines !== "") console.error(`Its console:\n${lines}`);
   });
 }
 
 /**
- * With `content-visibility: auto`, Chromium lays a row out a moment after it is there, and its text is empty until then. Not a style element,
- * which the page's policy refuses.
+ * With `content-visibility: auto`, Chromium lays out a row some time after inserting it; until then its text is empty. The page's policy
+ * forbids a style element, so this adopts a style sheet.
  */
 const SHOW_EVERYTHING = `
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("* { content-visibility: visible !important }");
   document.adoptedStyleSheets.push(sheet);`;
 
-/** A window for several tests; whoever opens it closes it. */
+/** A window that several tests use. The caller closes it. */
 export async function openLastingWindow(options: BrowserContextOptions = {}): Promise<Window> {
   const browser = await browserOfWorker();
   const context = await browser.newContext({
     viewport: VIEWPORT,
     colorScheme: COLOR_SCHEME,
-    // Clicks miss elements that move.
+    // Clicks miss moving elements.
     reducedMotion: "reduce",
-    // Whatever depends on them says which it takes.
+    // A test that depends on one of these sets it.
     locale: "en-GB",
     timezoneId: "Europe/Berlin",
     ...options,
@@ -156,7 +156,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   page.on("console", (message) => {
     const text = message.text();
     consoleLines.push(`${message.type()}: ${text}`);
-    // Chromium logs every failed answer; the tests check what the page does with it.
+    // Chromium logs every failed response; the tests check how the page handles it.
     const isRefusal = text.startsWith("Failed to load resource: the server responded");
     if ((message.type() === "error" || message.type() === "warning") && !isRefusal) complaints.push(text);
   });
@@ -173,14 +173,14 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   };
 }
 
-/** Counts the bytes received from now on, with headers, until the returned function is called. */
+/** Counts the received bytes, including headers, until the returned function is called. */
 export function countReceived(page: Page): () => Promise<number> {
   const sizes: Promise<number>[] = [];
   page.on("requestfinished", (request) => {
     const size = request
       .sizes()
       .then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize);
-    // The page may be closed before its last answers are counted.
+    // The page may close before its last responses are counted.
     sizes.push(size.catch(() => 0));
   });
   return async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
@@ -192,9 +192,9 @@ export function startConsole(options: ServiceOptions = {}): Promise<RunningServi
 }
 
 /**
- * Tests of the console, all over one service or what else `start` resolves with; without a browser they are skipped.
+ * Defines console tests that share one service, or whatever `start` returns. They are skipped without a browser.
  *
- * @param tests are given a function that returns it: it starts after they are defined.
+ * @param tests receives a function that returns the shared service. The service starts after the tests are defined.
  */
 export function describeConsole<T extends AsyncDisposable>(
   what: string,
@@ -214,12 +214,12 @@ export function describeConsole<T extends AsyncDisposable>(
   });
 }
 
-/** Resolves once the page receives events. */
+/** Resolves once the page has opened its event stream. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".live-status:visible").filter({ hasText: "Live" }).waitFor();
 }
 
-/** Opens a page of a signed-in person; waits until the console is shown. */
+/** Opens a page for a signed-in user and waits until the console is shown. */
 export async function signIn(page: Page, { url, key }: Pick<RunningService, "url" | "key">, path = "/"): Promise<void> {
   const answer = await page.context().request.post(`${url}/console/session`, {
     headers: { "x-robot-policy-console": "1" },
@@ -227,11 +227,11 @@ export async function signIn(page: Page, { url, key }: Pick<RunningService, "url
   });
   if (!answer.ok()) throw new Error(`Cannot sign in: ${answer.status()} ${await answer.text()}`);
   await page.goto(url + path);
-  // By its tag: a role is found only by checking every element of the page.
+  // Located by tag, because a role locator checks every element of the page.
   await page.locator("nav:visible").first().waitFor();
 }
 
-/** The worker's window, signed in, at this path. The test fails if anything went wrong in it. */
+/** The worker's shared window, signed in, at this path. The test fails if the window reports any complaint. */
 export async function openSignedIn(
   { url, key: ownKey }: Pick<RunningService, "url" | "key">,
   path: string,
@@ -243,7 +243,7 @@ export async function openSignedIn(
   return page;
 }
 
-/** Signs in with a key through the form; waits until the console is shown. */
+/** Signs in through the form and waits until the console is shown. */
 export async function signInByForm(
   page: Page,
   { url, key }: Pick<RunningService, "url" | "key">,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { PATIENCE_MS } from "./run/patience.ts";
 
-/** Resolves once the condition holds; looks again at intervals that grow with the wait, for a bounded time. */
+/** Resolves once the condition holds. Polls at growing intervals, up to `PATIENCE_MS`. */
 export async function eventually<T>(look: () => Promise<T | undefined>, awaited: string): Promise<T> {
   const startedMs = performance.now();
   for (;;) {

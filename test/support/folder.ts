@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 import { memoryFolder } from "./memory.ts";
 
-/** A folder of the test that runs, removed with it. */
+/** A folder that is removed when the current test ends. */
 export function testFolder(name: string): string {
   const folder = mkdtempSync(join(memoryFolder, `${name}-`));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

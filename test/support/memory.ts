@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 /**
- * Folder for small files that are synced often: in memory where the system has such a folder, so that no test waits for the disk. A script
- * that runs tests may set another one.
+ * Folder for small files that are synced often: on tmpfs where available, so that no test waits for the disk. A script that runs tests
+ * can choose another one.
  */
 export const memoryFolder = process.env["ROBOT_POLICY_TEST_MEMORY"] ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());

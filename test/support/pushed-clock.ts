@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 
-/** The time of the system, which a test may push ahead: what sleeps until then wakes at once. Files keep the wall clock's time. */
+/** The system clock plus an offset that a test can increase: sleeps that end in the skipped time end at once. File times are unaffected. */
 export class PushedClock implements Clock {
   #aheadMs = 0;
   #pushed = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-"""Answers of pydantic to the inputs of integers.jsonl and date-times.jsonl, written over those that are there.
+"""Answers of pydantic to the inputs of integers.jsonl and date-times.jsonl, which replace the recorded ones.
 
     python3 -m venv /tmp/oracle && /tmp/oracle/bin/pip install pydantic==2.14.3 && /tmp/oracle/bin/python record.py
 

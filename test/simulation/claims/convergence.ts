@@ -11,17 +11,17 @@ import { HOSTNAME, PLACES } from "../machine/robot-files.ts";
 import { digestOf } from "../timeline.ts";
 import type { World } from "../world.ts";
 
-/** A refused registration is tried again after an hour and a tenth; that is the longest that anybody has to wait. */
+/** A refused registration is retried after an hour plus a tenth, which is the longest wait. */
 const LONGEST_WAIT_MS = 70 * 60_000;
-/** What the service lost by itself is found within a day and a tenth. */
+/** The daily question finds a registration that the service lost within a day plus a tenth. */
 const LOST_WAIT_MS = 27 * 60 * 60_000;
 const SILENCE_MS = 30 * 60_000;
-/** Where the agent has to look for itself, it does so every five seconds: sixty looks that find nothing. */
+/** Without file events the agent checks every five seconds: sixty checks without a change. */
 const POLLED_SILENCE_MS = 5 * 60_000;
-/** Files at rest become trusted, watches are set up, a last look is taken. */
+/** Time for settling files, setting up watches and the final check. */
 const AFTERGLOW_MS = 3 * 60_000;
 
-/** With all faults gone, the service comes to hold exactly what is on the disk, and the agent knows it. */
+/** Once all faults end, the service holds the state of the disk, and the agent reports it. */
 export async function checkSettled(world: World): Promise<void> {
   if (world.failure !== null) return;
   const limitMs = world.service.hasLost ? LOST_WAIT_MS : LONGEST_WAIT_MS;
@@ -30,7 +30,7 @@ export async function checkSettled(world: World): Promise<void> {
   }
 }
 
-/** Once settled, nothing happens any more. */
+/** A settled agent does nothing. */
 export async function checkSilence(world: World): Promise<void> {
   if (world.failure !== null) return;
   await world.runFor(AFTERGLOW_MS);
@@ -48,10 +48,10 @@ export async function checkSilence(world: World): Promise<void> {
   const load = await loadState(world);
   if (load.kind !== "registration") world.fail(`the state on the disk is ${load.kind}`);
   else if (load.registration.request.configuration_digest !== digestOnDisk(world))
-    world.fail("the state on the disk is another one");
+    world.fail("the state on the disk differs from the registration");
 }
 
-/** @returns what is wrong, null where nothing is. */
+/** @returns what is wrong, null if nothing is. */
 function isSettled(world: World): string | null {
   const { service, daemon } = world;
   if (service.robots.size !== 1) return `the service holds ${service.robots.size} robots`;
@@ -69,7 +69,7 @@ function isSettled(world: World): string | null {
   return status.state_problem;
 }
 
-/** What the robot should be registered as, read off the disk without the agent's code. */
+/** The registration that the disk requires, computed without the agent's code. */
 export function wantedOnDisk(world: World): RobotSetup {
   const { robot } = configurationOf(world.disk.read(PLACES.configuration));
   const { robot_type_id: robotTypeId } = manifestOf(world.disk.read(PLACES.manifest));
@@ -98,7 +98,7 @@ const configurationOf = onceFor((bytes) => configurationSchema.parse(parse(new T
 const manifestOf = onceFor((bytes) => manifestSchema.parse(parse(new TextDecoder().decode(bytes))));
 const sha256Of = onceFor((bytes) => hash("sha256", bytes));
 
-/** Worlds ask after every step, and another content of a file is another array. */
+/** Cached, because worlds check after every step. A content never changes: another content is another array. */
 function onceFor<T>(derive: (bytes: Uint8Array) => T): (bytes: Uint8Array) => T {
   const known = new WeakMap<Uint8Array, T>();
   return (bytes) => {
@@ -108,7 +108,7 @@ function onceFor<T>(derive: (bytes: Uint8Array) => T): (bytes: Uint8Array) => T 
   };
 }
 
-/** The state file by the agent's own reader, of the disk as it is at this moment. */
+/** Reads the state file of the current disk by the agent's own reader. */
 function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
   const refuse = () => Promise.reject(systemError("ENOSYS", "check"));
   return loadRegistration(

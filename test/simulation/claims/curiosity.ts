@@ -4,29 +4,29 @@ import type { Process } from "../scheduler.ts";
 import { simulatedMinutes } from "../units.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
-/** What a process may ask. */
+/** The questions that a process may send. */
 interface Account {
   notBeforeMs: number;
-  asked: number;
+  allowed: number;
 }
 
 export interface Curiosity extends Witness {
-  /** A person wants to know: one question more. */
+  /** A person requests a confirmation, which allows one more question. */
   allowOne(process: Process): void;
 }
 
 const DAY_MS = simulatedMinutes(24 * 60);
-/** Some minutes after a start, for a fleet must not come at once. */
+/** A minimum delay after the start, so that the questions of a fleet are spread. */
 const FIRST_MS = simulatedMinutes(4);
 const SHORTEST_DAY_MS = 0.9 * DAY_MS;
 const FIRST_RETRY_FLOOR_MS = 30_000;
 
-/** Whether the service is asked no more often than it has to be, whether it still holds the registration. */
+/** The agent asks the service for its registration no more often than necessary. */
 export function curiosity(world: World): Curiosity {
   const accounts = new Map<Process, Account>();
 
   function accountOf(process: Process): Account {
-    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, asked: 0 };
+    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, allowed: 0 };
     accounts.set(process, account);
     return account;
   }
@@ -37,14 +37,14 @@ export function curiosity(world: World): Curiosity {
 
   return {
     allowOne(process) {
-      accountOf(process).asked += 1;
+      accountOf(process).allowed += 1;
     },
     onQuestion({ process }: Incarnation, { sentMs }: SentRequest) {
       const account = accountOf(process);
       if (sentMs >= account.notBeforeMs - 1) return;
-      if (account.asked === 0)
-        world.fail(`#${process.id} asked ${((account.notBeforeMs - sentMs) / 1000).toFixed(3)} s too early`);
-      else account.asked -= 1;
+      if (account.allowed === 0)
+        world.fail(`#${process.id} allowed ${((account.notBeforeMs - sentMs) / 1000).toFixed(3)} s too early`);
+      else account.allowed -= 1;
     },
     onQuestionAnswered({ process }, _sent, answer) {
       wait(process, answer.kind === "answer" && isMeant(answer.answer) ? SHORTEST_DAY_MS : FIRST_RETRY_FLOOR_MS);
@@ -52,7 +52,7 @@ export function curiosity(world: World): Curiosity {
   };
 }
 
-/** What only the service says, be it yes or no. */
+/** Whether the service itself answered, be it yes or no. */
 function isMeant({ status, body }: HttpAnswer): boolean {
   if (status === 200) return new TextDecoder().decode(body).includes("robot_id");
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status);

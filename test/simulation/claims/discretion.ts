@@ -1,19 +1,19 @@
 import type { Answer, SentRequest } from "../machine/network.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
-/** Lines for a start, and per thing that happened outside: states, findings and their ends. */
+/** Log lines allowed for a start, and for each outside event: states, findings, and their ends. */
 const LINES_PER_START = 16;
 const LINES_PER_DISTURBANCE = 8;
-/** A status document is looked at every so many steps. */
+/** Number of steps between checks of the status document. */
 const STATUS_PERIOD = 64;
 
-/** The key is in no text that leaves the agent, and log lines are as many as there is news. */
+/** No text that leaves the agent contains the key, and log lines only report news. */
 export function discretion(world: World): Witness {
   const disturbancesBefore = new Map<Incarnation, number>();
   const lastOutcome = new Map<string, string>();
   let steps = 0;
 
-  /** The same failure again is no news. */
+  /** A repeated failure is no news. */
   function countNews({ process }: Incarnation, { request }: SentRequest, answer: Answer): void {
     const outcome = answer.kind === "none" ? "none" : String(answer.answer.status);
     const what = `${process.id} ${request.url}`;

@@ -4,16 +4,16 @@ import { PLACES } from "../machine/robot-files.ts";
 import type { Witness, World } from "../world.ts";
 
 export interface Durability extends Witness {
-  /** Somebody else damaged the state on purpose; what is there now is as good as anything. */
+  /** Another program damaged the state: the current content is as good as any other. */
   forgive(): void;
 }
 
 /**
- * After any crash the state file is what it was before a save, or what it is after, whole; and once a save is complete, nothing
- * older comes back, unless the disk lied. Rests on the order of the agent's own requests to the disk, not on what the disk made of them.
+ * After a crash the state file holds the content from before or after a save, complete. After a save, no older content comes back unless
+ * the disk lied. The claim uses the order of the agent's own disk requests, not the simulated disk's result.
  */
 export function durability(world: World): Durability {
-  /** Contents that may be found after a power cut: the last complete save, and those begun after it. Null for no file. */
+  /** Contents that a power cut may leave: the last complete save, and saves started after it. Null stands for no file. */
   let possible: (string | null)[] = [hashOfState()];
 
   function hashOfState(path: string = PLACES.registration): string | null {

@@ -4,16 +4,15 @@ import { FILE_LISTS, GRACE_MS, SETTLE_MS } from "../machine/robot-files.ts";
 import { createTimeline, type Span } from "../timeline.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
-/** How old the truth may be that is sent: looking, reading and finding the key take some operations, and disks are slow at times. */
+/** Maximum age of a sent state: checking, reading and finding the key take several operations, and disks can be slow. */
 const STALE_OPERATIONS = 60;
-/** Timestamps are of the kernel's last tick. On filesystems with coarser ones the agent has to make up for that. */
+/** Resolution of timestamps: the kernel's tick. On filesystems with a coarser one the agent has to compensate. */
 const TOLERANCE_MS = 11;
-/** Timers are late now and then; looks at the files take operations too. */
+/** Timers can be late, and checking the files takes several operations. */
 const SLACK_MS = 300;
 
 /**
- * Since when contents like the last one have been there; what came back before anybody would have given up waiting for it, has been there all
- * along.
+ * Start of the period in which the content was the last one. A different content that lasted less than the grace does not end the period.
  */
 function sinceWhen(contents: readonly Span<string | null>[], isLikeLast: (sha256: string | null) => boolean): number {
   const last = contents.at(-1);
@@ -29,13 +28,14 @@ function sinceWhen(contents: readonly Span<string | null>[], isLikeLast: (sha256
 }
 
 /**
- * No digest is sent but that of a state of all the files that was on the disk at one moment, lately, and for long enough:
- * the settle time; or, where a file looks half-written, the grace. Files that never hold still are taken after the grace as they
- * are, but never as a mix; half-written only when they have been half-written again and again for the grace.
+ * Every sent digest is one of a state of all files that was on the disk at one moment, recently, and for at least the settle time, or for
+ * the grace if a file looks half-written. Files that never settle are sent after the grace, but never as a mix of states. Half-written
+ * files
+ * are sent only if they were half-written during the entire grace.
  */
 export function honestDigests(world: World): Witness {
   const timeline = createTimeline(world.disk);
-  /** Contents that looked half-written and were waited for once; they need no patience again. */
+  /** Contents that looked half-written for the entire grace. They need no further wait. */
   const accepted = new Set<string>();
 
   function check(incarnation: Incarnation, { sentMs, request }: SentRequest): void {
@@ -92,15 +92,15 @@ export function honestDigests(world: World): Witness {
     return `sent a state that had lasted ${(endMs - changedMs).toFixed(1)} ms`;
   }
 
-  /** A clock that was set forward before the agent first looked at it makes new files look old, and nobody can know. */
+  /** New files look old when the clock was set forward before the agent first read it. The agent cannot detect this. */
   function seemsOld({ createdMs }: Incarnation, changedMs: number): boolean {
     return world.wall.lastForwardMs >= changedMs && world.wall.lastForwardMs <= createdMs;
   }
 
-  /** True when the file changed again and again for as long as the grace. */
+  /** Whether the file changed repeatedly during the entire grace. */
   function neverRested(path: string, sentMs: number): boolean {
     let laterMs = sentMs;
-    // Coarse timestamps hide when exactly within them a file changed last.
+    // Coarse timestamps hide the exact time of the last change.
     const restMs = SETTLE_MS + SLACK_MS + world.granularityMs;
     for (const changeMs of timeline.changes(path).toReversed()) {
       if (laterMs - changeMs > restMs) return false;
@@ -110,7 +110,7 @@ export function honestDigests(world: World): Witness {
     return false;
   }
 
-  /** Takes down what looks half-written and stood for the grace, sent or not. */
+  /** Records contents that looked half-written for the grace, whether sent or not. */
   function acceptWhatStood(): void {
     for (const list of FILE_LISTS) {
       for (const path of list) {

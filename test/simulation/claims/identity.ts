@@ -8,27 +8,27 @@ import type { Process } from "../scheduler.ts";
 import { simulatedMinutes } from "../units.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
-/** What a process may still ask: so many requests at once, and one more after each period. */
+/** Request budget of a process: a burst, and one more request after each period. */
 const BURST = 12;
 const REFILL_MS = 3000;
-/** A disk that fails may keep a credential from it so long; then it is used from memory. */
+/** How long a failing disk may delay saving a credential before the agent uses it from memory. */
 const UNSAVED_MS = simulatedMinutes(6);
 const SECRETS = ["poll_token", "installation_token"] as const;
 
 const credentialFile = z.object({ content: z.object({ installation_token: z.string() }) });
 
-/** Null where there is none. */
+/** Null without a credential file. */
 export function credentialOnDisk({ disk }: World): string | null {
   if (!disk.exists(PLACES.credential)) return null;
   const file = credentialFile.safeParse(parseJson(new TextDecoder().decode(disk.read(PLACES.credential))));
   return file.success ? file.data.content.installation_token : null;
 }
 
-/** What a robot with a credential of its own does: it floods nobody, uses nothing before it is on the disk, and tells nobody its secrets. */
+/** A robot with its own credential limits its requests, saves a credential before using it, and leaks no secret. */
 export function identityClaims(world: World): Witness {
   const budgets = new Map<Process, { left: number; countedMs: number }>();
   const secrets = new Set<string>();
-  /** Credentials that a power cut leaves. */
+  /** Credentials that survive a power cut. */
   const durable = new Set<string>();
   let troubleMs = Number.NEGATIVE_INFINITY;
 

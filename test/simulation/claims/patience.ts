@@ -5,7 +5,7 @@ import { PLACES } from "../machine/robot-files.ts";
 import type { Process } from "../scheduler.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
-/** The last attempt of a process, and what came of it. */
+/** The last attempt of a process and its outcome. */
 interface Attempt {
   readonly sent: SentRequest;
   outcome: Outcome | null;
@@ -14,25 +14,25 @@ interface Attempt {
 interface Outcome {
   readonly atMs: number;
   readonly kind: "accepted" | "soon" | "person" | "refused";
-  /** Not before this, unless something else changed. */
+  /** Earliest time of the next attempt, unless something else changes. */
   readonly notBeforeMs: number;
 }
 
 interface Account {
   last: Attempt | null;
-  /** Changes of the files that may still be sent without waiting: three, and one more every 20 s. */
+  /** Changes of the files that may be sent without waiting: three, plus one every 20 s. */
   tokens: number;
-  /** The digest that the service answered to last: sent again with something else corrected, it is no change of the files. */
+  /** The digest of the last answered request. Sending it again after another correction is not a change of the files. */
   answeredDigest: string | null;
   countedMs: number;
-  /** Failures in a row that are tried again by backoff, and since when. */
+  /** Consecutive failures with backoff, and the time of the first. */
   streak: number;
   streakMs: number;
   forced: number;
 }
 
 export interface Patience extends Witness {
-  /** A person asked the agent to register now: one request more. */
+  /** A person requests a registration, which allows one more request. */
   allowOne(process: Process): void;
 }
 
@@ -42,13 +42,13 @@ const FIRST_RETRY_FLOOR_MS = 500;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const PERSON_MS = 5 * 60_000 * 0.9;
 const REFUSED_MS = 60 * 60_000 * 0.9;
-/** Full jitter up to 5 minutes means 2.5 on average; four times as many attempts is no accident. */
+/** Full jitter up to 5 minutes averages 2.5 minutes. Four times as many attempts cannot be chance. */
 const STREAK_FREE = 16;
 const STREAK_MEAN_MS = 150_000;
 const STREAK_FACTOR = 4;
 const KEY_OPERATIONS = 20;
 
-/** Whether requests come no faster than the error table of the design lets them. A count of its own, not the agent's. */
+/** Requests come no faster than the error table of the design allows, computed independently of the agent's code. */
 export function patience(world: World): Patience {
   const accounts = new Map<Process, Account>();
 
@@ -68,7 +68,7 @@ export function patience(world: World): Patience {
     return account;
   }
 
-  /** When the key file was last replaced; its stat tells. */
+  /** Time of the last replacement of the key file, from its stat. */
   let seenVersion = "";
   let keyChangedMs = Number.NEGATIVE_INFINITY;
 
@@ -89,7 +89,7 @@ export function patience(world: World): Patience {
     return Math.min(BURST, tokens + (nowMs - countedMs) / REFILL_MS);
   }
 
-  /** Trouble on the way has its backoff; only what the service answers counts. */
+  /** Backoff applies to network trouble; other waits start only from an answer of the service. */
   function count(account: Account, { sentMs, request }: SentRequest): void {
     const digest = digestIn(request);
     if (digest === account.answeredDigest) return;
@@ -102,12 +102,12 @@ export function patience(world: World): Patience {
   function complaintAbout(account: Account, sent: SentRequest): string | null {
     const nowMs = sent.sentMs;
     const { last } = account;
-    if (last === null) return hasToken(account, sent) ? null : "the first request was one too many";
+    if (last === null) return hasToken(account, sent) ? null : "the first request exceeded the rate cap";
     const { outcome } = last;
     if (outcome === null) return "a request was sent while another was under way";
     const waited = `${((nowMs - outcome.atMs) / 1000).toFixed(3)} s after the last (${outcome.kind})`;
     const isElsewhere = sent.request.url !== last.sent.request.url;
-    // The key of the last request was read a few operations before it was sent.
+    // The key of the last request was read a few operations before the request was sent.
     const hasOtherKey =
       keyChangedMs >= last.sent.sentMs - KEY_OPERATIONS * world.disk_trouble.latencyMs ||
       sent.request.headers["authorization"] !== last.sent.request.headers["authorization"];
@@ -141,7 +141,7 @@ export function patience(world: World): Patience {
       keyChangedMs = world.scheduler.nowMs;
     },
     onTrouble() {
-      // A key file that cannot be looked at may be another one the next time.
+      // After a failed stat the key file counts as another one.
       keyChangedMs = world.scheduler.nowMs;
     },
     allowOne(process) {
@@ -195,10 +195,10 @@ function isAbout(text: string, sent: SentRequest): boolean {
   }
 }
 
-/** Only what a service writes on purpose counts; the rest is for the agent to make nothing of. */
+/** Accepts only valid forms of Retry-After; the agent ignores others. */
 function askedDelay(text: string, trueMs: number): number {
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   const dateMs = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN;
-  // Dates are whole seconds, and the answer was under way for a moment.
+  // Dates have a resolution of seconds, and the answer was in transit.
   return Number.isNaN(dateMs) ? 0 : Math.max(0, dateMs - trueMs - 1200);
 }

@@ -1,4 +1,4 @@
-/** A promise that nobody waited for was rejected: a bug, wherever it comes from. */
+/** An unhandled rejection is a bug, wherever it comes from. */
 export function failOnRejection(fail: (message: string) => void): Disposable {
   const onRejection = (reason: unknown) =>
     fail(`unhandled: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`);

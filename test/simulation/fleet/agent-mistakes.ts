@@ -2,19 +2,19 @@ import type { Machine } from "../../../src/platform/machine.ts";
 import { PLACES } from "../machine/robot-files.ts";
 import { plantIn } from "../plants.ts";
 
-/** Mistakes in the agent, made on purpose in what it has of its machine. */
+/** Planted mistakes of the agent, each a change of its `Machine`. */
 export const AGENT_MISTAKES = {
-  "the agent does not look again after it read": (machine) => ({
+  "the agent does not stat again after reading": (machine) => ({
     ...machine,
     files: plantIn(machine.files, "skip-second-stat"),
   }),
   "the agent does not sync its state": (machine) => ({ ...machine, files: plantIn(machine.files, "forget-fsync") }),
-  "the agent takes seconds for minutes": (machine) => ({
+  "the agent takes seconds as minutes": (machine) => ({
     ...machine,
     clock: { ...machine.clock, monotonicMs: () => 60 * machine.clock.monotonicMs() },
   }),
-  "the agent leaves nothing to chance": (machine) => ({ ...machine, random: { ...machine.random, unit: () => 0 } }),
-  "the agent never reads its key again": (machine) => {
+  "the agent's delays have no jitter": (machine) => ({ ...machine, random: { ...machine.random, unit: () => 0 } }),
+  "the agent never rereads its key": (machine) => {
     let first: Uint8Array | null = null;
     return {
       ...machine,
@@ -37,7 +37,7 @@ export const AGENT_MISTAKES = {
       },
     };
   },
-  "the agent reads a file only in part": (machine) => ({
+  "the agent reads files only in part": (machine) => ({
     ...machine,
     files: {
       ...machine.files,

@@ -6,7 +6,7 @@ import type { Cluster } from "./service/cluster.ts";
 import type { Replica } from "./service/replica.ts";
 import type { DiskTrouble, ServiceDisk } from "./service/service-disk.ts";
 
-/** What they happen to. */
+/** The parts of the world that are disturbed. */
 export interface Disturbed {
   readonly replicas: readonly Replica[];
   readonly cluster: Cluster;
@@ -14,41 +14,41 @@ export interface Disturbed {
   readonly robots: readonly FleetRobot[];
   /** Addresses of all clients. */
   readonly addresses: readonly string[];
-  /** What was acknowledged since then may be lost. */
+  /** Writes acknowledged since then may be lost. */
   onLoss(sinceMs: number): void;
   checkAcknowledged(): void;
   count(what: string): void;
 }
 
-/** Begins something that ends by itself after a while, unless everything is mended before. */
+/** Starts a disturbance that ends after a while, or when everything is mended. */
 export type During = (durationMs: number, what: string, begin: () => void, end: () => void) => void;
 
-/** What power cuts and disks do to the database of the service, and disks that lie to the robots; what else theirs do is in actors.ts. */
+/** Power cuts and failures of the database's disk, and robot disks that lie. Other faults of robot disks are in actors.ts. */
 export interface DiskDisturbances {
-  /** The disk of the database fails, or did a moment ago: the service may say so. */
+  /** Whether the database's disk fails or failed recently: the service may report it. */
   isFailing(): boolean;
-  /** It can be read all the time. */
+  /** Whether the disk has been readable all the time. */
   isReadable(): boolean;
   kinds(surroundings: Disturbed): readonly Kind[];
   mend(surroundings: Disturbed): void;
 }
 
-/** How long after its disk has recovered a replica that was frozen may still say that it failed. */
+/** How long after the disk has recovered a replica that was frozen may still report the failure. */
 const TOLD_LATE_MS = 60_000;
-/** How often a disk that lies is found out. */
+/** Probability that a lying disk loses data. */
 const POWER_CUTS = 0.7;
 
 export function createDiskDisturbances(scheduler: Scheduler, during: During): DiskDisturbances {
   let failsUntil_ms = Number.NEGATIVE_INFINITY;
   let unreadableUntil_ms = Number.NEGATIVE_INFINITY;
 
-  /** The computer with the database, and those beside it. */
+  /** The computer of the database, and the other ones. */
   function cutPower(dice: Dice, { replicas, disk, onLoss, checkAcknowledged, count }: Disturbed): void {
     for (const replica of replicas) replica.crash();
     const { hasTorn, lostSince_ms } = disk.powerCut(dice);
     if (hasTorn) count("a write of the service is torn");
     if (lostSince_ms !== null) {
-      count("the service loses what its disk said it had");
+      count("the service loses data that its disk claimed to have synced");
       onLoss(lostSince_ms);
     }
     checkAcknowledged();
@@ -89,7 +89,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
           run: (dice) => fail(surroundings, "input and output fail", dice.between(500, 20_000)),
         },
         {
-          what: "the service's disk lies about what it synced",
+          what: "the service's disk lies about syncs",
           weight: 1,
           run(dice) {
             const endsBadly = dice.chance(POWER_CUTS);
@@ -106,7 +106,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
           },
         },
         {
-          what: "a backup of the service is put back",
+          what: "a backup of the service is restored",
           weight: 1,
           run(dice) {
             const backup = disk.backUp();
@@ -118,14 +118,14 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
               () => {
                 for (const replica of replicas) replica.crash();
                 disk.restore(backup);
-                count("the service is older than it was");
+                count("the service is restored from a backup");
                 onLoss(sinceMs);
               },
             );
           },
         },
         {
-          what: "a robot's disk lies about what it synced",
+          what: "a robot's disk lies about syncs",
           weight: 1,
           run(dice) {
             const { world } = dice.pick(robots);

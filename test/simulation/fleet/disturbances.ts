@@ -7,18 +7,18 @@ import type { Kind } from "./plan.ts";
 import { MODELS } from "./service/prepared-database.ts";
 import type { Replica } from "./service/replica.ts";
 
-/** What happens to the replicas, to their disk, to the network before them, and to the inference servers that they look after. */
+/** Disturbances of the replicas, their disk, their network, and the inference servers that they probe. */
 export interface Disturbances {
-  /** Health URLs that fail now. */
+  /** Health URLs that currently fail. */
   readonly failing: ReadonlySet<string>;
-  /** The clocks of the replicas: by how much they were set, back and forth, in all, and how much of it the service may take for time. */
+  /** Clock changes of the replicas: the current offset, the sum of all changes, and the part that the service may count as elapsed time. */
   readonly clocks: { readonly setMs: number; readonly believedMs: number };
-  /** A replica froze or was slow, so that what it wrote was decided long before. */
+  /** Whether a replica froze or was slow, so that its writes may rest on old decisions. */
   readonly hasHeldUp: boolean;
   readonly isDiskFailing: DiskDisturbances["isFailing"];
   readonly isDiskReadable: DiskDisturbances["isReadable"];
   kinds(surroundings: Disturbed): readonly Kind[];
-  /** Ends all of it. */
+  /** Ends all disturbances. */
   mend(surroundings: Disturbed): void;
 }
 
@@ -39,12 +39,13 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
   };
   const disks = createDiskDisturbances(scheduler, during);
 
-  /** What is set ahead is set back later by as much. */
+  /** A forward step is reversed later. */
   function setClocks(replicas: readonly Replica[], byMs: number): void {
     for (const { wall } of replicas) wall.set(wall.offsetMs + byMs);
     const jumpMs = Math.abs(byMs);
     clocks.setMs += jumpMs;
-    // Who runs knows better; who started since the last time had nothing but a clock that several jumps may have set.
+    // A running process has a monotonic clock. One started since the last change only knows the wall clock, which several steps may have
+    // set.
     const starts = replicas.reduce((sum, replica) => sum + replica.starts, 0);
     clocks.believedMs +=
       starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, jumpMs) : Math.max(Math.abs(setBy_ms), jumpMs);
@@ -67,7 +68,7 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
         { what: "a replica is killed", weight: 3, run: upon((replica) => replica.crash()) },
         ...disks.kinds(surroundings),
         {
-          what: "the network falls apart",
+          what: "the network is partitioned",
           weight: 2,
           run(dice) {
             const island = new Set([...addresses, ...replicas.map(({ name }) => name)].filter(() => dice.chance(0.5)));
@@ -150,7 +151,7 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           ),
         },
         {
-          // Replicas need clocks that agree: whoever sets one sets them all.
+          // Replicas require synchronized clocks, so all are set together.
           what: "the clocks of the service are set",
           weight: 1,
           isUnsteady: true,

@@ -1,11 +1,11 @@
 /**
- * Robots and the service in one world, by seed: agents as they are shipped (world.ts), and replicas of the service as it is shipped
- * (service/replica.ts) over one database (service/database.ts), on one queue of events, with one source of chance.
+ * Robots and the service in one world, by seed: agents as released (world.ts), and replicas of the service as released
+ * (service/replica.ts) with one database (service/database.ts), on one event queue and one source of randomness.
  *
- * What happens is drawn before it begins (plan.ts), so that a failing seed can be made smaller (shrink.ts). truth.ts watches what must
- * always be so. In the end everything is mended, and everything has to come to rest.
+ * All disturbances are drawn in advance (plan.ts), so that a failing seed can be reduced (shrink.ts). truth.ts checks the invariants.
+ * At the end all disturbances stop and the world must settle.
  *
- * `node scripts/simulate.ts --world --seed N` runs a seed again and shows its last moments.
+ * `node scripts/simulate.ts --world --seed N` repeats a seed and prints its last events.
  */
 import type { Machine } from "../../../src/platform/machine.ts";
 import { failOnRejection } from "../claims/rejections.ts";
@@ -39,13 +39,13 @@ import { createTruth } from "./truth.ts";
 
 export interface FleetOptions {
   readonly seed: number;
-  /** Robots; by the seed, a few, when not given. */
+  /** Number of robots; by default a few, from the seed. */
   readonly robots?: number;
-  /** Minutes until everything is mended; by the seed, when not given. */
+  /** Minutes until all disturbances end; by default from the seed. */
   readonly minutes?: number;
-  /** Made on purpose, to see that it is found. */
+  /** A planted mistake, to test that the simulation finds it. */
   readonly mistake?: MistakeName | undefined;
-  /** Indices of the acts that happen; all of them when not given. */
+  /** Indices of the acts to perform; all by default. */
   readonly acts?: readonly number[];
 }
 
@@ -54,7 +54,7 @@ export interface FleetReport {
   readonly robots: number;
   readonly steps: number;
   readonly simulatedMs: number;
-  /** What happened, and how often. */
+  /** Number of occurrences of each fault. */
   readonly acts: Readonly<Record<string, number>>;
   /** Indices of all acts of the plan. */
   readonly planned: readonly number[];
@@ -75,7 +75,7 @@ function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): r
 
 export const MISTAKES: readonly MistakeName[] = [...namesOf(SERVICE_MISTAKES), ...namesOf(AGENT_MISTAKES)];
 
-/** The first thing that must not be, and the last moments before it. */
+/** The first violation, and the last events before it. */
 interface Found {
   failure: string | null;
   trace: readonly string[];
@@ -84,23 +84,23 @@ interface Found {
 /** Microtasks and a few immediates: more than any request takes between two waits. */
 const TURNS = 4;
 const REPLICAS = 2;
-/** Of a world whose size is not given. Larger ones have more happen, so that each robot's days are as full. */
+/** For worlds without a given size. Larger worlds have more disturbances, so that each robot gets as many. */
 const ROBOTS_MAXIMUM = 5;
 const ROBOT_WEIGHT = 4;
-/** The simulation begins half an hour before an hour is full. */
+/** Half an hour before the full hour at which usage periods are cut. */
 const HOUR_NEAR_MS = simulatedMinutes(32.5);
-/** By how much clocks that agree may differ. */
+/** Maximum difference of synchronized clocks. */
 const SKEW_MS = 200;
-/** Between the moment that a period begins or ends at, and its commit: with all going well, and with processes that are slow or frozen. */
+/** Delay between the start or end of a period and its commit: normally, and with slow or frozen processes. */
 const SLACK_MS = 2000;
 const HELD_UP_MS = 60_000;
 const LONGEST_WAIT_MS = simulatedMinutes(14);
-/** Of all worlds, and of the robots in such a world. */
+/** Fractions: worlds with life cycles, and enrolled robots in such a world. */
 const LIFE_CYCLES = 0.4;
 const ENROLLED = 0.6;
-/** Between two looks at robots that wait for a person. */
+/** Interval of looking for robots that need a person. */
 const ATTENDING_MS = 10_000;
-/** Who waits for a person is asked after this. */
+/** When it is checked that no robot still waits for a person. */
 const ASKED_MS = simulatedMinutes(7);
 
 export async function simulateFleet(options: FleetOptions): Promise<FleetReport> {
@@ -133,7 +133,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     isReadable: () => disturbances.isDiskReadable(),
     fail,
   });
-  // Some days have a full hour in them, where running periods are cut.
+  // Some runs include a full hour, where usage periods are cut.
   const startMs = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
   const walls = Array.from({ length: REPLICAS }, () => {
     const wall = createWallClock(scheduler);
@@ -154,7 +154,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       onLog(level, text) {
         if (text.includes("sk_rps_")) fail(`a key is in the log: ${text}`);
         const isExpected = disturbances.isDiskFailing() && /^(task_failed|store_unavailable) /.test(text);
-        if (level === "error" && !isExpected) fail(`the service tells of an error: ${text}`);
+        if (level === "error" && !isExpected) fail(`the service logs an error: ${text}`);
       },
       fail,
     }),
@@ -164,16 +164,16 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     scheduler,
     dice: dice.fork(),
     replicas,
-    onAnswer(asked, answer) {
+    onAnswer(received, answer) {
       trace.note(
         scheduler.nowMs,
-        `${asked.replica} answers ${asked.request.method} ${asked.request.url} ${answer.status}`,
+        `${received.replica} answers ${received.request.method} ${received.request.url} ${answer.status}`,
       );
-      truth.answered(asked, answer);
+      truth.answered(received, answer);
     },
   });
   const count = options.robots ?? dice.pick([2, 3, 3, 4, 5]);
-  // In some worlds robots enrol, fleets follow, and operators remove. They draw from dice of their own: the other worlds stay as they were.
+  // In some worlds robots enroll, fleets follow, and operators remove. Their separate dice keep the other worlds unchanged.
   const moreDice = createDice(~options.seed);
   const hasLifeCycle = moreDice.chance(LIFE_CYCLES);
   const robots: readonly FleetRobot[] = Array.from({ length: count }, (_, index) => {
@@ -204,7 +204,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       fail,
     }),
   );
-  // Only where nothing holds a replica up can it be told to the second what usage there was.
+  // Usage can be computed to the second only if nothing delays a replica.
   const isSteady = dice.chance(0.3);
   const untilMs = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
   const disturbed: Disturbed = {
@@ -316,7 +316,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       if (!(await scheduler.step())) break;
       if (database.commits === seenCommits) continue;
       seenCommits = database.commits;
-      // Many commit nothing.
+      // Many steps commit nothing.
       const version = disk.watcher.version();
       if (version === seenVersion) continue;
       seenVersion = version;
@@ -343,7 +343,6 @@ function isAgentMistake(name: MistakeName): name is AgentMistakeName {
   return name in AGENT_MISTAKES;
 }
 
-/** What a person needs to see of a failed seed. */
 export function describeFleetFailure({ seed, steps, failure, trace }: FleetReport, acts?: readonly number[]): string {
   const only = acts === undefined ? "" : ` --acts ${acts.length === 0 ? "none" : acts.join(",")}`;
   return [

@@ -8,7 +8,7 @@ it.each(KEPT_SEEDS)("simulateFleet: seed $seed, which found $found", async (kept
   if (report.failure !== null) expect.fail(describeFleetFailure(report, kept.acts));
 });
 
-it("keptLine: is the line that keeps a failed world", async () => {
+it("keptLine: failed world → its line for KEPT_SEEDS", async () => {
   const acts = [1, 2];
   const failed = {
     ...(await simulateFleet({ seed: 1, minutes: 0.1, acts })),

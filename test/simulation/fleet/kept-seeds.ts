@@ -1,13 +1,13 @@
 import type { FleetOptions, FleetReport } from "./fleet.ts";
 
-/** A world that failed once, made small. */
+/** A world that once failed, reduced. */
 export interface KeptSeed extends Pick<FleetOptions, "seed" | "robots" | "minutes" | "acts"> {
   readonly found: string;
 }
 
 /**
- * Every world that found a fault. A seed means another world as soon as something new can happen in all of them: so a fault of the product
- * has a test of its own as well, and the seed stays as one more.
+ * Every world that found a fault. A new kind of event changes the world of each seed, so a fault of the product also needs its own test;
+ * the seed remains as an additional one.
  */
 export const KEPT_SEEDS: readonly KeptSeed[] = [
   {
@@ -22,7 +22,7 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
   },
 ];
 
-/** The line for `KEPT_SEEDS` that says what failed. */
+/** The line for `KEPT_SEEDS` with the failure. */
 export function keptLine({ seed, failure, planned }: FleetReport, { robots, minutes }: Partial<FleetOptions>): string {
   const members = [
     `seed: ${seed}`,

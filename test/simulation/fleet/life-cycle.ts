@@ -4,10 +4,10 @@ import { type Belongings, type Call, type DECISIONS, LISTS } from "./requests.ts
 import type { FleetRobot } from "./robots.ts";
 import { REGION } from "./service/prepared-database.ts";
 
-/** What comes and goes in an organization: robots that enrol, fleets that follow, and what is removed. */
+/** Operations that create and remove: enrolment, fleets that follow their selectors, removal. */
 export interface LifeCycle {
   readonly kinds: readonly Kind[];
-  /** Does for robots with an identity what only a person may: approves, thaws, allows to recover, enrols again. */
+  /** Performs what robots with an identity need a person for: approval, thawing, recovery, a new enrolment. */
   attend(dice: Dice): void;
 }
 
@@ -21,7 +21,7 @@ interface LifeCycleOptions {
 }
 
 const RECOVERIES = 5;
-/** Often longer than a credential lives. */
+/** Often longer than the lifetime of a credential. */
 const OFF_MS = { minimum: 20_000, maximum: 240_000 } as const;
 
 export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }: LifeCycleOptions): LifeCycle {
@@ -34,7 +34,7 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
     await call(dice, "POST", `/v1/robots${decision}`, { user_code: userCode, ...choice });
   }
 
-  /** Approves or denies a robot that waits. */
+  /** Approves or denies a waiting robot. */
   async function decideOne(dice: Dice, decision: (typeof DECISIONS)[number]): Promise<void> {
     const waiting = enrolled.filter((robot) => robot.userCode() !== null);
     if (waiting.length > 0) await decide(dice, decision, dice.pick(waiting));
@@ -63,7 +63,7 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
     if (robots.length > 0) dice.pick(robots).switchOff(dice.between(OFF_MS.minimum, OFF_MS.maximum));
   }
 
-  /** Somebody has copied the credential of a robot. */
+  /** Uses a robot's credential for what it does not allow. */
   async function exceed(dice: Dice): Promise<void> {
     const credential = enrolled.length === 0 ? null : dice.pick(enrolled).credential();
     if (credential === null) return;
@@ -79,7 +79,7 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
     ["an operator removes a fleet", 1, removeFleet],
     ["an operator removes a robot", 1, removeRobot],
     ["a robot is switched off for a while", 3, switchOff],
-    ["somebody tries more than a robot's credential may", 1, exceed],
+    ["a client exceeds the rights of a robot's credential", 1, exceed],
   ];
 
   return {

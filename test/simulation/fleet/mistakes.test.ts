@@ -4,52 +4,52 @@ import { isLong } from "../../support/run/tier.ts";
 import { type MistakeName, MISTAKES, simulateFleet } from "./fleet.ts";
 import { shrink } from "./shrink.ts";
 
-/** The first seed that finds each planted mistake, and what it says. None may take more than 200. */
+/** The first seed that finds each planted mistake, and its message. None may need more than 200 seeds. */
 const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: RegExp])[] = [
-  ["the organization is left out of a query", 2, /is told of/],
-  ["a revoked key is still valid", 76, /to a key that was revoked/],
+  ["the organization is left out of a query", 2, /is shown/],
+  ["a revoked key is still valid", 76, /to a revoked key/],
   ["the scopes of a key are ignored", 39, /a key that may only set up robots may/],
   ["a registration does not replace the digest", 1, /not settled: .* the service holds/],
   ["a robot gets a new id when it registers again", 1, /FOREIGN KEY constraint failed/],
-  ["a period that was entered does not begin anew", 13, /periods of .* overlap/],
-  ["a period does not end with its deployment", 7, /usage runs where it should not/],
-  ["a deployment that is replaced is not retired", 7, /usage runs where it should not|two current deployments/],
-  ["an update of a fleet is never promoted", 7, /a fleet does not get its model/],
-  ["the outcome of a probe is forgotten", 1, /a deployment does not come to rest/],
-  ["the claim of a replica that died is never given up", 56, /not settled/],
-  ["usage follows a clock that is set", 14, /answered 429|and the ledger says/],
-  ["what others wrote is not noticed", 68, /lacks .* which was acknowledged before/],
-  ["who only asks needs a disk to write to", 24, /although the disk can be read/],
+  ["a recorded period does not start a new one", 13, /periods of .* overlap/],
+  ["a period does not end with its deployment", 7, /usage and the state of a deployment disagree/],
+  ["a replaced deployment is not retired", 7, /usage and the state of a deployment disagree|two current deployments/],
+  ["an update of a fleet is never promoted", 7, /a fleet update does not complete/],
+  ["the outcome of a probe is forgotten", 1, /a deployment does not settle/],
+  ["the lease of a dead replica never expires", 56, /not settled/],
+  ["usage follows changes of the wall clock", 14, /answered 429|but the ledger has/],
+  ["writes of other replicas are not noticed", 68, /lacks .* which was acknowledged earlier/],
+  ["reads need a writable disk", 24, /although the disk can be read/],
   ["a write is acknowledged before it is committed", 1, /acknowledged before it is in the database/],
   ["a write is rolled back and acknowledged", 1, /acknowledged before it is in the database/],
-  ["commits are not synced", 9, /is gone/],
-  ["a full disk is taken for success", 2, /acknowledged before it is in the database/],
-  ["a registration is told of from memory", 33, /is said to be registered as/],
-  ["lists are kept for all organizations together", 24, /is told of a robot of/],
-  ["two answers are mixed up", 1, /is told of a robot of/],
-  ["an error repeats the key", 1, /is answered with its own key/],
-  ["a robot is counted twice", 68, /do not sum up/],
-  ["a task that sleeps is never woken", 2, /not settled/],
+  ["commits are not synced", 9, /is lost/],
+  ["a full disk is reported as success", 2, /acknowledged before it is in the database/],
+  ["registrations are read from memory", 33, /is reported as registered with/],
+  ["list caches are shared between organizations", 24, /is shown a robot of/],
+  ["two answers are swapped", 1, /is shown a robot of/],
+  ["an error repeats the key", 1, /repeats the key in its answer/],
+  ["a robot is counted twice", 68, /do not add up/],
+  ["a sleeping task is never woken", 2, /not settled/],
   ["random bytes are not random", 1, /Found no code for an enrolment/],
-  ["the clock stands still", 1, /and the ledger says/],
-  ["an answer that is lost makes a robot a copy of itself", 1, /is taken for a copy of itself/],
-  ["the computer that a robot had before is not revoked", 2, /UNIQUE constraint failed: installations/],
-  ["a fleet that follows keeps who does not match", 67, /a fleet that follows has not what matches/],
+  ["the clock stands still", 1, /but the ledger has/],
+  ["a lost answer makes a robot a copy of itself", 1, /is reported as a copy of itself/],
+  ["the previous installation of a robot is not revoked", 2, /UNIQUE constraint failed: installations/],
+  ["a following fleet keeps robots that no longer match", 67, /a following fleet differs from its selector/],
   ["a key is in the log", 1, /a key is in the log/],
-  ["the agent does not look again after it read", 3, /which no state of the files ever had/],
+  ["the agent does not stat again after reading", 3, /which no state of the files ever had/],
   ["the agent does not sync its state", 1, /a power cut would take from it/],
-  ["the agent takes seconds for minutes", 1, /sent a state that had lasted|asked .* too early/],
-  ["the agent leaves nothing to chance", 2, /asks for its identity too often/],
-  ["the agent never reads its key again", 3, /not settled: .* the agent is unauthorized/],
-  ["the agent reads a file only in part", 1, /which no state of the files ever had/],
+  ["the agent takes seconds as minutes", 1, /sent a state that had lasted|asked .* too early/],
+  ["the agent's delays have no jitter", 2, /asks for its identity too often/],
+  ["the agent never rereads its key", 3, /not settled: .* the agent is unauthorized/],
+  ["the agent reads files only in part", 1, /which no state of the files ever had/],
   ["all agents have one name", 1, /a second robot would have been made/],
 ];
 
-/** They test the simulation, not the product: a few show in the gate that it finds anything. */
+/** These test the simulation, not the product. The gate tests a few of them. */
 const FINDS_IN_GATE = FINDS.filter((_, index) => index % 6 === 0);
 
 describe("simulateFleet", () => {
-  it("simulateFleet: the same seed gives the same trace, another one another", async () => {
+  it("simulateFleet: same seed → same trace, another seed → another trace", async () => {
     const first = await simulateFleet({ seed: 1010 });
     const again = await simulateFleet({ seed: 1010 });
     const other = await simulateFleet({ seed: 1009 });
@@ -59,18 +59,18 @@ describe("simulateFleet", () => {
   });
 
   it.each(isLong ? FINDS : FINDS_IN_GATE)(
-    "simulateFleet: finds the planted mistake that %s, with seed %i",
+    "simulateFleet: planted mistake (%s) → found by seed %i",
     async (mistake, seed, failure) => {
       expect(seed).toBeLessThanOrEqual(200);
       expect((await simulateFleet({ seed, mistake })).failure).toMatch(failure);
     },
   );
 
-  it("simulateFleet: every mistake that is planted is found", () => {
+  it("MISTAKES: every planted mistake → has a seed that finds it", () => {
     expect(FINDS.map(([mistake]) => mistake)).toEqual(MISTAKES);
   });
 
-  it("shrink: leaves of what happened only what a failure needs", async () => {
+  it("shrink: failing world → only the acts that the failure needs", async () => {
     const mistake = "a revoked key is still valid";
     const options = { seed: 76, mistake, acts: [3, 5, 8, 23, 27] } as const;
     const small = await shrink(options, await simulateFleet(options));

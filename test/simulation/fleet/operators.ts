@@ -12,14 +12,14 @@ import type { FleetRobot } from "./robots.ts";
 import type { Cluster } from "./service/cluster.ts";
 import { MARKS, MODELS, type Organization, REGION } from "./service/prepared-database.ts";
 
-/** A person of an organization who works with the whole API, and with what others of theirs have made. */
+/** An operator of an organization, who uses the entire API, also with ids of other organizations. */
 export interface Operator {
   readonly address: string;
-  /** What its robots are called. */
+  /** Prefix of its robots' names. */
   readonly names: readonly string[];
   readonly ids: Belongings;
   kinds(others: readonly Operator[]): readonly Kind[];
-  /** Gives every robot of theirs a key that works. */
+  /** Gives every robot of the organization a valid key. */
   mend(): void;
   readonly lifeCycle: LifeCycle;
 }
@@ -29,7 +29,7 @@ export interface OperatorOptions {
   readonly robots: readonly FleetRobot[];
   readonly scheduler: Scheduler;
   readonly cluster: Cluster;
-  /** They are about to remove the robot of this name, or the fleet of this id. */
+  /** Called before the removal of the robot of this name, or the fleet of this id. */
   onRemove(what: string): void;
   fail(message: string): void;
 }
@@ -47,7 +47,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const { organization, robots, scheduler, cluster, fail } = options;
   const keyed = robots.filter(({ world }) => !world.isEnrolled);
   const ids: Belongings = { fleets: [], deployments: [], keys: new Map() };
-  /** Keys that may only set up robots. */
+  /** Keys with only the scope to set up robots. */
   const restricted: string[] = [];
   const address = `10.1.0.${1 + MARKS.indexOf(organization.mark)}`;
   let fleetsMade = 0;
@@ -92,7 +92,7 @@ export function createOperator(options: OperatorOptions): Operator {
     return apiKey;
   }
 
-  /** A new key for a robot, and the end of its old one. */
+  /** Gives a robot a new key and revokes the old one. */
   async function rotateKey(dice: Dice): Promise<void> {
     const robot = keyed.length === 0 ? null : dice.pick(keyed);
     const key = await createKey(dice);
@@ -123,7 +123,7 @@ export function createOperator(options: OperatorOptions): Operator {
   async function addFleet(dice: Dice, what: string, selection: object): Promise<void> {
     fleetsMade += 1;
     const made = await call(dice, "POST", "/v1/fleets", {
-      // Now and then one of a name that is taken.
+      // Sometimes the name is taken.
       name: `${what} ${dice.chance(0.1) ? 1 : fleetsMade}`,
       subject: dice.pick(MODELS),
       selection,
@@ -142,7 +142,7 @@ export function createOperator(options: OperatorOptions): Operator {
     if (made?.isDone === true) ids.deployments.push(identified.parse(made.body).id);
   }
 
-  /** Somebody has found the key of a robot. */
+  /** Uses a robot's key for what it does not allow. */
   async function exceed(dice: Dice): Promise<void> {
     if (restricted.length === 0) return;
     const path = dice.pick(LISTS);
@@ -150,7 +150,7 @@ export function createOperator(options: OperatorOptions): Operator {
     if (answer?.isDone === true) fail(`a key that may only set up robots may GET ${path}`);
   }
 
-  /** Somebody tries what belongs to others. */
+  /** Tries to read or change resources of another organization. */
   async function intrude(dice: Dice, others: readonly Operator[]): Promise<void> {
     const strangers = others.filter((other) => other !== operator);
     if (strangers.length === 0) return;
@@ -212,8 +212,8 @@ export function createOperator(options: OperatorOptions): Operator {
               if (robots.length > 0) await call(dice, "GET", registrationOf(dice.pick(robots).name));
             },
           ],
-          ["somebody tries more than a robot's key may", 1, exceed],
-          ["an operator tries what belongs to others", 2, (dice) => intrude(dice, others)],
+          ["a client exceeds the rights of a robot's key", 1, exceed],
+          ["an operator tries ids of other organizations", 2, (dice) => intrude(dice, others)],
         ] satisfies readonly (readonly [string, number, (dice: Dice) => Promise<unknown>])[]
       ).map(([what, weight, act]) => ({
         what,

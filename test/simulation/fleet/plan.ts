@@ -1,6 +1,6 @@
 import type { Dice } from "../dice.ts";
 
-/** Something that is going to happen. A part of a plan is a plan: what is left out does not change when the rest happens. */
+/** A planned action. Leaving out some actions does not change the others. */
 export interface Act {
   readonly index: number;
   readonly atMs: number;
@@ -12,14 +12,14 @@ export interface Act {
 export interface Kind {
   readonly what: string;
   readonly weight: number;
-  /** Afterwards nobody can say to the second when something was decided. */
+  /** After this action, times of decisions are not known to the second. */
   readonly isUnsteady?: true;
   run(dice: Dice): void;
 }
 
-/** Draws what happens until `untilMs`, on average every `meanMs`. */
+/** Draws actions until `untilMs`, on average every `meanMs`. */
 export function drawPlan(dice: Dice, kinds: readonly Kind[], meanMs: number, untilMs: number): readonly Act[] {
-  // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
+  // Each seed leaves out some kinds of actions (Groce et al., Swarm Testing, 2012).
   const mixed = kinds.map((kind) => ({ ...kind, weight: kind.weight * dice.pick([0, 0.5, 1, 1, 4]) }));
   const weights = mixed.reduce((sum, { weight }) => sum + weight, 0);
   const acts: Act[] = [];

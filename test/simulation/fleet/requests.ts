@@ -2,7 +2,7 @@ import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import { MODELS } from "./service/prepared-database.ts";
 
-/** A request with the key of the organization, unless another is given; null where no answer came. */
+/** Sends a request with the organization's key or the given one; null without an answer. */
 export type Call = (
   dice: Dice,
   method: HttpRequest["method"],
@@ -11,15 +11,15 @@ export type Call = (
   key?: string,
 ) => Promise<{ readonly status: number; readonly body: unknown; readonly isDone: boolean } | null>;
 
-/** Ids of what an organization has. */
+/** Ids of the organization's resources. */
 export interface Belongings {
   readonly fleets: string[];
   readonly deployments: string[];
-  /** Keys by id; those of robots, too. */
+  /** Keys by id, including those of robots. */
   readonly keys: Map<string, string>;
 }
 
-/** Who tries a code that has just ended may only do so ten times a minute. */
+/** Codes that have just expired count as wrong attempts, of which ten are allowed per minute. */
 export const DECISIONS = ["/approve", "/deny"] as const;
 
 export const LISTS = [

@@ -20,24 +20,24 @@ import type { Cluster } from "./service/cluster.ts";
 import type { Organization } from "./service/prepared-database.ts";
 import type { Truth } from "./truth.ts";
 
-/** A robot of the fleet: the computer of world.ts, with the real service in place of the model. */
+/** A robot of the fleet: the computer of world.ts with the real service instead of the model. */
 export interface FleetRobot {
   readonly name: string;
   readonly organization: Organization;
   readonly address: string;
   readonly world: World;
   readonly actors: Actors;
-  /** The code that its screen shows; null for none. */
+  /** The displayed enrolment code; null without one. */
   userCode(): string | null;
-  /** The credential on its disk; null for none. */
+  /** The credential on the disk; null without one. */
   credential(): string | null;
-  /** What it is not yet: null once it is registered as what is on its disk, and knows it. */
+  /** What is missing for rest; null once the robot is registered with its current files and reports it. */
   unsettled(): string | null;
-  /** Takes its power for so long; nothing where no daemon runs. */
+  /** Cuts the power for this long; does nothing if no daemon runs. */
   switchOff(durationMs: number): void;
-  /** A person asks it to register, and whether the service holds it. */
+  /** A person requests a registration and a confirmation. */
   askAll(): void;
-  /** A person makes it enrol again where the service no longer accepts its key. */
+  /** A person enrolls the robot again if the service no longer accepts its key. */
   enrolAgain(): void;
 }
 
@@ -45,7 +45,7 @@ export interface FleetRobotOptions {
   readonly name: string;
   readonly organization: Organization;
   readonly address: string;
-  /** It enrols; otherwise it has a key of the organization. */
+  /** Whether the robot enrolls; otherwise it has a key of the organization. */
   readonly isEnrolled: boolean;
   readonly scheduler: Scheduler;
   readonly dice: Dice;
@@ -53,7 +53,7 @@ export interface FleetRobotOptions {
   readonly cluster: Cluster;
   readonly truth: Truth;
   readonly mistake: (machine: Machine) => Machine;
-  /** Something happened to it. */
+  /** Called for each disturbance of the robot. */
   count(what: string): void;
   fail(message: string): void;
 }
@@ -141,7 +141,7 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       patient.allowOne(daemon.process);
       curious.allowOne(daemon.process);
       const { agent } = daemon;
-      // Whoever was told to wait for an hour does so no longer.
+      // A restart ends waits of up to an hour.
       if (agent.status().identity?.state === "waiting-for-approval") void agent.enrol();
       void agent.register().then(() => agent.confirm());
     },
@@ -149,7 +149,7 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       const state = agent()?.status().identity?.state;
       if (state !== "unenrolled") return;
       world.disturb(`${name}: a person makes it enrol again`);
-      // As `robot-policy-agent enroll` does before it asks the daemon.
+      // Like `robot-policy-agent enroll` before it asks the daemon.
       if (world.disk.exists(PLACES.identity_key)) world.disk.rename(PLACES.identity_key, `${PLACES.identity_key}.old`);
       void agent()?.enrol();
     },

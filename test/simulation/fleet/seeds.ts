@@ -8,7 +8,7 @@ import { describeFleetFailure, type FleetReport, simulateFleet } from "./fleet.t
 /** Seeds of the gate; `scripts/simulate.ts --world` runs thousands. */
 const SEEDS = times(80, 400);
 
-/** Every other seed of a run, from `first` on: two files, so that two workers share them. */
+/** Defines tests for every second seed from `first` on: two test files share the seeds, so that two workers run them. */
 export function testSeeds(first: 1 | 2): void {
   const seeds = Array.from({ length: SEEDS / 2 }, (_, index) => first + 2 * index);
   const reports = new Map<number, Promise<FleetReport>>();
@@ -20,14 +20,14 @@ export function testSeeds(first: 1 | 2): void {
 
   describe("simulateFleet", () => {
     it.each(seeds)(
-      "simulateFleet: robots, replicas and the network between them fail, and nothing is lost, mixed or doubled: seed %i",
+      "simulateFleet: failing robots, replicas and network → nothing is lost, mixed up or duplicated: seed %i",
       async (seed) => {
         const report = await reportOf(seed);
         if (report.failure !== null) expect.fail(describeFleetFailure(report));
       },
     );
 
-    it("simulateFleet: every kind of fault happens", { timeout: SEEDS * PATIENCE_MS }, async () => {
+    it("simulateFleet: all seeds → every kind of fault occurs", { timeout: SEEDS * PATIENCE_MS }, async () => {
       const happened = new Set<string>();
       for (const seed of seeds) for (const fault of Object.keys((await reportOf(seed)).acts)) happened.add(fault);
       expect(FAULTS.filter((fault) => !happened.has(fault))).toEqual([]);

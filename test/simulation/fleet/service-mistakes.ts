@@ -4,13 +4,13 @@ import type { HttpAnswer, HttpRequest } from "../../../src/client/transport/tran
 import type { ServiceMachine } from "../../../src/service/kernel/machine.ts";
 import type { Store } from "../../../src/service/kernel/store/store.ts";
 
-/** A mistake in the service, made on purpose at one of the places where the simulation touches it. One for each replica. */
+/** Hooks to plant a mistake in the service, at the interfaces that the simulation provides. One set for each replica. */
 export interface ServiceMistake {
-  /** What a query asks instead; its parameters stay. */
+  /** Replaces a query; its parameters stay. */
   rewrite(sql: string): string;
-  /** What it is answered instead. */
+  /** Replaces the rows of an answer. */
   rows<Row>(sql: string, rows: Row[]): Row[];
-  /** A connection that writes was opened. */
+  /** Called with each connection opened for writing. */
   openWriter(database: DatabaseSync): void;
   machine(machine: ServiceMachine): ServiceMachine;
   store(store: Store): Store;
@@ -33,7 +33,7 @@ function replacing(from: string, to: string, where: (sql: string) => boolean = (
 const begins = (start: string) => (sql: string) => sql.startsWith(start);
 const isOfDeployment = begins('update "deployments"');
 
-/** By name. What each does wrong is what a programmer could do wrong. */
+/** Mistakes by name. Each imitates a mistake that a programmer could make. */
 export const SERVICE_MISTAKES = {
   "the organization is left out of a query": () => ({
     rewrite: (sql) =>
@@ -48,7 +48,7 @@ export const SERVICE_MISTAKES = {
     ),
   "a robot gets a new id when it registers again": () =>
     replacing(" do update set ", ' do update set "id" = "excluded"."id", ', begins('insert into "robots"')),
-  "a period that was entered does not begin anew": () =>
+  "a recorded period does not start a new one": () =>
     replacing(
       '"usage_from" = ?',
       '"usage_from" = coalesce("usage_from", ?)',
@@ -60,25 +60,25 @@ export const SERVICE_MISTAKES = {
       '"usage_from" = coalesce("usage_from", ?)',
       (sql) => isOfDeployment(sql) && sql.includes('"status" = ?'),
     ),
-  "a deployment that is replaced is not retired": () =>
+  "a replaced deployment is not retired": () =>
     replacing('"status" = ?', `"status" = coalesce(nullif(?, 'retired'), "status")`, isOfDeployment),
   "an update of a fleet is never promoted": () =>
     replacing(" where ", " where 0 and ", begins('update "fleets" set "generation_id"')),
   "the outcome of a probe is forgotten": () =>
     replacing('"health" = ?', '"health" = coalesce("health", ?)', begins('update "endpoints"')),
-  "the claim of a replica that died is never given up": () =>
+  "the lease of a dead replica never expires": () =>
     replacing('"probe_expires_at" <= ?', '("probe_expires_at" <= ? and 0)'),
-  "usage follows a clock that is set": () => ({
+  "usage follows changes of the wall clock": () => ({
     machine: (machine) => ({ ...machine, clock: { ...machine.clock, monotonicMs: machine.clock.wallMs } }),
   }),
-  "what others wrote is not noticed": () => ({
+  "writes of other replicas are not noticed": () => ({
     store: (store) => ({
       ...store,
       version: () => Promise.resolve("1"),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }),
   }),
-  "who only asks needs a disk to write to": () => ({
+  "reads need a writable disk": () => ({
     store: (store) => ({
       ...store,
       async version() {
@@ -100,7 +100,7 @@ export const SERVICE_MISTAKES = {
   }),
   "a write is rolled back and acknowledged": () => everyNth(5),
   "commits are not synced": () => ({ openWriter: (database) => database.exec("pragma synchronous = normal") }),
-  "a full disk is taken for success": () => ({
+  "a full disk is reported as success": () => ({
     store: (store) => ({
       ...store,
       async write(job) {
@@ -120,7 +120,7 @@ export const SERVICE_MISTAKES = {
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }),
   }),
-  "a registration is told of from memory": () => {
+  "registrations are read from memory": () => {
     const kept = new Map<string, HttpAnswer>();
     return {
       answer(answer, { method, url, headers }) {
@@ -133,7 +133,7 @@ export const SERVICE_MISTAKES = {
       },
     };
   },
-  "lists are kept for all organizations together": () => {
+  "list caches are shared between organizations": () => {
     const kept = new Map<string, HttpAnswer>();
     return {
       answer(answer, { method, url }) {
@@ -144,7 +144,7 @@ export const SERVICE_MISTAKES = {
       },
     };
   },
-  "two answers are mixed up": () => {
+  "two answers are swapped": () => {
     let last: HttpAnswer | null = null;
     return {
       answer(answer, { url }) {
@@ -169,7 +169,7 @@ export const SERVICE_MISTAKES = {
       return { ...answer, body: new TextEncoder().encode(text) };
     },
   }),
-  "a task that sleeps is never woken": () => ({
+  "a sleeping task is never woken": () => ({
     machine: (machine) => ({
       ...machine,
       clock: {
@@ -188,15 +188,15 @@ export const SERVICE_MISTAKES = {
       return { ...machine, clock: { ...machine.clock, wallMs: () => nowMs } };
     },
   }),
-  "an answer that is lost makes a robot a copy of itself": () => ({
+  "a lost answer makes a robot a copy of itself": () => ({
     rows: (sql, rows) =>
       sql.includes('"standing", "displaced_by" from "robot_credentials"')
         ? rows.map((row) => ({ ...row, standing: "displaced", displaced_by: 1 }))
         : rows,
   }),
-  "the computer that a robot had before is not revoked": () =>
+  "the previous installation of a robot is not revoked": () =>
     replacing('"state" = ?', `"state" = coalesce(nullif(?, 'revoked'), "state")`, begins('update "installations"')),
-  "a fleet that follows keeps who does not match": () =>
+  "a following fleet keeps robots that no longer match": () =>
     replacing(' where "robot_id"', ' where 0 and "robot_id"', begins('delete from "fleet_members"')),
   "a key is in the log": () => {
     let log: ServiceMachine["log"] | null = null;
@@ -219,8 +219,7 @@ export function serviceMistake(name: ServiceMistakeName): ServiceMistake {
   return { ...NO_MISTAKE, ...SERVICE_MISTAKES[name]() };
 }
 
-/** Keys are found to be otherwise than they are. */
-/** Of a key as a request is admitted by it, and as a write looks at it again. */
+/** The queries of a key: at admission of a request, and again in a write. */
 const KEY_QUERIES = ['from "api_keys" where "key_sha256"', 'select "expires_at", "revoked_at" from "api_keys"'];
 
 function keyRows(other: Readonly<Record<string, unknown>>): Partial<ServiceMistake> {
@@ -230,7 +229,7 @@ function keyRows(other: Readonly<Record<string, unknown>>): Partial<ServiceMista
   };
 }
 
-/** Every so many writes one does not happen. */
+/** Skips every nth write. */
 function everyNth(count: number): Partial<ServiceMistake> {
   let writes = 0;
   return {

@@ -1,13 +1,12 @@
 import { type FleetOptions, type FleetReport, simulateFleet } from "./fleet.ts";
 
-/** Runs that shrinking may take. */
 const RUNS_MAXIMUM = 150;
 
 /**
- * Makes a failing run smaller: leaves out acts, in large pieces first and then one by one, as long as what is found stays the same
+ * Reduces a failing run by leaving out acts, first in large groups and then one by one, as long as the failure stays the same
  * (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
  *
- * @returns the smallest failing run that was found, with the acts that it needs.
+ * @returns the smallest failing run, with the acts that it needs.
  */
 export async function shrink(options: FleetOptions, failed: FleetReport): Promise<FleetReport> {
   const kind = kindOf(failed.failure);
@@ -28,7 +27,7 @@ export async function shrink(options: FleetOptions, failed: FleetReport): Promis
   return { ...smallest, planned: acts };
 }
 
-/** What was found, without what is another one each time: numbers, ids and digests. */
+/** The failure without variable parts: numbers, ids and digests. */
 function kindOf(failure: string | null): string | null {
   return failure?.split(/[:{(]/, 1)[0]?.replaceAll(/\S*\d\S*/g, "#") ?? null;
 }

@@ -2,40 +2,39 @@ import * as z from "zod";
 
 import type { HttpAnswer } from "../../../src/client/transport/transport.ts";
 import type { Scheduler } from "../scheduler.ts";
-import type { Asked } from "./service/cluster.ts";
+import type { ReceivedRequest } from "./service/cluster.ts";
 import type { Organization } from "./service/prepared-database.ts";
 import type { Watcher } from "./service/service-disk.ts";
 
 /**
- * What must be so whatever happens, by answers as they leave a replica and by the database itself:
+ * Invariants, checked on the answers that leave a replica and on the database:
  *
- * 1. what was acknowledged is in the database, then and for ever
- * 2. no answer tells one organization anything of another one
- * 3. a name is one robot with one id, and its digest is one that its robot sent
- * 4. a key that was revoked opens nothing
- * 5. a list holds everything that was acknowledged before it was asked for
- * 6. the robots of a fleet sum up
- * 7. what is told of a robot's registration is what the database holds
- * 8. who only asks is answered, as long as the disk can be read
- * 9. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
- * 10. one computer at most speaks for a robot, and none that was never copied is taken for a copy
- * 11. in the end a fleet that follows has exactly the robots that match its selector
+ * 1. an acknowledged write is in the database, from then on
+ * 2. no answer shows one organization data of another
+ * 3. a name belongs to one robot with one id, and its digest is one that the robot sent
+ * 4. a revoked key is refused
+ * 5. a list contains everything acknowledged before its request
+ * 6. the robot counts of a fleet add up
+ * 7. an answer about a robot's registration agrees with the database
+ * 8. reads are answered as long as the disk is readable
+ * 9. a robot has at most one current deployment; its usage periods never overlap and are as long as they state
+ * 10. at most one computer is the installation of a robot, and only real copies are reported as copies
+ * 11. at the end a following fleet contains exactly the robots that match its selector
  */
 export interface Truth {
-  /** A robot sent this digest. */
   sent(name: string, digest: string): void;
   /** The robot of this name, or the fleet of this id, is about to be removed. */
   mayGo(what: string): void;
-  answered(asked: Asked, answer: HttpAnswer): void;
-  /** Looks at the database. */
+  answered(received: ReceivedRequest, answer: HttpAnswer): void;
+  /** Checks the database. */
   look(): void;
-  /** The database is older than it was: holds the service to what it still has. */
+  /** The database was restored to an older state: invariants apply to what it still contains. */
   lose(): void;
-  /** Everything acknowledged so far is still there. */
+  /** Checks that every acknowledged write is still there. */
   checkAcknowledged(): void;
   /** The digest that the service holds. */
   digestOf(name: string): string | null;
-  /** What the service has not brought to rest although nothing hinders it; null where nothing. */
+  /** What is not settled although nothing disturbs the service; null if everything is. */
   unsettled(): string | null;
   readonly acknowledged: number;
 }
@@ -44,7 +43,7 @@ export interface TruthOptions {
   readonly database: Watcher;
   readonly scheduler: Scheduler;
   readonly organizations: readonly Organization[];
-  /** The disk of the database can be read. */
+  /** Whether the database's disk is readable. */
   isReadable(): boolean;
   fail(message: string): void;
 }
@@ -76,7 +75,7 @@ const periodRow = z.object({
   period_end: z.string(),
 });
 
-/** A robot that matches the selector of a fleet that follows and is no member, or the other way round; as operators.ts selects them. */
+/** Finds differences between the members of a following fleet and its selector, as operators.ts chooses it. */
 const STRAYS = `
 select fleets.id, robots.name from fleets join robots using (organization_id)
 where follows_since is not null and fleets.removed_at is null
@@ -86,7 +85,7 @@ where follows_since is not null and fleets.removed_at is null
     and coalesce(selection ->> '$.selector.labels.line', labels ->> '$.line', '') = coalesce(labels ->> '$.line', '')
   ) limit 1`;
 
-/** Lists, and whose creation they must show. */
+/** Creating paths, and the lists that must contain the result. */
 const LISTS = new Map<string, readonly [path: string, member: "items" | null, table: string]>([
   ["/v1/robots/setup", ["/v1/robots", null, "robots"]],
   ["/v1/fleets", ["/v1/fleets", null, "fleets"]],
@@ -99,19 +98,19 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const owners = new Map<string, string>();
   const robotIds = new Map<string, string>();
   const digests = new Map<string, Set<string>>();
-  /** The digests that the database holds by name, and until when it held others. */
+  /** Current digests by name, and until when earlier ones were held. */
   const held = new Map<string, string>();
   const heldUntil_ms = new Map<string, number>();
-  /** Ids that a list must show, by organization and path, and since when. */
+  /** Ids that a list must contain, by organization and path, with the time of acknowledgement. */
   const made = new Map<string, Map<string, number>>();
-  /** When the revocation of a key was acknowledged, by the key. */
+  /** Time of the acknowledged revocation, by key. */
   const revoked = new Map<string, number>();
   const keys = new Map<string, string>();
   const members = new Map<string, number>();
   const going = new Set<string>();
-  /** How many removals of a robot were asked for and not yet seen, by its name. */
+  /** Number of requested removals not yet observed, by robot name. */
   const removals = new Map<string, number>();
-  /** The service was set back: it may have forgotten which credential it gave, and take a robot for a copy of itself. */
+  /** A restored service may have forgotten issued credentials, and report a robot as a copy of itself. */
   let hasLost = false;
   const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
   const allRobots = database.prepare(
@@ -155,26 +154,26 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       .map(({ id }) => id);
   }
 
-  /** Only what was changed has an entry; asking again for what is so already changes nothing. */
-  function mustHaveEntry({ request }: Asked, { status }: HttpAnswer): boolean {
+  /** Only a change has an audit entry; a request that changes nothing has none. */
+  function mustHaveEntry({ request }: ReceivedRequest, { status }: HttpAnswer): boolean {
     const { pathname } = new URL(request.url);
     if (request.method !== "POST" || status < 200 || status > 299) return false;
     return ["/v1/robots/setup", "/v1/fleets", "/v1/me/api-keys"].includes(pathname);
   }
 
-  function checkStrangers({ organization, request }: Asked, text: string): void {
+  function checkStrangers({ organization, request }: ReceivedRequest, text: string): void {
     for (const { mark } of organizations) {
       if (mark !== organization && text.includes(`arm-${mark}`))
-        fail(`${organization} is told of a robot of ${mark} by ${request.url}`);
+        fail(`${organization} is shown a robot of ${mark} by ${request.url}`);
     }
     for (const [id] of text.matchAll(ID)) {
       const owner = owners.get(id) ?? organization;
       owners.set(id, owner);
-      if (owner !== organization) fail(`${organization} is told of ${id} of ${owner} by ${request.url}`);
+      if (owner !== organization) fail(`${organization} is shown ${id} of ${owner} by ${request.url}`);
     }
   }
 
-  function noteMade({ organization, request }: Asked, { status }: HttpAnswer, body: unknown): void {
+  function noteMade({ organization, request }: ReceivedRequest, { status }: HttpAnswer, body: unknown): void {
     const { pathname } = new URL(request.url);
     const list = LISTS.get(pathname);
     if (list === undefined || request.method !== "POST" || status > 299) return;
@@ -190,7 +189,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     if (pathname === "/v1/fleets" && !isFollowing) members.set(id, fleet.parse(body).robots.registered);
   }
 
-  function noteRevoked({ request }: Asked, { status }: HttpAnswer): void {
+  function noteRevoked({ request }: ReceivedRequest, { status }: HttpAnswer): void {
     const [, id = ""] = /^\/v1\/me\/api-keys\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
     const key = keys.get(id);
     if (request.method === "DELETE" && status === 200 && key !== undefined && !revoked.has(key))
@@ -198,7 +197,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   }
 
   function checkList(
-    { organization, request, arrived_ms: arrivedMs }: Asked,
+    { organization, request, arrived_ms: arrivedMs }: ReceivedRequest,
     { status }: HttpAnswer,
     body: unknown,
   ): void {
@@ -210,10 +209,10 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       .array(identified)
       .parse(list[1] === null ? body : z.looseObject({ items: z.unknown() }).parse(body).items);
     const ids = new Set(items.map(({ id }) => id));
-    if (ids.size !== items.length) fail(`${pathname} tells of something twice`);
+    if (ids.size !== items.length) fail(`${pathname} contains a duplicate`);
     for (const [id, sinceMs] of made.get(`${organization} ${pathname}`) ?? [])
       if (sinceMs < arrivedMs && !ids.has(id) && !going.has(id))
-        fail(`${pathname} lacks ${id}, which was acknowledged before`);
+        fail(`${pathname} lacks ${id}, which was acknowledged earlier`);
     if (pathname === "/v1/robots") {
       const names = new Set(
         z
@@ -230,18 +229,22 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     const { id, robots } = fleet.parse(view);
     const { registered, ready, active, waiting, blocked } = robots;
     if (ready + active + waiting + blocked !== registered)
-      fail(`the robots of ${id} do not sum up: ${JSON.stringify(robots)}`);
+      fail(`the robots of ${id} do not add up: ${JSON.stringify(robots)}`);
     const counted = members.get(id);
-    if (counted !== undefined && counted !== registered) fail(`${id} has ${registered} members, and had ${counted}`);
+    if (counted !== undefined && counted !== registered) fail(`${id} has ${registered} members, expected ${counted}`);
   }
 
-  /** Also right is what was so when the question came. */
-  function checkRegistration({ request, arrived_ms: arrivedMs }: Asked, { status }: HttpAnswer, body: unknown): void {
+  /** A value that was current when the request arrived is correct, too. */
+  function checkRegistration(
+    { request, arrived_ms: arrivedMs }: ReceivedRequest,
+    { status }: HttpAnswer,
+    body: unknown,
+  ): void {
     if (request.method !== "GET" || status !== 200 || !request.url.endsWith("/registration")) return;
-    const { robot, configuration_digest: told } = registration.parse(body);
-    if (told === held.get(robot) || told === digestOf(robot)) return;
-    if ((heldUntil_ms.get(`${robot} ${told}`) ?? Number.NEGATIVE_INFINITY) < arrivedMs)
-      fail(`${robot} is said to be registered as ${told}, which is not so`);
+    const { robot, configuration_digest: digest } = registration.parse(body);
+    if (digest === held.get(robot) || digest === digestOf(robot)) return;
+    if ((heldUntil_ms.get(`${robot} ${digest}`) ?? Number.NEGATIVE_INFINITY) < arrivedMs)
+      fail(`${robot} is reported as registered with ${digest}, which is wrong`);
   }
 
   function digestOf(name: string): string | null {
@@ -249,11 +252,11 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     return row === undefined ? null : robotRow.parse(row).configuration_digest;
   }
 
-  /** Each removal that operators ask for removes one robot, at the most: who has its name then is another one. */
+  /** Each requested removal removes at most one robot. A later robot of that name is another one. */
   function noteRemoved(name: string, how: string): void {
-    const asked = removals.get(name) ?? 0;
-    if (asked === 0) fail(`${name} ${how}`);
-    removals.set(name, asked - 1);
+    const requested = removals.get(name) ?? 0;
+    if (requested === 0) fail(`${name} ${how}`);
+    removals.set(name, requested - 1);
     going.add(robotIds.get(name)?.split(" ")[1] ?? "");
     robotIds.delete(name);
   }
@@ -282,22 +285,21 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
 
   function lookAtInstallations(): void {
     const [robot] = doubled.all();
-    if (robot !== undefined) fail(`two computers speak for one robot: ${JSON.stringify(robot)}`);
+    if (robot !== undefined) fail(`a robot has two installations: ${JSON.stringify(robot)}`);
     const copied = frozen.get();
-    if (copied !== undefined && !hasLost) fail(`a robot is taken for a copy of itself: ${JSON.stringify(copied)}`);
+    if (copied !== undefined && !hasLost) fail(`a robot is reported as a copy of itself: ${JSON.stringify(copied)}`);
   }
 
   function lookAtLedger(): void {
     const [robot] = crowded.all();
     if (robot !== undefined) fail(`a robot has two current deployments: ${JSON.stringify(robot)}`);
     const deployment = unmetered.get();
-    if (deployment !== undefined)
-      fail(`usage runs where it should not, or does not where it should: ${JSON.stringify(deployment)}`);
+    if (deployment !== undefined) fail(`usage and the state of a deployment disagree: ${JSON.stringify(deployment)}`);
     let last: z.output<typeof periodRow> | null = null;
     for (const period of z.array(periodRow).parse(periods.all())) {
       const { robot_name: robotName, period_start: periodStart, period_end: periodEnd, quantity } = period;
       if (quantity !== (Date.parse(periodEnd) - Date.parse(periodStart)) / 1000 || quantity <= 0)
-        fail(`a period of ${robotName} from ${periodStart} to ${periodEnd} counts ${quantity} s`);
+        fail(`a period of ${robotName} from ${periodStart} to ${periodEnd} has a quantity of ${quantity} s`);
       if (last?.robot_name === robotName && periodStart < last.period_end)
         fail(`periods of ${robotName} overlap: one ends ${last.period_end}, another begins ${periodStart}`);
       last = period;
@@ -315,29 +317,29 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     sent(name, digest) {
       digests.set(name, (digests.get(name) ?? new Set()).add(digest));
     },
-    answered(asked, answer) {
-      const { request, arrived_ms: arrivedMs } = asked;
+    answered(received, answer) {
+      const { request, arrived_ms: arrivedMs } = received;
       const text = new TextDecoder().decode(answer.body);
       const { status, headers } = answer;
       const what = `${request.method} ${new URL(request.url).pathname}`;
       if (status === 500) fail(`${what} is answered ${status}: ${text}`);
       if (request.method === "GET" && status === 503 && text.includes("storage") && isReadable())
         fail(`${what} is answered ${status} although the disk can be read: ${text}`);
-      checkStrangers(asked, text);
+      checkStrangers(received, text);
       const key = request.headers["authorization"]?.replace("Bearer ", "") ?? "";
       if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrivedMs && status < 300)
-        fail(`${what} is answered ${status} to a key that was revoked`);
-      if (key !== "" && text.includes(key)) fail(`${what} is answered with its own key`);
-      if (mustHaveEntry(asked, answer)) {
+        fail(`${what} is answered ${status} to a revoked key`);
+      if (key !== "" && text.includes(key)) fail(`${what} repeats the key in its answer`);
+      if (mustHaveEntry(received, answer)) {
         const requestId = headers["x-request-id"] ?? "";
         if (countEntries(requestId) !== 1) fail(`${what} is acknowledged before it is in the database`);
         acknowledged.add(requestId);
       }
       const body: unknown = JSON.parse(text);
-      noteMade(asked, answer, body);
-      noteRevoked(asked, answer);
-      checkList(asked, answer, body);
-      checkRegistration(asked, answer, body);
+      noteMade(received, answer, body);
+      noteRevoked(received, answer);
+      checkList(received, answer, body);
+      checkRegistration(received, answer, body);
     },
     look() {
       lookAtRobots();
@@ -362,15 +364,15 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     },
     checkAcknowledged() {
       for (const requestId of acknowledged)
-        if (countEntries(requestId) === 0) fail(`a write that was acknowledged is gone (request ${requestId})`);
+        if (countEntries(requestId) === 0) fail(`an acknowledged write is lost (request ${requestId})`);
     },
     unsettled() {
       const deployment = restless.get();
-      if (deployment !== undefined) return `a deployment does not come to rest: ${JSON.stringify(deployment)}`;
+      if (deployment !== undefined) return `a deployment does not settle: ${JSON.stringify(deployment)}`;
       const update = updating.get();
-      if (update !== undefined) return `a fleet does not get its model: ${JSON.stringify(update)}`;
+      if (update !== undefined) return `a fleet update does not complete: ${JSON.stringify(update)}`;
       const stray = strays.get();
-      return stray === undefined ? null : `a fleet that follows has not what matches: ${JSON.stringify(stray)}`;
+      return stray === undefined ? null : `a following fleet differs from its selector: ${JSON.stringify(stray)}`;
     },
     digestOf,
   };

@@ -8,10 +8,10 @@ import type { Log } from "../../../src/platform/log/log.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import { AGENT_USER, PLACES } from "./robot-files.ts";
 
-/** How a run of the daemon ended by itself. */
+/** How a run of the daemon ended on its own. */
 export type Ending =
   | { readonly kind: "stopped" }
-  /** It could not start: bad configuration, unreadable state. The service manager starts it again. */
+  /** It failed to start: invalid configuration or unreadable state. The service manager restarts it. */
   | { readonly kind: "refused-to-start"; readonly why: string }
   /** It threw. */
   | { readonly kind: "crashed"; readonly error: unknown };

@@ -15,7 +15,7 @@ function textOf(disk: Disk, path: string): string | null {
   return disk.exists(path) ? new TextDecoder().decode(disk.read(path)) : null;
 }
 
-/** What is found after a power cut, over many seeds. */
+/** All results of a power cut, over many seeds. */
 function outcomes(prepare: (disk: Disk) => void): readonly (string | null)[] {
   const found = SEEDS.map((seed) => {
     const disk = emptyDisk();
@@ -28,7 +28,7 @@ function outcomes(prepare: (disk: Disk) => void): readonly (string | null)[] {
   return [...new Set(found)].sort((one, other) => (one ?? "").localeCompare(other ?? ""));
 }
 
-/** The write that the agent makes, up to a step. */
+/** The agent's atomic write, up to a step. */
 function replaceUpTo(step: "write" | "sync" | "rename" | "sync-directory") {
   return (disk: Disk) => {
     const inode = disk.create("/state/file.new", "file");
@@ -52,7 +52,7 @@ describe("powerCut", () => {
     expect(outcomes(replaceUpTo(step))).toEqual(expected);
   });
 
-  it("powerCut: a rename of bytes that were not synced may leave any part of them", () => {
+  it("powerCut: rename of unsynced bytes → any part of them", () => {
     const found = outcomes((disk) => {
       disk.create("/state/file.new", "file", { bytes: bytesOf("new!") });
       disk.rename("/state/file.new", "/state/file");
@@ -60,18 +60,18 @@ describe("powerCut", () => {
     expect(found).toEqual(expect.arrayContaining(["", "n", "new!", "old"]));
   });
 
-  it("powerCut: a file written in place is new, old, cut or zeros", () => {
+  it("powerCut: file written in place → new, old, truncated or zeros", () => {
     const found = outcomes((disk) => disk.write(disk.look("/state/file"), bytesOf("new!")));
     expect(found).toEqual(expect.arrayContaining(["", "\0\0", "ne", "new!", "old"]));
   });
 
-  it("powerCut: a removal that was not synced may come back", () => {
+  it("powerCut: unsynced removal → may be undone", () => {
     expect(outcomes((disk) => disk.remove("/state/file"))).toEqual([null, "old"]);
   });
 });
 
 describe("createDisk", () => {
-  it("createDisk: follows links of links, and ends circles with ELOOP", () => {
+  it("createDisk: links of links → followed, loops fail with ELOOP", () => {
     const disk = emptyDisk();
     put(disk, "/srv/..1/file", "bytes");
     disk.create("/srv/..data", "link", { target: "..1" });
@@ -83,7 +83,7 @@ describe("createDisk", () => {
     expect(() => disk.look("/srv/none")).toThrow(/ENOENT/);
   });
 
-  it("createDisk: two writes within one tick leave the same stat", () => {
+  it("createDisk: two writes within one tick → the same stat", () => {
     let nowMs = 1001;
     const disk = createDisk({ nowMs: () => nowMs, wall_ms: () => nowMs, clockSteps: () => 0, granularityMs: 10 });
     put(disk, "/file", "one");

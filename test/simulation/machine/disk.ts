@@ -3,45 +3,46 @@ import { posix } from "node:path";
 import type { Dice } from "../dice.ts";
 
 /**
- * A disk as programs meet it: what they see is the cache of the operating system, and what is left of it after a power cut is
- * what was synced, plus chance.
+ * A disk as programs see it, through the cache of the operating system. A power cut leaves what was synced, and a random part of the rest.
  *
- * Everything here happens at one moment. Programs get at it through operations that take time (simulated-files.ts); people
- * (simulation/actors.ts) and tests call it directly.
+ * All operations are instantaneous. Programs use it through operations that take time (simulated-files.ts); people (simulation/actors.ts)
+ * and tests call it directly.
  */
 export interface Disk {
   /** @throws a system error, as every method here does. */
   look(path: string, follow?: boolean): Inode;
-  /** @returns null where there is nothing. */
+  /** @returns null if nothing exists there. */
   lookFor(path: string): Inode | null;
   read(path: string): Uint8Array;
   exists(path: string): boolean;
   list(path: string): readonly string[];
-  /** Fails when the name is taken. */
+  /** Fails if the name exists. */
   create(path: string, kind: InodeKind, options?: CreateOptions): Inode;
-  /** Puts these bytes into the file. */
+  /** Replaces the content of the file. */
   write(inode: Inode, bytes: Uint8Array): void;
-  /** The same, and no timestamp tells: a read-only image swapped for one with equal timestamps, or a store through a memory mapping. */
+  /**
+   * The same without new timestamps, like swapping a read-only image for one with equal timestamps, or a store through a memory mapping.
+   */
   writeUnseen(inode: Inode, bytes: Uint8Array): void;
-  /** Within one folder. */
+  /** Only within one folder. */
   rename(from: string, to: string): void;
   remove(path: string): void;
   setMode(path: string, mode: number): void;
-  /** Sets the time of the last change, as cp -p and rsync -t do; ctime is now. */
+  /** Sets mtime, as cp -p and rsync -t do; ctime becomes the current time. */
   setModified(path: string, mtimeNs: bigint): void;
   touch(path: string): void;
-  /** The bytes are safe. */
+  /** Makes the content durable. */
   sync(inode: Inode): void;
-  /** The names in it are safe. */
+  /** Makes the names in the folder durable. */
   syncDirectory(directory: Inode): void;
-  /** Everything is safe. */
+  /** Makes everything durable. */
   syncAll(): void;
-  /** Keeps what was synced, and of the rest what chance leaves. */
+  /** Keeps what was synced, and a random part of the rest. */
   powerCut(dice: Dice): void;
-  /** Numbers of removed inodes that no program has open are used again, as ext4 does. */
+  /** Reuses numbers of removed inodes that no program has open, as ext4 does. */
   open(inode: Inode): void;
   close(inode: Inode): void;
-  /** Told after each change, with the folder and the name in it. */
+  /** Called after each change with the folder and the name in it. */
   onChange: (directory: Inode | null, name: string | null) => void;
 }
 
@@ -61,19 +62,19 @@ export interface Inode {
   readonly userId: number;
   mtimeNs: bigint;
   ctimeNs: bigint;
-  /** Simulated time of the last change that its timestamps show. */
+  /** Simulated time of the last change according to its timestamps. */
   changedMs: number;
-  /** Never written into: another content is another array. */
+  /** Immutable: another content is another array. */
   bytes: Uint8Array;
   readonly target: string;
   readonly entries: Map<string, Inode>;
   parent: Inode | null;
   name: string;
   opens: number;
-  /** What is on the medium; null before the first sync. */
+  /** Durable content; null before the first sync. */
   durable: Stored | null;
   readonly durableEntries: Map<string, Inode>;
-  /** Changes of names that the medium has not seen, oldest first; each happens whole or not at all. */
+  /** Name changes that are not durable yet, oldest first; each survives completely or not at all. */
   pending: NameChange[];
 }
 
@@ -83,9 +84,9 @@ type NameChange = readonly (readonly [name: string, inode: Inode | null])[];
 export interface DiskOptions {
   nowMs(): number;
   wall_ms(): number;
-  /** How often somebody has set the wall clock. */
+  /** Number of wall clock changes. */
   clockSteps(): number;
-  /** Distance of two timestamps: the kernel's tick, or a second on old filesystems. */
+  /** Resolution of timestamps: the kernel's tick, or a second on old filesystems. */
   readonly granularityMs: number;
 }
 
@@ -135,13 +136,13 @@ export function createDisk(options: DiskOptions): Disk {
     return inode;
   }
 
-  /** Sets ctime to now and returns it. */
+  /** Sets ctime to the current time and returns it. */
   function stamp(inode: Inode): bigint {
     const nowNs = BigInt(Math.floor(options.wall_ms() * 1e3)) * 1000n;
     let ctimeNs = nowNs - (((nowNs % granularityNs) + granularityNs) % granularityNs);
     const last = stamps.get(inode.number);
     const clockSteps = options.clockSteps();
-    // Only a clock that was set can show the same time twice so that two writes far apart look the same. No program can tell; rule it out.
+    // After a clock change, writes at different times can get the same timestamp. No program can detect that, so it is avoided here.
     if (last !== undefined && last.clockSteps !== clockSteps && last.ctimeNs === ctimeNs) ctimeNs += granularityNs;
     stamps.set(inode.number, { ctimeNs, clockSteps });
     inode.ctimeNs = ctimeNs;
@@ -149,7 +150,7 @@ export function createDisk(options: DiskOptions): Disk {
     return ctimeNs;
   }
 
-  /** @returns the inode, or the code of the error that the kernel answers. */
+  /** @returns the inode, or the kernel's error code. */
   function find(path: string, follow: boolean): Inode | ErrorCode {
     let names = namesOf(path);
     let inode = root;
@@ -176,7 +177,7 @@ export function createDisk(options: DiskOptions): Disk {
     return inode;
   }
 
-  /** What a path is made of. Programs and witnesses ask for the same paths after every step. */
+  /** Cached components of a path, because the same paths are looked up after every step. */
   function namesOf(path: string): readonly string[] {
     const known = namesByPath.get(path);
     if (known !== undefined) return known;
@@ -203,7 +204,7 @@ export function createDisk(options: DiskOptions): Disk {
     directory.mtimeNs = stamp(directory);
   }
 
-  function told(inode: Inode): void {
+  function notify(inode: Inode): void {
     disk.onChange(inode.parent, inode.name);
   }
 
@@ -212,7 +213,7 @@ export function createDisk(options: DiskOptions): Disk {
     if (!freeNumbers.includes(inode.number)) freeNumbers.push(inode.number);
   }
 
-  /** Numbers come back only when neither the cache nor the medium has the inode, which is what a power cut may restore. */
+  /** A number is reused only when neither the cache nor the durable state has the inode, which a power cut could restore. */
   function unlink(inode: Inode): void {
     inode.parent = null;
     for (const child of inode.entries.values()) unlink(child);
@@ -238,13 +239,13 @@ export function createDisk(options: DiskOptions): Disk {
       if (directory.entries.has(name)) throw systemError("EEXIST", path);
       const inode = makeInode(kind, createOptions);
       changeNames(directory, [[name, inode]]);
-      told(inode);
+      notify(inode);
       return inode;
     },
     write(inode, bytes) {
       inode.bytes = bytes;
       inode.mtimeNs = stamp(inode);
-      told(inode);
+      notify(inode);
     },
     writeUnseen(inode, bytes) {
       inode.bytes = bytes;
@@ -265,8 +266,8 @@ export function createDisk(options: DiskOptions): Disk {
       stamp(inode);
       if (replaced !== undefined && replaced !== inode) unlink(replaced);
       disk.onChange(source.directory, source.name);
-      told(inode);
-      // The watchers of a moved folder hear of its own move.
+      notify(inode);
+      // Watchers of a moved folder are notified of its own move.
       if (inode.kind === "directory") disk.onChange(inode, null);
     },
     remove(path) {
@@ -282,18 +283,18 @@ export function createDisk(options: DiskOptions): Disk {
       const inode = walk(path, true);
       inode.mode = mode;
       stamp(inode);
-      told(inode);
+      notify(inode);
     },
     setModified(path, mtimeNs) {
       const inode = walk(path, true);
       inode.mtimeNs = mtimeNs;
       stamp(inode);
-      told(inode);
+      notify(inode);
     },
     touch(path) {
       const inode = walk(path, true);
       inode.mtimeNs = stamp(inode);
-      told(inode);
+      notify(inode);
     },
     sync(inode) {
       inode.durable = stored(inode);
@@ -312,7 +313,7 @@ export function createDisk(options: DiskOptions): Disk {
       visit(root);
     },
     powerCut(dice) {
-      // What comes back must not share its number with what is made later.
+      // A restored inode must not share its number with a later one.
       freeNumbers.length = 0;
       const visit = (inode: Inode) => {
         restoreNames(inode, dice);
@@ -347,7 +348,7 @@ function setEntry(directory: Inode, name: string, inode: Inode | null): void {
   inode.name = name;
 }
 
-/** Each change of a name that was not synced happened or not; most filesystems keep their order, POSIX does not promise it. */
+/** Each unsynced name change survives or not. Most filesystems keep their order; POSIX does not guarantee it. */
 function restoreNames(directory: Inode, dice: Dice): void {
   const { pending } = directory;
   if (pending.length === 0) return;
@@ -360,7 +361,7 @@ function restoreNames(directory: Inode, dice: Dice): void {
   for (const [name, inode] of directory.durableEntries) setEntry(directory, name, inode);
   for (const change of changes) {
     for (const [name, inode] of change) {
-      // A rename whose creation was lost still names the inode.
+      // A rename whose create was lost still names the inode.
       setEntry(directory, name, inode);
     }
   }
@@ -369,10 +370,10 @@ function restoreNames(directory: Inode, dice: Dice): void {
 }
 
 /**
- * Bytes that were not synced are there, not there, or there in part.
+ * Unsynced content survives completely, partly, or not at all.
  *
- * A file whose bytes are not those of its timestamps and size does not occur here: filesystems that journal data in order, or the
- * size after the data, do not leave one.
+ * Content that differs from the file's timestamps and size does not occur: filesystems with ordered journaling, or that update the size
+ * after the data, never leave it.
  */
 function restoreBytes(inode: Inode, dice: Dice): void {
   inode.opens = 0;

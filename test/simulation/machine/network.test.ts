@@ -13,8 +13,8 @@ function answers(status: number, detail: unknown, headers: Readonly<Record<strin
   return { kind: "answers", status, headers: { ...json, ...headers }, body: JSON.stringify({ detail }) };
 }
 
-describe("an agent in bad weather", () => {
-  it("scenario 1: ready without a network, registered within one backoff step of its return", async () => {
+describe("an agent with network faults", () => {
+  it("scenario 1: no network → ready, and registered within one backoff step of its return", async () => {
     const robot = await createRobot(1);
     const { world } = robot;
     world.network.weather = () => DOWN;
@@ -46,7 +46,7 @@ describe("an agent in bad weather", () => {
         body: '{"robot":{"id":"rob_9","name":"else","robot_type_id":"t","region":"r","created_at":"now"}}',
       },
     ],
-  ])("scenario 2: %s is tried again and never taken for success", async (_name, weather) => {
+  ])("scenario 2: %s → retried, never taken for success", async (_name, weather) => {
     const robot = await createRobot(2);
     const { world } = robot;
     world.network.weather = () => weather;
@@ -60,7 +60,7 @@ describe("an agent in bad weather", () => {
     expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
   });
 
-  it("scenario 3: a clock at 1970 fails the handshake and heals with the clock", async () => {
+  it("scenario 3: clock at 1970 → the handshake fails until the clock is correct", async () => {
     const robot = await createRobot(3);
     const { world } = robot;
     world.wall.set(-world.wall.trueMs());
@@ -72,26 +72,23 @@ describe("an agent in bad weather", () => {
     expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
   });
 
-  it.each([10, -10])(
-    "scenario 4: a step of %i years in the middle of a wait brings neither burst nor stall",
-    async (years) => {
-      const robot = await createRobot(4);
-      const { world } = robot;
-      world.network.weather = () => DOWN;
-      world.start();
-      expect(await robot.reach("unreachable")).toBe(true);
-      await world.runFor(simulatedMinutes(20));
-      const posts = world.counts.posts;
-      world.wall.set(years * 365 * 24 * 60 * 60_000);
-      await world.runFor(simulatedMinutes(30));
-      const inHalfAnHour = world.counts.posts - posts;
-      expect(inHalfAnHour).toBeGreaterThanOrEqual(6);
-      expect(inHalfAnHour).toBeLessThanOrEqual(40);
-      world.wall.set(0);
-      world.network.weather = () => FAIR;
-      expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
-    },
-  );
+  it.each([10, -10])("scenario 4: clock step of %i years during a wait → neither burst nor stall", async (years) => {
+    const robot = await createRobot(4);
+    const { world } = robot;
+    world.network.weather = () => DOWN;
+    world.start();
+    expect(await robot.reach("unreachable")).toBe(true);
+    await world.runFor(simulatedMinutes(20));
+    const posts = world.counts.posts;
+    world.wall.set(years * 365 * 24 * 60 * 60_000);
+    await world.runFor(simulatedMinutes(30));
+    const inHalfAnHour = world.counts.posts - posts;
+    expect(inHalfAnHour).toBeGreaterThanOrEqual(6);
+    expect(inHalfAnHour).toBeLessThanOrEqual(40);
+    world.wall.set(0);
+    world.network.weather = () => FAIR;
+    expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
+  });
 
   it.each<readonly [string, string, number, number]>([
     ["seconds", "90", 90, 90 + 300],
@@ -99,7 +96,7 @@ describe("an agent in bad weather", () => {
     ["an absurd number", "99999999999", 3600, 3600],
     ["a negative number", "-5", 0.5, 300],
     ["a word", "soon", 0.5, 300],
-  ])("scenario 6: Retry-After as %s is honoured within bounds", async (_form, value, minimumS, maximumS) => {
+  ])("scenario 6: Retry-After as %s → honoured within bounds", async (_form, value, minimumS, maximumS) => {
     const robot = await createRobot(6);
     const { world } = robot;
     world.network.weather = () => {
@@ -116,7 +113,7 @@ describe("an agent in bad weather", () => {
     expect(waitedS).toBeLessThanOrEqual(maximumS + 1);
   });
 
-  it("scenario 7: a refused key is visible, tried slowly, and replaced without a restart", async () => {
+  it("scenario 7: refused key → reported, retried slowly, replaced without a restart", async () => {
     const robot = await createRobot(7);
     const { world } = robot;
     const goodKey = world.service.key;
@@ -132,7 +129,7 @@ describe("an agent in bad weather", () => {
     expect(goodKey).not.toBe(world.service.key);
   });
 
-  it("scenario 8: a 422 is not repeated before something changes", async () => {
+  it("scenario 8: 422 → not repeated before something changes", async () => {
     const robot = await createRobot(8);
     const { world } = robot;
     world.network.weather = () =>
@@ -147,7 +144,7 @@ describe("an agent in bad weather", () => {
     expect(await robot.reach("registered", 2000)).toBe(true);
   });
 
-  it("scenario 8: files that flap while the service refuses them make no hot loop", async () => {
+  it("scenario 8: flapping files that the service refuses → no hot loop", async () => {
     const robot = await settledRobot(8);
     const { world } = robot;
     world.network.weather = () =>
@@ -163,7 +160,7 @@ describe("an agent in bad weather", () => {
   it.each<readonly [string, Weather]>([
     ["lost", { kind: "answer-lost" }],
     ["late beyond the limit", { kind: "hangs", arrives: true }],
-  ])("scenario 9: an answer that is %s makes one robot, not two", async (_what, weather) => {
+  ])("scenario 9: answer %s → one robot, not two", async (_what, weather) => {
     const robot = await createRobot(9);
     const { world } = robot;
     world.network.weather = () => weather;
@@ -175,7 +172,7 @@ describe("an agent in bad weather", () => {
     expect(robot.robots()).toBe(1);
   });
 
-  it("scenario 9: a change that the service took although its answer was lost is taken back there too", async () => {
+  it("scenario 9: change accepted with a lost answer, then reverted → reverted at the service, too", async () => {
     const robot = await settledRobot(9);
     const { world } = robot;
     const registered = robot.held();
@@ -189,7 +186,7 @@ describe("an agent in bad weather", () => {
     expect(robot.held()).toBe(registered);
   });
 
-  it("scenario 9: the same across kill -9 in the middle of the request", async () => {
+  it("scenario 9: the same with kill -9 during the request", async () => {
     const robot = await settledRobot(9);
     const { world } = robot;
     const registered = robot.held();
@@ -206,7 +203,7 @@ describe("an agent in bad weather", () => {
     expect(robot.held()).toBe(registered);
   });
 
-  it("scenario 9: the same across a power cut the moment the request leaves", async () => {
+  it("scenario 9: the same with a power cut when the request leaves", async () => {
     const robot = await settledRobot(9);
     const { world } = robot;
     const registered = robot.held();
@@ -225,7 +222,7 @@ describe("an agent in bad weather", () => {
     expect(robot.held()).toBe(registered);
   });
 
-  it("scenario 10: a conflict is reported, not forced", async () => {
+  it("scenario 10: conflict → reported, not overwritten", async () => {
     const robot = await createRobot(10);
     const { world } = robot;
     world.network.weather = () => answers(409, "The name belongs to another robot");
@@ -235,7 +232,7 @@ describe("an agent in bad weather", () => {
     expect(world.counts.posts).toBe(1);
   });
 
-  it("scenario 36: a day offline is a handful of log lines and no write", async () => {
+  it("scenario 36: a day offline → a handful of log lines and no write", async () => {
     const robot = await settledRobot(36);
     const { world } = robot;
     world.network.weather = () => DOWN;
@@ -250,9 +247,9 @@ describe("an agent in bad weather", () => {
 });
 
 describe("a fleet", () => {
-  it("scenario 5: robots that fell silent together come back spread", async () => {
+  it("scenario 5: robots that failed together → retries are spread", async () => {
     const ROBOTS = times(60, 500);
-    // Waits reach their cap of five minutes within ten.
+    // Waits reach their cap of five minutes within ten minutes.
     const OUTAGE_MS = simulatedMinutes(15);
     const returnsS: number[] = [];
     for (let seed = 1; seed <= ROBOTS; seed += 1) {
@@ -272,7 +269,7 @@ describe("a fleet", () => {
       { length: 30 },
       (_, index) => returnsS.filter((atS) => Math.floor(atS / 10) === index).length,
     );
-    // Spread evenly, a thirtieth of them would be in each.
+    // An even spread puts a thirtieth of them into each bucket.
     expect(Math.max(...perTenSeconds)).toBeLessThan(0.14 * ROBOTS);
     expect(Math.max(...returnsS)).toBeLessThanOrEqual(301);
   });

@@ -3,17 +3,16 @@ import type { Dice } from "../dice.ts";
 import type { Event, Process, Scheduler } from "../scheduler.ts";
 import { answerFrom, answerOf, lost, type Weather } from "../weather.ts";
 
-/** A request as it left the robot. */
 export interface SentRequest {
   readonly process: Process;
   readonly request: HttpRequest;
   readonly sentMs: number;
 }
 
-/** What the robot came to know of its request. */
+/** The result of a request as seen by the robot. */
 export type Answer = { readonly kind: "answer"; readonly answer: HttpAnswer } | { readonly kind: "none" };
 
-/** Between the robot and the hosted service. */
+/** The network between the robot and the hosted service. */
 export interface Network {
   weather: (request: HttpRequest) => Weather;
   transportFor(process: Process): Transport;
@@ -22,18 +21,18 @@ export interface Network {
 export interface NetworkOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
-  /** What the service does with a request that arrived, whatever became of the robot meanwhile; null where the connection breaks. */
+  /** Handles a request that reached the service, even if the robot died meanwhile; null when the connection breaks. */
   serve(request: HttpRequest): Promise<HttpAnswer | null>;
-  /** The robot's clock is so wrong that no certificate seems valid. */
+  /** Whether the robot's clock is so wrong that no certificate is valid. */
   isClockWrong(): boolean;
   onRequest(sent: SentRequest): void;
-  /** The robot hears of it now. */
+  /** Called when the robot receives the result. */
   onAnswer(sent: SentRequest, answer: Answer): void;
 }
 
 /**
- * Longest way of a request to the service. A robot that was killed needs longer to start again, so that no request of the past
- * overtakes a newer one: the contract has no order that a service could put them in.
+ * Maximum transit time to the service. Shorter than the restart of a killed robot, so that no old request overtakes a newer one: the
+ * contract defines no order by which a service could sort them.
  */
 const WAY_MS = 60;
 
@@ -52,7 +51,7 @@ export function createNetwork(options: NetworkOptions): Network {
       const settle = (answer: Answer, act: () => void) => {
         if (settled) return;
         settled = true;
-        // What is on its way to the service arrives; a client that gave up just does not hear of it.
+        // A request in transit arrives even if the client gave up.
         signal.removeEventListener("abort", onAbort);
         timeout.cancel();
         options.onAnswer(sent, answer);

@@ -4,20 +4,20 @@ import { HOSTNAME } from "./robot-files.ts";
 let loaded: Promise<void> | null = null;
 
 /**
- * Lets a daemon run once with real time to spare: modules that the program loads when it first needs them would otherwise take real
- * time in the middle of a simulated moment, and the simulated world would go on without it.
+ * Runs a daemon once with real time to spare, because it loads some modules on first use. Loading takes real time, during which the
+ * simulated world would continue without the program.
  */
 export function preload(): Promise<void> {
   loaded ??= warmUp();
   return loaded;
 }
 
-/** Real time that a module may take to load: with this after each step, the program is never left behind. */
+/** Real time that a module may take to load; a pause of this length after each step keeps the program in step. */
 const PAUSE_MS = 1;
 const STEPS_LIMIT = 2000;
 
 async function warmUp(): Promise<void> {
-  // What no daemon needs on its first day.
+  // Modules that no daemon needs on its first day.
   await Promise.all([
     import("yaml"),
     import("../../../src/manifest/catalog/rows.ts"),
@@ -31,7 +31,7 @@ async function warmUp(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     await world.scheduler.step();
   }
-  if (!isSaved()) throw new Error("The daemon does not even register in fair weather");
+  if (!isSaved()) throw new Error("The daemon does not register on a working network");
   world.supervised = false;
   world.kill();
 

@@ -1,6 +1,6 @@
 import type { Disk } from "./disk.ts";
 
-/** Where things lie on the simulated robot. */
+/** Paths on the simulated robot. */
 export const PLACES = {
   configuration: "/etc/robot-policy-agent/config.yaml",
   manifest: "/etc/robot-policy-agent/robot-manifest.yaml",
@@ -11,14 +11,14 @@ export const PLACES = {
   credential: "/var/lib/robot-policy-agent/identity-credential.json",
 } as const;
 
-/** The robot's configuration files, each of a kind of its own. */
+/** The robot's configuration files, one of each kind. */
 export const FILES = {
-  /** Looks half-written while it is. */
+  /** Looks half-written while it is being written. */
   calibration: "/etc/robot/calibration.json",
   limits: "/etc/robot/limits.yaml",
-  /** Reached through the link of a link, as Kubernetes mounts a ConfigMap. */
+  /** Reached through two links, as in a Kubernetes ConfigMap. */
   policy: "/srv/bundle/policy.txt",
-  /** Its folder is replaced as a whole, as over-the-air updates do. */
+  /** Its folder is replaced as a whole, as in over-the-air updates. */
   offsets: "/opt/robot/tables/offsets.bin",
 } as const;
 
@@ -26,7 +26,7 @@ export const ALL_FILES: readonly string[] = Object.values(FILES);
 export const BUNDLE = "/srv/bundle";
 export const TABLES = "/opt/robot/tables";
 
-/** The lists of files that manifests in a simulation name. */
+/** The file lists of the simulated manifests. */
 export const FILE_LISTS: readonly (readonly string[])[] = [
   [FILES.calibration, FILES.limits, FILES.policy, FILES.offsets],
   [FILES.offsets, FILES.policy, FILES.limits, FILES.calibration],
@@ -44,7 +44,7 @@ export interface ConfigurationChoices {
   readonly line?: string;
   readonly name?: string;
   readonly url?: string;
-  /** The robot enrols, and has no API key. */
+  /** The robot enrolls and has no API key. */
   readonly isEnrolled?: boolean;
   readonly extra?: string;
 }
@@ -78,10 +78,10 @@ export function manifestText(
   return `status: ${status}\nrobot_type_id: ${type}\nconfiguration_files:${files}\n`;
 }
 
-/** Few, so that old contents come back. */
+/** Few, so that old contents recur. */
 export const FILE_VERSIONS = 5;
 
-/** A whole content of the file; equal for equal versions. */
+/** The complete content of a version of the file. */
 export function contentOf(path: string, version: number): string {
   const number = String(version).padStart(6, "0");
   switch (path) {
@@ -98,7 +98,7 @@ export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Creates the file, with the folders above it, or gives it this content. */
+/** Creates the file and its parent folders, or replaces its content. */
 export function put(
   disk: Disk,
   path: string,
@@ -114,7 +114,7 @@ export function put(
   else disk.create(path, "file", { ...options, bytes: bytesOf(text) });
 }
 
-/** A robot as it leaves the factory: configured, never registered. @param key null for one that enrols. */
+/** A configured robot that was never registered. @param key null for a robot that enrolls. */
 export function furnish(disk: Disk, key: string | null): void {
   put(disk, PLACES.configuration, configurationText({ isEnrolled: key === null }));
   put(disk, PLACES.manifest, manifestText(FILE_LISTS[0] ?? []));

@@ -3,28 +3,28 @@ import type { Dice } from "../dice.ts";
 import type { Process, Scheduler } from "../scheduler.ts";
 import type { Disk, Inode } from "./disk.ts";
 
-/** How reliable the kernel's events are at the moment. */
+/** Current reliability of the kernel's file events. */
 export interface EventTrouble {
-  /** Probability that an event never arrives. */
+  /** Probability that an event is lost. */
   lossRate: number;
-  /** Probability that a folder cannot be watched at all. */
+  /** Probability that watching a folder fails. */
   failureRate: number;
-  /** Longest time an event is under way. */
+  /** Maximum delay of an event. */
   delayMs: number;
 }
 
-/** inotify(7): a watch belongs to the folder that was there when it was set up, whatever stands under that path later. */
+/** Like inotify(7): a watch belongs to the watched folder itself, not to what later has its path. */
 export interface Kernel {
   /** The view of one process. */
   eventsFor(process: Process): FileEvents;
-  /** Something changed in the folder. */
+  /** Reports a change in the folder. */
   changed(directory: Inode, name: string | null): void;
 }
 
 interface Watch {
   readonly process: Process;
   readonly onEvent: (name: string | null) => void;
-  /** Names of events that are under way; the same one again is the same event, as in the kernel's queue. */
+  /** Names of pending events. Identical pending events are merged, as in the kernel's queue. */
   readonly coming: Set<string | null>;
   open: boolean;
 }

@@ -4,14 +4,14 @@ import type { Process, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import { type Disk, type Inode, systemError } from "./disk.ts";
 
-/** What is wrong with the disk at the moment. */
+/** Current faults of the disk. */
 export interface DiskTrouble {
   state: "none" | "full" | "read-only";
   /** Probability that an operation fails with EIO. */
   ioErrorRate: number;
-  /** Longest time an operation takes. */
+  /** Maximum duration of an operation. */
   latencyMs: number;
-  /** It says that it synced, and did not. */
+  /** The disk claims to sync and does not. */
   lies: boolean;
 }
 
@@ -22,24 +22,24 @@ export interface SimulatedFilesOptions {
   readonly trace: Trace;
   readonly trouble: DiskTrouble;
   readonly process: Process;
-  /** The user the process runs as. */
+  /** User of the process. */
   readonly userId: number;
-  /** Folders on a filesystem whose changes the kernel does not report. */
+  /** Folders on a filesystem without change events. */
   readonly silentFolders: readonly string[];
-  /** Told when the program opens a file, so that somebody can write it at the worst moment. */
+  /** Called when the program opens a file, so that an actor can write it during the read. */
   onOpen(path: string): void;
-  /** Told before each change to the disk, with what is about to change. */
+  /** Called before each change of the disk. */
   onWrite(operation: WriteOperation, path: string): void;
-  /** An error that was made up. */
+  /** Called for an injected error. */
   onTrouble(): void;
 }
 
 export type WriteOperation = "create" | "write" | "sync" | "rename" | "remove" | "sync-directory" | "make-directory";
 
-/** Reads come in pieces now and then, as from a slow disk or under a signal. */
+/** Probability of a short read, as from a slow disk or after a signal. */
 const SHORT_READ_BYTES = 96;
 
-/** The disk as one process sees it: every operation takes a little time, during which others may write. */
+/** The disk as seen by one process: every operation takes time, during which others may write. */
 export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   const { disk, scheduler, dice, trace, trouble, process } = options;
 
@@ -49,7 +49,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     trace.note(scheduler.nowMs, text);
   }
 
-  /** Runs `effect` a moment later, and lets the program know at once or another moment later. */
+  /** Runs `effect` after a delay, and returns to the program at once or after another delay. */
   function operate<T>(label: string, effect: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       scheduler.after(latency(), process, `#${process.id} ${label}`, () => {
@@ -77,7 +77,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     throw systemError("EIO", "disk");
   }
 
-  /** @param needsSpace whether the operation wants blocks of the disk. */
+  /** @param needsSpace whether the operation allocates disk blocks. */
   function beforeWrite(operation: WriteOperation, path: string, needsSpace: boolean): void {
     if (trouble.state === "read-only") throw systemError("EROFS", path);
     if (trouble.state === "full" && needsSpace) throw systemError("ENOSPC", path);
@@ -122,7 +122,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     };
   }
 
-  /** The simulated disk never gives an inode number out twice. */
+  /** The simulated disk never reuses an inode number here. */
   const identify = (path: string) => String(describe(disk.look(path)).inode);
 
   function targetOf(path: string): string {
@@ -170,7 +170,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       });
       return {
         async write(bytes) {
-          // In two pieces, so that a process may die between them.
+          // Two parts, so that a process may die between them.
           const half = dice.below(bytes.byteLength + 1);
           for (const end of [half, bytes.byteLength]) {
             await operate(`write ${path} to ${end}`, () => {

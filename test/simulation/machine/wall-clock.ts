@@ -2,21 +2,21 @@ import type { Clock } from "../../../src/platform/clock.ts";
 import type { Dice } from "../dice.ts";
 import type { Process, Scheduler } from "../scheduler.ts";
 
-/** The clock on the wall of the simulated machine. It shows what it was set to, and runs on from there. */
+/** The wall clock of the simulated machine: runs on from the time to which it was set. */
 export interface WallClock {
   wall_ms(): number;
-  /** Real time, as the rest of the world has it. */
+  /** True time, outside of the machine. */
   trueMs(): number;
-  /** How far it is from real time. */
+  /** Offset from true time. */
   readonly offsetMs: number;
-  /** How often it was set. */
+  /** Number of times it was set. */
   readonly steps: number;
-  /** When it was last set forward, in simulated time. */
+  /** Simulated time of the last forward step. */
   readonly lastForwardMs: number;
   set(offsetMs: number): void;
 }
 
-/** Long before anything: the moment the simulation begins. */
+/** True time at which the simulation starts. */
 export const BEGINNING_MS = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
 export function createWallClock(scheduler: Scheduler): WallClock {
@@ -44,12 +44,12 @@ export function createWallClock(scheduler: Scheduler): WallClock {
   };
 }
 
-/** Node's timers count whole milliseconds and may end one early; a busy machine lets them end late. */
+/** Node's timers count whole milliseconds and may fire one early; a busy machine fires them late. */
 const EARLY_MS = 0.9;
 const USUALLY_LATE_MS = 2;
 const RARELY_LATE_MS = 120;
 
-/** The clock of one process. A wait that makes no sense is a bug of the program: setTimeout would turn it into a busy loop. */
+/** The clock of one process. An invalid delay is a bug of the program: setTimeout would turn it into a busy loop. */
 export function processClock(scheduler: Scheduler, wall: WallClock, process: Process, dice: Dice): Clock {
   return {
     wallMs: wall.wall_ms,
@@ -61,7 +61,7 @@ export function processClock(scheduler: Scheduler, wall: WallClock, process: Pro
           return;
         }
         const lateMs = dice.chance(0.02) ? dice.between(0, RARELY_LATE_MS) : dice.between(-EARLY_MS, USUALLY_LATE_MS);
-        // Node keeps a combined signal that somebody listens to, and with it whoever waits for it.
+        // Node keeps a combined signal with a listener alive, together with its waiter.
         const forget = () => signal?.removeEventListener("abort", onAbort);
         const done = () => {
           forget();

@@ -1,12 +1,15 @@
 import type { Computer } from "./nspawn.ts";
 import { PACKAGE } from "./package.ts";
 
-/** What dpkg and the journal write about everything, and what differs from boot to boot. */
+/** Paths that dpkg and the journal write for any package, or that differ between boots. */
 const LEFT_OUT = ["/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/var/log", "/var/lib/dpkg"].concat(
   ["systemd", "udev", "log", "dbus"].map((name) => `/run/${name}`),
 );
 
-/** Every file of the disk, who is known, and what of ours runs or lies in the places that are left out: to compare before and after. */
+/**
+ * Every file of the disk, all users and groups, and any file or process of the package in the excluded paths. For comparison before and
+ * after.
+ */
 export async function inventory(computer: Computer): Promise<readonly string[]> {
   const prune = LEFT_OUT.map((path) => `-path ${path}`).join(" -o ");
   const lines = await computer.ask(

@@ -1,4 +1,4 @@
-/** Computers that boot Debian's systemd, at a site of our own. */
+/** Computers of a test site that boot Debian's systemd. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -12,51 +12,51 @@ import { openSession, type ScriptOptions, type Session, sessionLoop } from "./se
 import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, type Site, SITE_ADDRESS } from "./site.ts";
 
 export interface ComputerOptions {
-  /** Layers of its disk, the topmost first; they are not written to. The lowest is a root of root.ts. */
+  /** Read-only layers of the disk, the topmost first. The lowest is a root of root.ts. */
   readonly layers: readonly string[];
   readonly hostname: string;
   readonly disk?: DiskKind;
 }
 
-/** A computer with a disk and a network cable, powered or not. As a shell it is its running system. */
+/** A computer with a disk and a network cable, powered on or off. As a `Shell` it is its running system. */
 export interface Computer extends Shell, AsyncDisposable {
   readonly hostname: string;
-  /** Its disk while it is off, as who makes an image has it: a root, and nothing that runs. */
+  /** The disk while the computer is off, as the maker of an image sees it: a root without processes. */
   readonly image: Shell;
-  /** Powers it on, and resolves when systemd has come to rest. */
+  /** Powers on, and resolves when systemd has finished booting. */
   boot(options?: { readonly disk?: "read-only" }): Promise<void>;
-  /** A line for each unit that systemd counts as failed. */
+  /** One line for each failed unit. */
   failedUnits(): Promise<string>;
-  /** Pulls and plugs the network cable; plugged at first. Works in both states of power. */
+  /** Unplugs and plugs the network cable; initially plugged. Works with the power on or off. */
   cable(state: "plugged" | "pulled"): Promise<void>;
   shutdown(): Promise<void>;
-  /** From one instruction to the next nothing of it runs. */
+  /** Cuts the power: all processes stop at the same instruction. */
   cutPower(): Promise<void>;
-  /** Where a path of its disk is in the site. */
+  /** Path in the site for a path on the disk. */
   disk(path: string): string;
-  /** Where a path of its running system is for this process. */
+  /** Path in this process's namespace for a path of the running system. */
   live(path: string): string;
-  /** What its disk holds beyond its layers, as a layer for others; of a computer with a disk in memory, while it is off. */
+  /** The writable layer of the disk, for use as a layer of other computers. For a disk in memory, only while the computer is off. */
   layer(): string;
-  /** Has systemd account for memory, also where it is not given control groups to write to. After each boot. */
+  /** Enables memory accounting where systemd may not write to its control groups. Call after each boot. */
   accountMemory(): Promise<void>;
 }
 
-/** What each boot would start beside what is tested, and nothing of ours is ordered after. */
+/** Units that each boot would start, that no test needs and none of ours is ordered after. */
 const MASKED = ["systemd-logind", "systemd-user-sessions", "systemd-update-utmp", "systemd-update-utmp-runlevel"]
   .concat("systemd-remount-fs", "systemd-sysctl", "systemd-binfmt", "systemd-tmpfiles-setup-dev")
   .map((name) => `${name}.service`)
   .concat("getty.target", "dpkg-db-backup.timer", "systemd-tmpfiles-clean.timer");
 
-/** Half of what a reload of systemd costs. They make units of kernel arguments, fstab(5), partitions and old init scripts. */
-// Not below /usr: bullseye has no merged /usr here.
+// Running these generators takes half the time of a systemd reload. They create units from kernel arguments, fstab(5), partitions and
+// init scripts. Not below /usr: bullseye has no merged /usr here.
 const GENERATORS = "/lib/systemd/system-generators";
-/** What is here goes before those of the same name, see systemd.generator(7). */
+/** Generators here override those of the same name, see systemd.generator(7). */
 const OWN_GENERATORS = "/etc/systemd/system-generators";
 
 /** SIGRTMIN+4, see systemd(1). */
 const POWER_OFF = 38;
-/** For a computer that boots, or installs, on a machine that has other things to do. */
+/** Limit for a boot or an installation on a busy machine. */
 const SCRIPT_LIMIT_MS = 90_000;
 const ENVIRONMENT = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/root"];
 
@@ -91,7 +91,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       const { leader, nspawn, output } = powered;
       await eventually(async () => {
         if (nspawn.exitCode !== null) throw new Error(`${hostname} did not boot: ${output()}`);
-        // Before systemd listens there, to ask is in vain.
+        // systemd does not answer before it listens here.
         if (!existsSync(`/proc/${leader}/root/run/systemd/private`)) return undefined;
         const state = await computer.run("systemctl is-system-running --wait", { may_fail: true });
         return /^(running|degraded)$/m.test(state.stdout) ? true : undefined;
@@ -108,7 +108,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       const { nspawn, leader, session } = powered;
       forgetJournal(computer);
       const ended = once(nspawn, "close");
-      // systemd-shutdown(8) stops every process for a moment, and nsenter(1) stops with its child and would not see its end.
+      // systemd-shutdown(8) briefly stops every process, and nsenter(1) stops together with its child and would miss its exit.
       await session.end();
       process.kill(leader, POWER_OFF);
       await ended;
@@ -181,7 +181,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   }
 }
 
-/** With E2E_KEEP=1, until somebody who looks around has seen enough: Ctrl-C ends the tests, and all that belongs to them. */
+/** With E2E_KEEP=1: keeps the computer for inspection until Ctrl-C ends the tests. */
 async function hold(hostname: string, leader: number): Promise<void> {
   if (process.env["E2E_KEEP"] === undefined) return;
   process.stderr.write(`kept until Ctrl-C: ${hostname}; look around with: nsenter --target=${leader} --all\n`);
@@ -201,9 +201,9 @@ function shell(run: Shell["run"]): Shell {
 }
 
 function startSession(leader: number): Session {
-  // Where no inventory of the computer looks, and which it does not keep.
+  // Outside of what the inventory covers, and not kept on the disk.
   const folder = "/dev/shm/session";
-  // A session of its own: `kill 0` ends the scripts of this shell, and not the tests.
+  // In its own session, so that `kill 0` ends the scripts of this shell only and not the tests.
   const enter = ["nsenter", `--target=${leader}`, "--all", "--", "setsid", "env", "-i", ...ENVIRONMENT];
   const [program = "", ...args] = [...enter, "sh", "-c", sessionLoop(folder)];
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -213,16 +213,16 @@ function startSession(leader: number): Session {
 
 interface Powered {
   readonly nspawn: ChildProcess;
-  /** Process id of its first process. */
+  /** Process id of the first process. */
   readonly leader: number;
-  /** As root in the running system. */
+  /** A shell as root in the running system. */
   readonly session: Session;
   output(): string;
 }
 
-async function powerOn(site: Site, words: readonly string[], groups: readonly string[]): Promise<Powered> {
+async function powerOn(site: Site, command: readonly string[], groups: readonly string[]): Promise<Powered> {
   const flags = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--link-journal=no", "--resolv-conf=off"];
-  const nspawn = ["systemd-nspawn", "--quiet", ...flags, "--timezone=off", ...words];
+  const nspawn = ["systemd-nspawn", "--quiet", ...flags, "--timezone=off", ...command];
   const started = site.inside(["sh", "-ec", `${joinGroups(groups)}; exec "$@"`, "sh", ...nspawn]);
   const [program = "", ...args] = started;
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -240,7 +240,7 @@ async function powerOn(site: Site, words: readonly string[], groups: readonly st
   return { nspawn: child, leader, session: startSession(leader), output: () => output };
 }
 
-/** The process below that is the first of its process namespace, and systemd by now. */
+/** Finds the descendant that is process 1 of its namespace and has become systemd. */
 function findLeader(processId: number): number | undefined {
   for (const child of childrenOf(processId)) {
     const below = findLeader(child);

@@ -9,38 +9,38 @@ import { execute, locked } from "../programs/execute.ts";
 import { cacheFolder } from "./root.ts";
 
 export const PACKAGE = "robot-policy-agent";
-/** Of the package to upgrade to. */
+/** Version of the package to upgrade to. */
 export const NEWER_VERSION = "9.0.0";
 
 const root = join(import.meta.dirname, "../../..");
-/** What a package is made of. */
+/** Sources that determine the content of a package. */
 const SOURCES = ["src", "scripts", "systemd", "config", "package.json", "package-lock.json", "LICENSE"];
-/** Debian's word for this machine's. */
+/** Debian's name for this machine's architecture. */
 const ARCHITECTURE = process.arch === "arm64" ? "arm64" : "amd64";
-/** Seconds on a quiet machine; the first of all downloads Node. */
+/** A build takes seconds on an idle machine; the first one also downloads Node. */
 const BUILD_LIMIT_MS = 600_000;
-/** Of how many states of the sources packages are kept, of 250 MB each. */
+/** Number of cached source states, at 250 MB each. */
 const KEPT = 2;
 
-/** Where a disk with the layer has the package. */
+/** Path of the package on a disk with its layer. */
 const STICK = "media";
 
-/** By version; of this process. */
+/** Builds of this process, by version. */
 const made = new Map<string, Promise<DebianPackage>>();
 
 export interface DebianPackage {
-  /** The path of the file. */
+  /** Path of the .deb file. */
   readonly file: string;
-  /** For a computer whose disk has it, as from a memory stick: nothing is copied. */
+  /** Disk layer that contains the package, so that nothing is copied. */
   readonly layer: string;
-  /** The path of the file on a disk with this layer. */
+  /** Path of the .deb file on a disk with the layer. */
   readonly path: string;
 }
 
 /**
- * The package as `scripts/package` makes it, not compressed. Built where there is none of these sources yet, by one process alone.
+ * The package as `scripts/package` makes it, uncompressed. Cached by the state of the sources; a lock ensures that one process builds it.
  *
- * @param version another than the checkout's, to upgrade to.
+ * @param version overrides the version of the checkout, for upgrades.
  */
 export function debianPackage(version: string = manifest.version): Promise<DebianPackage> {
   const path = made.get(version) ?? findOrMake(version);
@@ -73,7 +73,7 @@ async function makePackage(folder: string): Promise<void> {
   await execute([join(root, "scripts/package"), ...flags], { limitMs: BUILD_LIMIT_MS });
 }
 
-/** As `scripts/package --version` does, from a package that is there: the version is in its control file and once in the program. */
+/** Changes the version of a built package, as `scripts/package --version` does: in its control file and once in each program. */
 async function makeOtherVersion(own: string, version: string, deb: string): Promise<void> {
   const tree = `${deb}.tree`;
   await execute(["dpkg-deb", "--raw-extract", own, tree]);
@@ -98,7 +98,7 @@ async function md5Of(path: string): Promise<string> {
     .digest("hex");
 }
 
-/** The newest stay: another run may be at work with them. */
+/** Keeps the newest, because another run may use them. */
 async function removeOldest(packages: string): Promise<void> {
   const names = (await readdir(packages)).filter((name) => name !== "lock");
   const dated = await Promise.all(

@@ -5,7 +5,7 @@ import { errorCode } from "../../../src/platform/files/files.ts";
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
 /**
- * Which of these ASCII texts are in the memory of a process, as a core dump would have it: everything writable.
+ * Which of these ASCII texts are in the writable memory of a process, as in a core dump.
  *
  * @param folder of the process, such as /proc/12.
  */
@@ -30,7 +30,7 @@ export function textsInMemory(folder: string, texts: readonly string[]): readonl
   return texts.filter((_, index) => found.has(index));
 }
 
-/** @returns 0 for what the process gave back since its maps were read. */
+/** @returns 0 for a range that the process has unmapped since its maps were read. */
 function readPresent(memory: number, chunk: Buffer, bytes: number, at: number): number {
   try {
     return readSync(memory, chunk, 0, bytes, at);

@@ -1,4 +1,4 @@
-/** A robot computer under Debian's systemd: ours is installed from its package, provisioned, and runs as its unit. */
+/** A robot computer under Debian's systemd: the agent is installed from its package, provisioned, and runs as its unit. */
 import { askDaemon } from "../../../src/agent/control/client.ts";
 import { isStatusDocument, type StatusDocument } from "../../../src/agent/status.ts";
 import type { Executed } from "../programs/execute.ts";
@@ -17,31 +17,31 @@ export const CONFIGURATION_FILE = `/etc/${PACKAGE}/config.yaml`;
 export const MANIFEST_FILE = `/etc/${PACKAGE}/robot-manifest.yaml`;
 const CONTROL_SOCKET = `/run/${PACKAGE}/control.sock`;
 export const KEY_FILE = `/etc/${PACKAGE}/api-key`;
-/** What the robot is made of, in digest order. */
+/** The robot's configuration files, in digest order. */
 export const ROBOT_FILES = ["/opt/yam/configs/yam_left.yaml", "/opt/yam/configs/yam_right.yaml"];
 
 const INSTALL_LIMIT_MS = 120_000;
 
 export interface RobotComputer extends Computer {
-  /** `robot-policy-agent WORDS`, as root. */
-  agent(words: string): Promise<Executed>;
-  /** A property of the unit, as systemd has it. */
+  /** Runs `robot-policy-agent COMMAND` as root. */
+  agent(commandLine: string): Promise<Executed>;
+  /** Reads a property of the unit from systemd. */
   show(property: string): Promise<string>;
-  /** What the running agent says of itself. */
+  /** Status of the running agent. */
   status(): Promise<StatusDocument>;
-  /** Resolves with the first status of the running agent for which the condition holds. */
+  /** Resolves with the first status of the running agent that meets the condition. */
   until(condition: (status: StatusDocument) => boolean): Promise<StatusDocument>;
-  /** `sha256sum … | cut -c1-64 | sha256sum` over the robot's files as they are. */
+  /** `sha256sum … | cut -c1-64 | sha256sum` over the robot's files. */
   digest(): Promise<string>;
-  /** Resolves when the journal has such a message of the unit. It comes there by itself, after what happened. */
+  /** Resolves when the journal contains such a message of the unit. Messages arrive shortly after the event. */
   wroteToJournal(message: RegExp): Promise<void>;
-  /** Resolves when the unit is active, by a process other than this one. */
+  /** Resolves when the unit is active with another process than this one. */
   restartedAfter(processId: string): Promise<void>;
 }
 
 export async function createRobotComputer(site: Site, options: ComputerOptions): Promise<RobotComputer> {
   const computer = await createComputer(site, options);
-  // From here: a program of Node for each look would be most of what the tests cost.
+  // Reads the socket from this process: starting a Node program for each poll would take most of the test's time.
   const askStatus = async () => {
     const answer = await askDaemon(computer.live(CONTROL_SOCKET), "GET", "/status", new AbortController().signal);
     return answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : undefined;
@@ -49,23 +49,23 @@ export async function createRobotComputer(site: Site, options: ComputerOptions):
   const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
   return {
     ...computer,
-    agent: (words) => computer.run(`${PACKAGE} ${words}`, { may_fail: true }),
+    agent: (commandLine) => computer.run(`${PACKAGE} ${commandLine}`, { may_fail: true }),
     show,
-    status: () => eventually(askStatus, "an answer of the agent"),
+    status: () => eventually(askStatus, "an answer from the agent"),
     until: (condition) => untilStatus(askStatus, condition),
     async digest() {
-      const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
-      return `sha256:${words.slice(0, 64)}`;
+      const output = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
+      return `sha256:${output.slice(0, 64)}`;
     },
     wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
     async restartedAfter(processId) {
       await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== processId);
       await eventually(async () => {
-        // Of one moment: the process of before is still "active" for a while.
-        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
-        const [other, state] = words.split("\n");
+        // One query for both values: the old process stays "active" for a while.
+        const output = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [other, state] = output.split("\n");
         return state === "active" && other !== "0" && other !== processId ? true : undefined;
-      }, "another process of the agent to be ready");
+      }, "a new process of the agent to be active");
     },
     [Symbol.asyncDispose]: () => computer[Symbol.asyncDispose](),
   };
@@ -86,23 +86,23 @@ async function untilStatus(
   }
 }
 
-/** Resolves when the condition, words of a shell, holds. Asked inside, and not too often: each look starts programs. */
+/** Resolves when the shell condition holds. Polls inside the computer, and slowly, because each poll starts programs. */
 export async function untilTrue(computer: Shell, condition: string): Promise<void> {
   await computer.run(`until ${condition}; do sleep 0.1; done`, { limitMs: PATIENCE_MS });
 }
 
-/** Resolves when the journal has such a message of the unit. */
+/** Resolves when the journal contains such a message of the unit. */
 export async function wroteToJournal(computer: Shell, unit: string, message: RegExp): Promise<void> {
   const look = async () => message.test(await computer.ask(`journalctl -u ${unit} -o cat --no-pager`)) || undefined;
   await eventually(look, `a message ${String(message)} in the journal`);
 }
 
-/** Installs a package in a system whose disk has its layer. */
+/** Installs a package from the disk layer of the computer. */
 export function installPackage(computer: Shell, { path }: DebianPackage, options?: ScriptOptions): Promise<Executed> {
   return computer.run(`dpkg --install ${path}`, { limitMs: INSTALL_LIMIT_MS, ...options });
 }
 
-/** Writes both files by `init`, puts the key in place, and the robot's own files. Nothing is registered by it. */
+/** Writes the configuration and the manifest by `init`, the key, and the robot's own files. Registers nothing. */
 export async function provision(computer: Shell, service: SiteService): Promise<void> {
   for (const path of ROBOT_FILES) await computer.write(path, `# ${path}\noffsets: [0.0, 0.1, -0.2]\n`);
   await computer.write(`/etc/${PACKAGE}/site-ca.pem`, service.ca);
@@ -114,7 +114,7 @@ export async function provision(computer: Shell, service: SiteService): Promise<
   await putKey(computer, service.key);
 }
 
-/** Replaced as a whole, as `robot-policy-agent` documents it. */
+/** Replaces the key file by rename, as the documentation of `robot-policy-agent` says. */
 export async function putKey(computer: Shell, key: string): Promise<void> {
   await computer.run(
     `umask 077; cat >${KEY_FILE}.new; chown ${PACKAGE}: ${KEY_FILE}.new; mv ${KEY_FILE}.new ${KEY_FILE}`,

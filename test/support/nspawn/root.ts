@@ -1,4 +1,4 @@
-/** Root file systems of Debian, made from its packages by mmdebstrap(1), and kept in the checkout's cache. */
+/** Debian root file systems, made by mmdebstrap(1) and kept in the checkout's cache. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -10,36 +10,36 @@ import { isLong } from "../run/tier.ts";
 
 export interface DebianRelease {
   readonly suite: string;
-  /** Of systemd, for a person who reads the name of a test. */
+  /** Version of systemd, for test names. */
   readonly systemd: number;
 }
 
-/** The oldest that the package is for, what most robots run today, and the release after it. */
+/** The oldest supported release, the release that most robots run, and the next release. */
 export const BULLSEYE: DebianRelease = { suite: "bullseye", systemd: 247 };
 export const BOOKWORM: DebianRelease = { suite: "bookworm", systemd: 252 };
 export const TRIXIE: DebianRelease = { suite: "trixie", systemd: 257 };
-/** Of each only the root that a run needs is made: the gate has one systemd, the one that most robots have. */
+/** Only the roots that a run needs are made. The gate uses one systemd: the one of most robots. */
 export const RELEASES: readonly DebianRelease[] = isLong ? [BULLSEYE, BOOKWORM, TRIXIE] : [BOOKWORM];
 
-/** What a robot computer has beside Debian's essential packages. */
+/** Packages of a robot computer beyond Debian's essential ones. */
 const PACKAGES = ["systemd", "systemd-sysv", "dbus", "procps", "passwd", "acl"]
-  // Node's own, which an essential system does not have.
+  // Needed by Node and not in an essential system.
   .concat("libatomic1", "libstdc++6")
-  // A clock for one process alone.
+  // Sets the clock of a single process.
   .concat("libfaketime");
-/** Without the updates of point releases and security: each is an index more to read. */
+/** Without point release and security updates, because each is another index to download. */
 const MIRROR = "http://deb.debian.org/debian";
-/** Half a minute on two quiet cores, most of it for downloads and unpacking. */
+/** Takes half a minute on two idle cores, most of it for downloading and unpacking. */
 const MAKE_LIMIT_MS = 600_000;
 const ASK_LIMIT_MS = 60_000;
-/** Of a test, or what is before it: for a machine with other things to do, and the first run of all, which makes roots and packages. */
+/** Limit for a test and its hooks on a busy machine, including the first run, which makes roots and packages. */
 export const LIMIT_MS = 900_000;
-/** Of tests that build on those before them, in a shuffled run too. Not written in place: the types of `describe.each` lack the option. */
+/** For tests that build on their predecessors, also in a shuffled run. A constant, because the types of `describe.each` lack the option. */
 export const STEP_BY_STEP = { timeout: LIMIT_MS, shuffle: false };
 
 const CACHE = join(import.meta.dirname, "../../../node_modules/.cache/robot-policy-e2e");
 
-/** A folder for what is costly to make and the same every time. It is gone with node_modules. */
+/** Cache for artifacts that are costly and reproducible. Deleted together with node_modules. */
 export async function cacheFolder(name: string): Promise<string> {
   const folder = join(CACHE, name);
   await mkdir(folder, { recursive: true });
@@ -47,7 +47,7 @@ export async function cacheFolder(name: string): Promise<string> {
 }
 
 /**
- * Why the roots that are missing cannot be made; null where they can. On CI nobody asks: there it is a failure, told by mmdebstrap.
+ * Why the missing roots cannot be made; null if they can be. Not checked in CI, where mmdebstrap itself fails with the reason.
  */
 export function findRootObstacle(): string | null {
   const missing = RELEASES.find((release) => !existsSync(rootPath(release)));
@@ -81,9 +81,9 @@ function rootPath({ suite }: DebianRelease): string {
 }
 
 /**
- * The root of a release, as a folder that must not be written to. Made at the first call (about 20 s), by one process alone.
+ * The read-only root of a release. The first call makes it (about 20 s); a lock ensures that one process does.
  *
- * @throws what mmdebstrap wrote, where Debian's mirror cannot be reached.
+ * @throws the output of mmdebstrap, when Debian's mirror is out of reach.
  */
 export async function debianRoot(release: DebianRelease): Promise<string> {
   const root = rootPath(release);
@@ -93,7 +93,7 @@ export async function debianRoot(release: DebianRelease): Promise<string> {
     await rm(unfinished, { recursive: true, force: true });
     await execute(
       [
-        // What it mounts is gone with it, and not in the way of who removes an unfinished root.
+        // A private mount namespace, so that no mount remains in an unfinished root.
         "unshare",
         "--mount",
         "mmdebstrap",

@@ -12,36 +12,39 @@ import { SERVICE_PROGRAM } from "../programs/programs-built.ts";
 import type { LoggedRequest } from "../service/service.ts";
 import { childrenOf, SERVICE_HOSTNAME, type Site, SITE_ADDRESS } from "./site.ts";
 
-/** `robot-policy-service serve` as a process of a site, with TLS by a CA that nobody else knows. */
+/** `robot-policy-service serve` as a process of a site, with TLS from a private CA. */
 export interface SiteService extends AsyncDisposable {
   readonly url: string;
   readonly key: string;
-  /** The certificate of its CA, PEM. */
+  /** Certificate of the CA, PEM. */
   readonly ca: string;
-  /** Requests of robots answered so far, oldest first. */
+  /** Answered requests of robots, oldest first. */
   readonly requests: readonly LoggedRequest[];
-  /** Resolves when `requests` has all that were answered until now: each comes there by the log, a moment after its answer. */
+  /**
+   * Resolves when `requests` contains every request answered before this call. Requests arrive through the log, shortly after their
+   * answers.
+   */
   readonly allLogged: () => Promise<void>;
-  /** What is in its store. */
+  /** Robots in the store. */
   robots(): Promise<{ name: string; configuration_digest: string }[]>;
-  /** One request with its first key. */
+  /** Sends one request with the first key. */
   send(method: string, path: string, body?: unknown): Promise<{ readonly body: Readonly<Record<string, unknown>> }>;
-  /** Connections are taken, and nothing answers. */
+  /** Stops the process: connections are accepted, but nothing answers. */
   hang(): void;
   goOn(): void;
-  /** Everything it wrote. */
+  /** Output of the process so far. */
   log(): string;
 }
 
 const FOLDER = "/run/service";
-/** The certificate of its CA, for programs of the site. */
+/** The CA certificate, for programs in the site. */
 export const SITE_CA_FILE = `${FOLDER}/ca.pem`;
-/** A method that no robot uses: the log is in the order of the answers. */
+/** Marks a position in the log, which is in the order of answers: a method that no robot uses. */
 const MARK = "HEAD";
 
 const requestSchema = z.object({ event: z.literal("request"), method: z.string(), path: z.string(), status: z.int() });
 
-/** One for a site. Its files are in the site. */
+/** Starts the service of a site, with its files in the site. */
 export async function startSiteService(site: Site): Promise<SiteService> {
   await site.run(["sh", "-ec", MAKE_CERTIFICATES]);
   const folder = site.path(FOLDER);
@@ -56,7 +59,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
       "",
     ].join("\n"),
   );
-  // Its address is there only with the first computer's cable.
+  // The first computer's cable brings up the listening address.
   await site.run(["ip", "address", "add", SITE_ADDRESS, "dev", "lo"]);
   const [program = "", ...args] = site.inside([
     process.execPath,
@@ -65,7 +68,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     "--config",
     join(FOLDER, "config.yaml"),
   ]);
-  // A group of its own: who stops and continues the tests (scripts/flake) would wake it where it is to hang.
+  // Its own process group: scripts/flake stops and continues the group of the tests, and would continue a stopped service.
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
   endWithTest(child);
   const ended = once(child, "close");
@@ -81,10 +84,10 @@ export async function startSiteService(site: Site): Promise<SiteService> {
   });
   const listening = await Promise.race([once(child.stdout, "data"), ended.then(() => null)]);
   if (listening === null) throw new Error(`The service did not start: ${log}`);
-  // nsenter(1) stands between.
+  // The child of nsenter(1).
   const [processId = 0] = childrenOf(child.pid ?? 0);
   const goOn = () => {
-    // It stops with what it started, and would not see its end.
+    // nsenter stops together with its child and would miss its exit.
     child.kill("SIGCONT");
     process.kill(processId, "SIGCONT");
   };
@@ -101,7 +104,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     async allLogged() {
       const earlier = marks;
       await send({ method: MARK, path: "/v1/robots" });
-      await eventually(async () => marks > earlier || undefined, "the log to come to this moment");
+      await eventually(async () => marks > earlier || undefined, "the log to contain all earlier requests");
     },
     robots: async () => storedRobotsSchema.parse(await ask(null)),
     send: async (method, path, body) => answerSchema.parse(await send({ method, path, body })),
@@ -134,12 +137,12 @@ interface SentRequest {
   readonly body?: unknown;
 }
 
-/** Answers each line that it reads, in their order: a request with what the service says, null with the robots in the store. */
+/** Answers each input line in order: a request with the service's answer, null with the robots in the store. */
 const ANSWER_LINES = `const { DatabaseSync } = require("node:sqlite");
 const database = new DatabaseSync("${FOLDER}/data/service.db", { readOnly: true });
 const robots = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id");
 async function send({ method, path, body, key }) {
-  // A connection of its own: the service may be stopped between two requests.
+  // A new connection each time, because the service may be stopped between two requests.
   const headers = { authorization: "Bearer " + key, "content-type": "application/json", connection: "close" };
   const answer = await fetch("https://${SITE_ADDRESS}" + path, { method, headers, body: JSON.stringify(body) });
   return { body: method === "${MARK}" ? {} : await answer.json() };
@@ -152,7 +155,7 @@ async function answerLines() {
 }
 void answerLines();`;
 
-/** One process for all questions. It runs in the site: from outside, SQLite resolves the link that leads into the site to a path of this machine. */
+/** One process for all queries. It runs in the site: from outside, SQLite would resolve the /proc link to a path of the host. */
 function startAsker(site: Site): (question: (SentRequest & { readonly key: string }) | null) => Promise<unknown> {
   const [program = "", ...args] = site.inside([process.execPath, "-e", ANSWER_LINES]);
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: SITE_CA_FILE };

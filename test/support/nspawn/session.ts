@@ -1,6 +1,6 @@
 /**
- * A shell that stays open in the namespaces of a site or a computer and runs scripts there. To enter the namespaces for each script
- * costs 10 ms of processor, and a file of tests runs a hundred of them.
+ * A shell that stays open in the namespaces of a site or a computer and runs scripts there. Entering the namespaces takes 10 ms of CPU
+ * time per script, and a test file runs a hundred of them.
  */
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
@@ -16,33 +16,33 @@ export type ScriptOptions = Omit<ExecuteOptions, "environment">;
 
 export interface Session {
   /**
-   * Runs a shell script; several run beside each other. When the shell ends, they count as killed.
+   * Runs a shell script. Scripts can run concurrently. When the shell ends, running scripts count as killed.
    *
-   * @throws what the script wrote, when it fails or does not come to an end.
+   * @throws the output of the script, when it fails or exceeds its time limit.
    */
   run(script: string, options?: ScriptOptions): Promise<Executed>;
   /** Resolves when the shell has ended. */
   end(): Promise<void>;
 }
 
-/** As a shell tells of SIGKILL. */
+/** Exit code for SIGKILL in a shell. */
 const KILLED = 137;
 
 /**
- * The program of the shell: reads numbers, runs the script of each, and answers with the number and the exit code. It ends with its input.
+ * The program of the shell: reads numbers, runs the script of each, and prints the number and the exit code. Ends at the end of its input.
  *
- * @param folder for scripts and what they read and write, as the shell sees it.
+ * @param folder for scripts, their input and output, as the shell sees it.
  */
 export function sessionLoop(folder: string): string {
   const file = `${folder}/$number`;
-  // `jobs` reaps those that have ended.
+  // `jobs` reaps ended scripts.
   return `cd /; while read -r number; do
     jobs >/dev/null
     { code=0; sh -e ${file}.sh <${file}.in >${file}.out 2>${file}.err || code=$?; echo "$number $code"; } &
   done`;
 }
 
-/** @param folder the same folder as this process sees it. */
+/** @param folder the same folder as seen by this process. */
 export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>, folder: string): Session {
   const waiting = new Map<number, (code: number) => void>();
   const ended = once(shell, "exit");
@@ -86,7 +86,7 @@ export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>
   };
 }
 
-/** Reads and removes a file. With a computer that lost its power its files are gone. */
+/** Reads and removes a file. A power cut removes the files together with the computer. */
 function take(path: string): string {
   try {
     const text = readFileSync(path, "utf8");

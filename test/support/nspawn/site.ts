@@ -1,9 +1,9 @@
 /**
- * A site of our own: a network with a policy service in it, and robot computers that boot Debian's systemd (nspawn.ts).
+ * An isolated site: a network with a policy service and robot computers that boot Debian's systemd (nspawn.ts).
  *
- * All of it lives in namespaces whose first process reads from a pipe of the test. When the test ends, however it ends, the pipe closes,
- * that process exits, and the kernel takes every process, mount and network device of the site with it. Nothing is on the machine's
- * own network or disk but empty control groups, which the next site removes.
+ * The site consists of namespaces whose first process reads from a pipe of the test. When the test process ends for any reason, the pipe
+ * closes, the first process exits, and the kernel removes every process, mount and network device of the site. The host's network and disk
+ * stay untouched except for empty control groups, which the next site removes.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -19,25 +19,25 @@ import { findRootObstacle } from "./root.ts";
 import { openSession, type ScriptOptions, sessionLoop } from "./session.ts";
 
 export interface Site extends AsyncDisposable {
-  /** Process id of its first process. */
+  /** Process id of the first process. */
   readonly process_id: number;
-  /** Words that run a program in the site: its network, its mounts, its processes. For one that stays. */
-  inside(words: readonly string[]): string[];
-  /** Runs a program in the site to its end. */
-  run(words: readonly string[], options?: ScriptOptions): Promise<Executed>;
-  /** Where a path of the site is for this process. */
+  /** Command prefix that runs a program in the site's network, mounts and process namespace. For long-running programs. */
+  inside(argv: readonly string[]): string[];
+  /** Runs a program in the site and waits for its end. */
+  run(argv: readonly string[], options?: ScriptOptions): Promise<Executed>;
+  /** Path in this process's namespace for a path of the site. */
   path(path: string): string;
-  /** A control group of its own in each hierarchy, for one computer; the folders, empty. */
+  /** Creates a control group in each hierarchy for one computer. Returns the folders. */
   controlGroups(name: string): Promise<readonly string[]>;
-  /** A number that no other computer of the site has, from 1. */
+  /** Returns a number that is unique in the site, from 1. */
   nextNumber(): number;
 }
 
-/** Its address, where the service listens. */
+/** Address of the service. */
 export const SITE_ADDRESS = "10.77.0.1";
-/** The same as a name, which its computers know. */
+/** Hostname of the service, known to all computers. */
 export const SERVICE_HOSTNAME = "policy.site.test";
-/** Each has an address of its own below 10.77. */
+/** Each computer has its own network below 10.77. */
 const COMPUTERS_LIMIT = 250;
 
 const PROGRAMS = ["flock", "ip", "mkfs.ext4", "mmdebstrap", "nsenter", "openssl", "systemd-nspawn", "unshare"];
@@ -54,11 +54,11 @@ const NAMESPACES = ["unshare", "--mount", "--propagation", "private", "--net", "
 
 export interface SiteObstacle {
   readonly what: string;
-  /** Debian's packages that would help. */
+  /** Debian packages that provide what is missing. */
   readonly packages: readonly string[];
 }
 
-/** Why this machine cannot have a site; null where it can. */
+/** Why this machine cannot host a site; null if it can. */
 export function findSiteObstacle(): SiteObstacle | null {
   if (process.platform !== "linux") return { what: "not Linux", packages: [] };
   if (!isRoot) return { what: "not root", packages: [] };
@@ -67,14 +67,14 @@ export function findSiteObstacle(): SiteObstacle | null {
     const packages = [...new Set(missing.map((program) => PACKAGES[program] ?? program))];
     return { what: `${missing.join(", ")} missing`, packages };
   }
-  const [unshare = "", ...words] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
-  const { status } = spawnSync(unshare, words, { stdio: "ignore" });
+  const [unshare = "", ...argv] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
+  const { status } = spawnSync(unshare, argv, { stdio: "ignore" });
   if (status !== 0) return { what: "no right to make namespaces, as in a container", packages: [] };
   const noRoot = findRootObstacle();
   return noRoot === null ? null : { what: noRoot, packages: [] };
 }
 
-/** The same for the name of a test that is skipped; empty where it is not. */
+/** The obstacle as a suffix for the name of a skipped test; empty without one. */
 export const whySkipped: string = (() => {
   const obstacle = findSiteObstacle();
   if (obstacle === null) return "";
@@ -82,20 +82,20 @@ export const whySkipped: string = (() => {
   return ` (skipped: ${what}${packages.length === 0 ? "" : `; apt-get install ${packages.join(" ")}`})`;
 })();
 
-/** Of version 1 those that systemd needs and those that account; of version 2 the one. */
+/** Version 1: the hierarchies that systemd needs, and the accounting ones. Version 2: the unified hierarchy. */
 const HIERARCHIES = ["systemd", "unified", "memory", "pids"];
 const GROUP_PREFIX = "robot-policy-e2e-";
 const CGROUP = "/sys/fs/cgroup";
 
 const SESSION_FOLDER = "/run/session";
-/** Lives as long as its input, and says when it does. */
+/** Exits at the end of its input, and prints a line when it is ready. */
 const FIRST_PROCESS = `mount -t tmpfs -o mode=755 tmpfs /run; ip link set lo up; echo ready; ${sessionLoop(SESSION_FOLDER)}`;
 
-/** @throws where the machine does not allow it: see `findSiteObstacle`. */
+/** @throws when the machine cannot host a site, see `findSiteObstacle`. */
 export async function openSite(): Promise<Site> {
   await sweepControlGroups();
-  const [unshare = "", ...words] = NAMESPACES;
-  const first = spawn(unshare, [...words, "--mount-proc", "--uts", "sh", "-ec", FIRST_PROCESS], {
+  const [unshare = "", ...argv] = NAMESPACES;
+  const first = spawn(unshare, [...argv, "--mount-proc", "--uts", "sh", "-ec", FIRST_PROCESS], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   endWithTest(first);
@@ -111,8 +111,8 @@ export async function openSite(): Promise<Site> {
   const session = openSession(first, path(SESSION_FOLDER));
   return {
     process_id: processId,
-    inside: (words) => [...enter, ...words],
-    run: (words, options) => session.run(words.map(shellWord).join(" "), options),
+    inside: (argv) => [...enter, ...argv],
+    run: (argv, options) => session.run(argv.map(shellWord).join(" "), options),
     path,
     nextNumber() {
       count += 1;
@@ -135,14 +135,14 @@ export async function openSite(): Promise<Site> {
 /** Process ids of the children of a process, oldest first. */
 export function childrenOf(processId: number): readonly number[] {
   try {
-    const words = readFileSync(`/proc/${processId}/task/${processId}/children`, "latin1").split(" ");
-    return words.filter((word) => word !== "").map(Number);
+    const processIds = readFileSync(`/proc/${processId}/task/${processId}/children`, "latin1").split(" ");
+    return processIds.filter((text) => text !== "").map(Number);
   } catch {
     return [];
   }
 }
 
-/** Control groups accounted by version 1, which a container is not given to write to; then its systemd accounts nothing. */
+/** Version 1 accounting hierarchies. A container may not write to them; its systemd then accounts for nothing. */
 export const hasOldControlGroups = existsSync(join(CGROUP, "memory"));
 
 function hierarchies(): readonly string[] {
@@ -150,7 +150,7 @@ function hierarchies(): readonly string[] {
   return HIERARCHIES.map((name) => join(CGROUP, name)).filter((folder) => existsSync(folder));
 }
 
-/** Those of sites whose test was killed. */
+/** Removes groups of sites whose test was killed. */
 async function sweepControlGroups(): Promise<void> {
   for (const hierarchy of hierarchies()) {
     for (const name of await readdir(hierarchy)) {
@@ -160,14 +160,14 @@ async function sweepControlGroups(): Promise<void> {
   }
 }
 
-/** What a process still lives in stays, for the next sweep. */
+/** A group that still contains a process stays until the next cleanup. */
 async function removeGroups(folder: string): Promise<void> {
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
   for (const entry of entries) if (entry.isDirectory()) await removeGroups(join(folder, entry.name));
   await rmdir(folder).catch(() => {});
 }
 
-/** Moves the writing process into groups, in words of a shell. */
+/** Shell commands that move the shell into the groups. */
 export function joinGroups(folders: readonly string[]): string {
   return folders.map((folder) => `echo $$ >${folder}/cgroup.procs`).join("; ");
 }

@@ -1,4 +1,4 @@
-/** Our real service, as one that has only what is documented: everything beyond it is answered as a web framework answers an unknown path. */
+/** Our real service, restricted to the documented operations: all other paths get a web framework's answer for an unknown path. */
 import { createServer, request as sendRequest } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -7,9 +7,9 @@ import { operations } from "../../../src/api/api.ts";
 import { type RunningService, type ServiceOptions, startService } from "../service/service.ts";
 
 export interface ElevenService extends AsyncDisposable {
-  /** Where only the eleven operations are. */
+  /** URL with only the documented operations. */
   readonly url: string;
-  /** The whole service behind it. */
+  /** URL of the complete service. */
   readonly whole: RunningService;
 }
 
@@ -25,7 +25,7 @@ export async function startEleven(options: ServiceOptions = {}): Promise<ElevenS
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
       return;
     }
-    // It has no pages either: everything at once, and no word of another page.
+    // No paging either: the answer contains everything, without a cursor.
     const forwarded = sendRequest(
       { host: target.hostname, port: target.port, method: request.method, path: pathname, headers: request.headers },
       (answer) => {

@@ -4,23 +4,23 @@ import { eventually } from "../eventually.ts";
 import { RobotComputer } from "../service/robot-computer.ts";
 import type { OperatorSite } from "./operator.ts";
 
-/** A computer that asks to be a robot. */
+/** A computer that asks to enroll as a robot. */
 export interface Asking {
   readonly computer: RobotComputer;
   readonly code: string;
-  /** Polls once, and keeps the credential of an approval. @returns the status. */
+  /** Polls once and keeps the credential of an approval. @returns the status. */
   poll(): Promise<string>;
 }
 
 export interface Enrolling {
   start(name: string, members?: object): Promise<Asking>;
-  /** A robot whose computer is enrolled. */
+  /** An enrolled robot. */
   enrol(name: string): Promise<Asking>;
-  /** A robot that the service shows as online, and the code of another computer that asks to be it. */
+  /** An online robot, and the code of another computer that asks to enroll as the same robot. */
   enrolOnline(name: string): Promise<Asking>;
 }
 
-/** Robot computers that enroll at the service of an operator. */
+/** Robot computers that enroll at an operator's service. */
 export function openEnrolling(site: OperatorSite): Enrolling {
   const start: Enrolling["start"] = async (name, members = {}) => {
     const computer = new RobotComputer(() => site.urls.whole);
@@ -50,7 +50,7 @@ export function openEnrolling(site: OperatorSite): Enrolling {
   };
 }
 
-/** Output without what differs from run to run. */
+/** Replaces parts of the output that differ between runs. */
 export function steady(text: string): string {
   return text
     .replaceAll(/\b[A-Z2-9]{4}-[A-Z2-9]{4}\b/g, "WXYZ-2345")

@@ -1,4 +1,4 @@
-/** The life of a fleet, step by step, on the real service with two real little inference servers. */
+/** The life of a fleet, step by step, on the real service with two small real inference servers. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 
@@ -8,22 +8,22 @@ import { type FleetView, fleetViewSchema } from "../../../src/api/fleets.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { QUICK, startReplicas } from "../service/replicas.ts";
 
-/** What happened, and what the fleet looks like then. */
+/** A step, and the fleet after it. */
 export interface WalkStep {
   readonly title: string;
   readonly view: FleetView;
 }
 
-/** A server of one region. It says by its own health URL for each model whether that one is loaded. */
+/** An inference server of one region, with a health URL for each model. */
 interface InferenceServer extends AsyncDisposable {
   readonly url: string;
-  /** Answers 200 for this model from now on; 503 before. */
+  /** From now on this model's health URL answers 200; before, 503. */
   load(model: string): void;
-  /** Answers the next probe of this model by 503, whatever is loaded. */
+  /** The next probe of this model is answered by 503. */
   hiccup(model: string): void;
-  /** Probes of this model that were answered. */
+  /** Number of answered probes of this model. */
   probes(model: string): number;
-  /** Stops listening, as a machine that lost its power. */
+  /** Stops listening, as after a power failure. */
   die(): Promise<void>;
   revive(): Promise<void>;
 }
@@ -82,8 +82,8 @@ export async function* walkFleet(store: StoreLocation): AsyncGenerator<WalkStep>
   const revived = await client.until(fleet, ({ status }) => status === "ready");
   yield { title: `${US} is back`, view: revived };
 
-  const asked = await client.update(fleet, "pi1");
-  yield { title: "update to pi1, which neither server has loaded", view: asked };
+  const updating = await client.update(fleet, "pi1");
+  yield { title: "update to pi1, which neither server has loaded", view: updating };
 
   const preparing = await client.until(fleet, ({ update }) => update?.status === "preparing");
   yield { title: "both were asked: pi0.5 serves on while pi1 is prepared", view: preparing };
@@ -180,13 +180,14 @@ function createClient(url: string, key: string) {
       send("POST", "/v1/robots/setup", { name, region, robot_type_id: robotTypeId, configuration_digest: DIGEST }),
     create: (fleet: unknown) => view(send("POST", "/v1/fleets", fleet)),
     update: ({ id }: FleetView, subject: string) => view(send("POST", `/v1/fleets/${id}/model`, { subject })),
-    /** Looks until the fleet is as it is waited for. */
+    /** Polls until the fleet meets the condition. */
     async until({ id }: FleetView, isAwaited: (fleet: FleetView) => boolean): Promise<FleetView> {
       const deadlineMs = performance.now() + PATIENCE_MS;
       for (;;) {
         const fleet = await view(send("GET", `/v1/fleets/${id}`));
         if (isAwaited(fleet)) return fleet;
-        if (performance.now() > deadlineMs) throw new Error(`It does not come: ${JSON.stringify(fleet)}`);
+        if (performance.now() > deadlineMs)
+          throw new Error(`The fleet did not reach the expected state: ${JSON.stringify(fleet)}`);
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     },

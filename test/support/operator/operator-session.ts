@@ -1,4 +1,4 @@
-/** Every command of robot-policy, one after the other, as an operator types them: on a terminal of 80 columns, and as JSON. */
+/** Every command of robot-policy in one operator session: on a terminal of 80 columns, and as JSON. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,15 +11,15 @@ import { openOperatorSite, type OperatorSite } from "./operator.ts";
 
 export interface SessionStep {
   readonly words: readonly string[];
-  /** Printed as JSON too. */
+  /** Also run with --json. */
   readonly json?: true;
-  /** What it prints depends on the hour of the day, or on how fast the machine is. */
+  /** The output depends on the time of day or on the speed of the machine. */
   readonly unsteady?: true;
-  /** A table with paths below the home folder: where that has a longer name, the terminal is wider, so that the same is cut off. */
+  /** The output has paths below the home folder: a longer home widens the terminal, so that the same text is truncated. */
   readonly hasPaths?: true;
 }
 
-/** One command and what came of it, as text. */
+/** One command and its result, as text. */
 export interface SessionEntry {
   readonly words: readonly string[];
   readonly exitCode: number;
@@ -28,15 +28,15 @@ export interface SessionEntry {
   readonly isSteady: boolean;
 }
 
-/** Words as in a shell, with quotes around those that have blanks. */
+/** Splits a shell command line; single quotes keep blanks. */
 const words = (line: string) => Array.from(line.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
 
 const COLUMNS = 80;
-/** Of `/tmp/operator-home-` and six more. */
+/** Length of `/tmp/operator-home-` and six more characters. */
 const HOME_LENGTH = 25;
 const HOUR_MS = 3_600_000;
 
-/** What an operator does in an afternoon; every command is in it. `HOME` stands for the person's home folder. */
+/** An operator's session that contains every command. `HOME` stands for the home folder. */
 export const SESSION: readonly SessionStep[] = [
   { words: words("whoami"), json: true },
   { words: words("robots list"), json: true },
@@ -124,9 +124,9 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("deployments shw") },
 ];
 
-/** Runs the session against the whole service, or against one with the documented operations alone. */
+/** Runs the session against the complete service, or against one with the documented operations only. */
 export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<SessionEntry> {
-  // So long ago that a slow machine makes no difference to what is written of times.
+  // Far enough in the past that a slow machine does not change the printed times.
   let aheadMs = -3.5 * HOUR_MS;
   const clock: Clock = {
     ...systemClock,
@@ -153,7 +153,7 @@ export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<Ses
   }
 }
 
-/** Waits until every endpoint was looked at since then and is known to be healthy or not. */
+/** Waits until every endpoint has been probed since then, and is healthy or unhealthy. */
 async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<void> {
   for (;;) {
     const { items } = endpointListSchema.parse(await (await site.service.send("GET", "/v1/endpoints")).json());
@@ -165,7 +165,7 @@ async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<v
   }
 }
 
-/** The same text for every run: what is new each time has one name. */
+/** The entry as text that is the same in every run: ids and times are replaced. */
 export function steadyText({ words, exitCode, out, err }: SessionEntry): string {
   const command = `$ robot-policy ${words.map((word) => (/[\s']/.test(word) ? `'${word}'` : word)).join(" ")}`;
   const text = [command, out.trimEnd(), err.trimEnd(), `→ ${exitCode}`].filter((part) => part !== "").join("\n");
@@ -183,7 +183,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/("quantity": )\d+/g, "$1N"],
   [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
   [/,\d+,second,/g, ",N,second,"],
-  // Of the key that is used: written down at times.
+  // Present only in some runs, because the last use of a key is recorded with a delay.
   [/(^bootstrap .* ago  )(?:[13] h ago|never  )/gm, "$1WHEN   "],
 ];
 

@@ -1,4 +1,4 @@
-/** robot-policy at a terminal: a service with models, robots and endpoints, and a person's home folder. The program runs in this process. */
+/** robot-policy at a terminal: a service with models, robots and endpoints, and a home folder. The program runs in this process. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,24 +21,24 @@ import { startEleven } from "./eleven.ts";
 
 export interface OperatorSite extends AsyncDisposable {
   readonly service: RunningService;
-  /** The whole service, or the same one with the documented operations alone. */
+  /** The complete service, or the same one with the documented operations only. */
   readonly urls: { readonly whole: string; readonly eleven: string };
   readonly inference: InferenceServer;
-  /** A person's home folder. */
+  /** The operator's home folder. */
   readonly home: string;
   /** Runs a command with the service's address and key in the environment. */
-  run(...words: string[]): Promise<Ran>;
-  /** The same with --json; resolves with the document. */
-  json(...words: string[]): Promise<ReturnType<JSON["parse"]>>;
-  /** As `run`, with the documented operations alone. */
-  eleven(...words: string[]): Promise<Ran>;
-  /** As `run`, with other variables, a terminal, something on stdin. */
-  runWith(surroundings: OperatorSurroundings, ...words: string[]): Promise<Ran>;
+  run(...argv: string[]): Promise<Ran>;
+  /** Runs a command with --json and resolves with the parsed document. */
+  json(...argv: string[]): Promise<ReturnType<JSON["parse"]>>;
+  /** Like `run`, with the documented operations only. */
+  eleven(...argv: string[]): Promise<Ran>;
+  /** Like `run`, with other variables, a terminal, or input on stdin. */
+  runWith(surroundings: OperatorSurroundings, ...argv: string[]): Promise<Ran>;
   register(name: string, more?: object): Promise<void>;
 }
 
 export interface OperatorSiteOptions extends ServiceOptions {
-  /** By which commands wait where nothing else is said. */
+  /** Default clock of waiting commands. */
   readonly commandClock?: Clock;
 }
 
@@ -54,14 +54,14 @@ export async function openOperatorSite({ commandClock, ...options }: OperatorSit
   const service = eleven.whole;
   await endpointsProbed(service);
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
-  const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
+  const runWith = (surroundings: OperatorSurroundings, ...argv: string[]) =>
     runOperator(
       {
         ...(commandClock === undefined ? {} : { clock: commandClock }),
         ...surroundings,
         environment: { HOME: home, ...(surroundings.environment ?? environment) },
       },
-      words,
+      argv,
     );
   const owned = stack.move();
   return {
@@ -69,9 +69,9 @@ export async function openOperatorSite({ commandClock, ...options }: OperatorSit
     urls: { whole: service.url, eleven: eleven.url },
     inference,
     home,
-    run: (...words) => runWith({}, ...words),
-    json: async (...words) => JSON.parse((await runWith({}, ...words, "--json")).out),
-    eleven: (...words) => runWith({ environment: { ...environment, ROBOT_POLICY_URL: eleven.url } }, ...words),
+    run: (...argv) => runWith({}, ...argv),
+    json: async (...argv) => JSON.parse((await runWith({}, ...argv, "--json")).out),
+    eleven: (...argv) => runWith({ environment: { ...environment, ROBOT_POLICY_URL: eleven.url } }, ...argv),
     runWith,
     async register(name, more = {}) {
       const body = {
@@ -88,7 +88,7 @@ export async function openOperatorSite({ commandClock, ...options }: OperatorSit
   };
 }
 
-/** Before their first probe a deployment would be preparing, where a test is about what comes after. */
+/** Waits for the first probe of every endpoint, because deployments are preparing until then. */
 async function endpointsProbed(service: RunningService): Promise<void> {
   await eventually(async () => {
     const { items } = endpointListSchema.parse(await (await service.send("GET", "/v1/endpoints")).json());
@@ -96,19 +96,19 @@ async function endpointsProbed(service: RunningService): Promise<void> {
   }, "a first probe of every endpoint");
 }
 
-/** What a command comes to that ends with this code and says this on stderr. */
+/** Matches a command that ended with this exit code and this text on stderr. */
 export function endedWith(exitCode: number, err: string | RegExp) {
   return { exitCode, err: typeof err === "string" ? expect.stringContaining(err) : expect.stringMatching(err) };
 }
 
 export interface OperatorSurroundings extends Surroundings {
-  /** By which the command waits. */
+  /** Clock of waiting commands. */
   readonly clock?: Clock;
 }
 
 const SHORTEST_LIMIT_MS = Math.min(...Object.values(DEFAULT_TIMEOUTS));
 
-/** Waits between two questions take a fiftieth of their time. The limits of a request keep theirs, which a busy machine needs. */
+/** Divides waits between polls by fifty. Request timeouts stay, because a busy machine needs them. */
 export const HASTY_CLOCK: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms < SHORTEST_LIMIT_MS ? ms / 50 : ms, signal),
@@ -117,9 +117,9 @@ export const HASTY_CLOCK: Clock = {
 /** Runs robot-policy in this process. */
 export function runOperator(
   { clock = systemClock, ...surroundings }: OperatorSurroundings,
-  words: readonly string[],
+  argv: readonly string[],
 ): Promise<Ran> {
-  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.processId), clock });
+  const run = (own: ProcessContext) => runOperatorProgram(argv, own, { ...systemMachine({}, own.processId), clock });
   const environment = { NO_COLOR: "1", ...surroundings.environment };
-  return runInProcess(`robot-policy ${words.join(" ")}`, run, { ...surroundings, environment });
+  return runInProcess(`robot-policy ${argv.join(" ")}`, run, { ...surroundings, environment });
 }

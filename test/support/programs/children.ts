@@ -1,4 +1,4 @@
-/** The programs that tests start: none outlives the process of the tests, and what they wrote is shown when a test fails. */
+/** Child processes of tests. None outlives the test process, and a failed test prints their output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -7,20 +7,20 @@ import { COMPILE_CACHE } from "./programs-built.ts";
 
 export interface StartedProgram {
   readonly child: ChildProcess;
-  /** Everything that it wrote so far, to stdout and stderr. */
+  /** Standard output and standard error so far. */
   output(): string;
-  /** Resolves, once everything that it wrote was read, with the exit code or the signal's name. */
+  /** Resolves with the exit code or the name of the signal, once all output has been read. */
   readonly ended: Promise<number | string>;
 }
 
 const started = new Set<ChildProcess>();
 
-/** Starts `words` with PATH and this environment alone, and an open stdin. */
+/** Starts a program with only PATH and this environment, and an open stdin. */
 export function startProgram(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): StartedProgram {
-  const [program = "", ...args] = words;
+  const [program = "", ...args] = argv;
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
@@ -32,9 +32,9 @@ export function startProgram(
       output += text;
     });
   }
-  // A program that ends without reading its stdin is no failure of the test.
+  // A program that exits without reading its stdin does not fail the test.
   child.stdin.on("error", () => {});
-  const endShowing = showOnFailure(words.join(" "), () => output);
+  const endShowing = showOnFailure(argv.join(" "), () => output);
   const ended = once(child, "close").then(([code, signal]: (number | string | null)[]) => {
     endShowing();
     return code ?? signal ?? 0;
@@ -42,7 +42,7 @@ export function startProgram(
   return { child, output: () => output, ended };
 }
 
-/** Ends the process with the test's own, should the test not come to it: after a timeout nothing is left running. */
+/** Kills the child when the test process exits, in case the test does not: after a timeout nothing keeps running. */
 export function endWithTest(child: ChildProcess): void {
   started.add(child);
   child.once("exit", () => started.delete(child));
@@ -53,7 +53,7 @@ function endAll(): void {
 }
 
 process.once("exit", endAll);
-// vitest ends a worker that does not come to its end by a signal.
+// Vitest stops hanging workers by a signal.
 process.once("SIGTERM", () => {
   endAll();
   process.exit();

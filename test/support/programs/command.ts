@@ -1,4 +1,4 @@
-/** A command of the agent as a process that a test can interrupt, or type to. */
+/** A command of the agent as a process that a test can interrupt or type into. */
 import type { ChildProcess } from "node:child_process";
 
 import { eventually, type Robot } from "../robot/robot.ts";
@@ -7,20 +7,20 @@ import { AGENT_PROGRAM } from "./programs-built.ts";
 
 export interface RunningCommand extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** What it wrote so far, to stdout and stderr. */
+  /** Standard output and standard error so far. */
   output(): string;
-  /** Resolves once the text was written. */
+  /** Resolves once the output contains the text. */
   wrote(text: string): Promise<void>;
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   ended(): Promise<number | string>;
 }
 
-/** Starts `words` as they are. */
+/** Starts the command line as given. */
 export function startWords(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): RunningCommand {
-  const { child, output, ended } = startProgram(words, environment);
+  const { child, output, ended } = startProgram(argv, environment);
   return {
     child,
     output,
@@ -28,7 +28,7 @@ export function startWords(
       await eventually(
         async () => {
           const hasEnded = child.exitCode !== null;
-          // What it wrote last may still be on its way.
+          // The last output may not have arrived yet.
           if (hasEnded) await ended;
           if (output().includes(text)) return true;
           if (hasEnded) throw new Error(`it ended with ${child.exitCode}: ${output()}`);
@@ -45,12 +45,12 @@ export function startWords(
   };
 }
 
-/** Starts a command on the robot's own folders. */
+/** Starts a command of the agent with the robot's folders. */
 export function startCommand(robot: Robot, args: readonly string[]): RunningCommand {
   return startWords(agentWords(robot, args));
 }
 
-/** `robot-policy-agent ARGS` with the robot's own folders, as words for a program that runs others. */
+/** The command line of `robot-policy-agent ARGS` with the robot's folders, for programs that run another one. */
 export function agentWords(robot: Robot, args: readonly string[]): readonly string[] {
   const { config_path: configPath, state_directory: stateDirectory, runtime_directory: runtimeDirectory } = robot;
   return [

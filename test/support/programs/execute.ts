@@ -1,4 +1,4 @@
-/** Other programs, run to their end. */
+/** Runs other programs and waits for their end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { PATIENCE_MS } from "../run/patience.ts";
 import { endWithTest } from "./children.ts";
 
 export interface Executed {
-  /** The exit code; 128 and the signal's number where a signal ended it, as in a shell. */
+  /** The exit code; 128 plus the signal number after a signal, as in a shell. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -17,17 +17,17 @@ export interface Executed {
 
 export interface ExecuteOptions {
   readonly input?: string;
-  /** After this it is killed, and that is an error. */
+  /** When exceeded, the program is killed and an error is thrown. */
   readonly limitMs?: number;
-  /** An exit code beside 0 is an answer like another. */
+  /** Accept exit codes other than 0. */
   readonly may_fail?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** @throws what the program wrote, when it fails or does not come to an end. */
-export async function execute(words: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
+/** @throws the output of the program, when it fails or exceeds its time limit. */
+export async function execute(argv: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
   const { input = "", limitMs = PATIENCE_MS, may_fail: mayFail = false, environment } = options;
-  const [program = "", ...args] = words;
+  const [program = "", ...args] = argv;
   const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
   endWithTest(child);
   let isLate = false;
@@ -35,7 +35,7 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
     isLate = true;
     child.kill("SIGKILL");
   }, limitMs);
-  // A program that does not read its input ends all the same.
+  // A program may end without reading its input.
   child.stdin.on("error", () => {}).end(input);
   const [stdout, stderr, [code, signal]] = await Promise.all([
     text(child.stdout),
@@ -44,11 +44,11 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
   ]);
   clearTimeout(alarm);
   const executed = { code: code ?? (signal === "SIGKILL" ? 137 : 143), stdout, stderr };
-  if (isLate) throw new Error(`${words.join(" ")}: no end after ${limitMs} ms\n${stdout}${stderr}`);
-  return requireSuccess(words.join(" "), executed, mayFail);
+  if (isLate) throw new Error(`${argv.join(" ")}: no end after ${limitMs} ms\n${stdout}${stderr}`);
+  return requireSuccess(argv.join(" "), executed, mayFail);
 }
 
-/** @throws what the program wrote, when it failed and may not. */
+/** @throws the output of the program, when it failed and `mayFail` is false. */
 export function requireSuccess(command: string, executed: Executed, mayFail: boolean): Executed {
   const { code, stdout, stderr } = executed;
   if (code !== 0 && !mayFail) throw new Error(`${command}: exit ${code}\n${stdout}${stderr}`);
@@ -58,7 +58,7 @@ export function requireSuccess(command: string, executed: Executed, mayFail: boo
 /** The holder may be making a root file system on a busy machine. */
 const LOCK_LIMIT_MS = 600_000;
 
-/** Runs the action while no other process does so under this lock. The kernel drops the lock with its holder (flock(2)). */
+/** Runs the action under an exclusive lock between processes. The kernel releases the lock when its holder dies (flock(2)). */
 export async function locked<T>(lockPath: string, action: () => Promise<T>): Promise<T> {
   await mkdir(dirname(lockPath), { recursive: true });
   const holder = spawn("flock", [lockPath, "sh", "-c", "echo held; cat"], { stdio: ["pipe", "pipe", "inherit"] });

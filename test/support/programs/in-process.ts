@@ -12,24 +12,24 @@ export interface Ran {
 
 export interface Surroundings {
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of a terminal; none when not given. */
+  /** Width of the terminal; no terminal when undefined. */
   readonly columns?: number;
   readonly input?: string;
-  /** What the person types when asked, one answer for each question, then the end of the input; nobody can be asked when not given. */
+  /** The user's answers, one for each question, then the end of the input; no input is possible when undefined. */
   readonly answers?: readonly string[];
   readonly signal?: AbortSignal;
-  /** Called with everything that is written, as it is written. */
+  /** Called with each piece of output. */
   readonly onOutput?: (text: string) => void;
-  /** The log is a part of what it writes; it goes to the stderr of this process when not. */
+  /** Capture the log with the output instead of writing it to the stderr of this process. */
   readonly isLogShown?: boolean;
-  /** Given what SIGHUP calls. */
+  /** Receives the function that a SIGHUP calls. */
   readonly onHangup?: (callback: () => void) => void;
 }
 
 /**
- * Runs a program in this process: what it prints and its exit code, at a tenth of what it costs to start it.
+ * Runs a program in this process and returns its output and exit code, at a tenth of the cost of a child process.
  *
- * @param title names it where a failed test shows what its programs wrote.
+ * @param title names the program in the output of a failed test.
  */
 export async function runInProcess(
   title: string,
@@ -80,7 +80,7 @@ export async function runInProcess(
   return { exitCode, out, err };
 }
 
-/** A log is written to a file at once, and to a terminal through the stream. */
+/** pino writes to a file synchronously, and to a terminal through the stream. */
 function logStream(stderr: { write(text: string): void }): LogStream {
   return {
     isTTY: true,
@@ -93,7 +93,7 @@ function logStream(stderr: { write(text: string): void }): LogStream {
   };
 }
 
-/** A person who has made up their mind. The questions are on stderr, as they are at a terminal. */
+/** Answers questions from a list. The questions go to stderr, as at a terminal. */
 function answering(answers: readonly string[], stderr: { write(text: string): void }): Questions {
   const left = [...answers];
   return {

@@ -1,21 +1,21 @@
 /**
- * The three programs as tests start them: the bundles that ship, built once for all test files (run/global-setup.ts), which start three times as
- * fast as their sources. Outside of vitest, in scripts that use these supports, the sources.
+ * The three programs as tests start them: the release bundles, built once for all test files (run/global-setup.ts). They start three times
+ * as fast as their sources. Scripts outside of Vitest use the sources.
  */
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../../..");
-/** Where run/global-setup.ts put the bundles. */
+/** Folder of the bundles, set by run/global-setup.ts. */
 const folder = process.env["ROBOT_POLICY_TEST_PROGRAMS"];
 
 export const AGENT_PROGRAM = programPath("robot-policy-agent", "agent");
 export const OPERATOR_PROGRAM = programPath("robot-policy", "operator");
 export const SERVICE_PROGRAM = programPath("robot-policy-service", "service");
 
-/** The console of the service, as it ships. */
+/** The service's console as released. */
 export const BUILT_CONSOLE = join(folder ?? join(root, "dist"), "console");
 
-/** Keeps compiled code between starts, as the agent's systemd unit does. For programs that do not inherit the environment of the tests. */
+/** Caches compiled code between starts, as the agent's systemd unit does. For programs that do not inherit the tests' environment. */
 export const COMPILE_CACHE: Readonly<Record<string, string>> =
   folder === undefined ? {} : { NODE_COMPILE_CACHE: join(folder, "compiled") };
 

@@ -1,4 +1,4 @@
-/** What of the machine a test may count on: other programs, and the rights to use them. Where something is missing, the test is skipped. */
+/** Programs and permissions of the machine that tests depend on. Tests are skipped where one is missing. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export function hasProgram(name: string): boolean {
   return (process.env["PATH"] ?? "").split(":").some((folder) => existsSync(join(folder, name)));
 }
 
-/** A user that owns nothing: root reads and writes everything, so a daemon that is to be refused something runs as this one. */
+/** An unprivileged user. Root ignores file permissions, so a daemon that must be denied access runs as this user. */
 export const NOBODY_ID = 65_534;
 export const asNobody = [
   "setpriv",
@@ -20,20 +20,20 @@ export const asNobody = [
 ] as const;
 
 export const canBecomeNobody = isRoot && succeeds([...asNobody, process.execPath, "--version"]);
-/** A mount namespace of its own, in which a test may mount what it likes. */
+/** A private mount namespace, in which a test may mount file systems. */
 export const withOwnMounts = ["unshare", "--mount"] as const;
 export const canMount = isRoot && succeeds([...withOwnMounts, "mount", "-t", "tmpfs", "none", "/mnt"]);
-/** A user namespace of its own, in which limits of the kernel can be set without touching the machine. */
+/** A user namespace, in which a test may set kernel limits without affecting the machine. */
 export const withOwnLimits = ["unshare", "--user", "--map-root-user"] as const;
 export const canLimitInotify = succeeds(
   inShell(withOwnLimits, "echo 10 >/proc/sys/user/max_inotify_watches", ["true"]),
 );
-/** strace(1) that may look at the programs it starts, from the side (`-D`): they stay children of who starts them. */
+/** strace(1) with permission to trace its children. `-D` detaches it, so that they stay children of the caller. */
 export const canTrace = succeeds(["strace", "-D", "-o", "/dev/null", "true"]);
-/** A systemd that listens: systemd-notify(1) to talk to it, and Python for a unix datagram socket, which Node has none of. */
+/** A listener for systemd notifications: systemd-notify(1) to send them, and Python, because Node has no unix datagram sockets. */
 export const canListenToNotify = hasProgram("systemd-notify") && succeeds(["python3", "-c", "import socket"]);
 
-/** Words that run a shell script in a namespace and then become the command. */
+/** Command prefix that runs a shell script in a namespace and then executes the command. */
 export function inShell(namespace: readonly string[], script: string, command: readonly string[] = []): string[] {
   return [...namespace, "sh", "-ec", `${script}; exec "$@"`, "sh", ...command];
 }

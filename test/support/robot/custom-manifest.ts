@@ -1,4 +1,4 @@
-/** A custom robot type in a few lines, for tests that edit it. */
+/** A minimal manifest of a custom robot type, for tests that edit it. */
 export function customManifest(paths: readonly string[] = ["/etc/bench.yaml"]): string {
   return `robot_type_id: acme.bench.v1
 topology: single_arm

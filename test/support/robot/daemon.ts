@@ -1,4 +1,4 @@
-/** `robot-policy-agent run`, in this process or in one of its own. */
+/** `robot-policy-agent run`, in this process or in a child process. */
 import type { ChildProcess } from "node:child_process";
 import { request as sendRequest } from "node:http";
 
@@ -12,35 +12,35 @@ import { startProgram } from "../programs/children.ts";
 import { runInProcess } from "../programs/in-process.ts";
 
 export interface Daemon extends AsyncDisposable {
-  /** Everything it wrote, mostly its log. */
+  /** All output so far, mostly the log. */
   output(): string;
-  /** Its log lines of one event so far, parsed. */
+  /** Parsed log lines of one event so far. */
   logged(event: string): readonly Readonly<Record<string, unknown>>[];
-  /** The same once there is one: its status may tell of what happened before its log does. */
+  /** Waits for the first such line: the status may change before the line is logged. */
   untilLogged(event: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   status(): Promise<StatusDocument>;
-  /** The answer of its control socket as it stands. */
+  /** Current answer of the control socket. */
   ask(method: "GET" | "POST", path: string): Promise<string>;
-  /** Has it look at everything once more: what it has not sent after that, it does not send until something changes. */
+  /** Makes the daemon check everything once more. After that it sends nothing until something changes. */
   lookAgain(): Promise<void>;
-  /** Resolves with the first status for which the condition holds. */
+  /** Resolves with the first status that meets the condition. */
   until(condition: (status: StatusDocument) => boolean | Promise<boolean>): Promise<StatusDocument>;
-  /** As SIGHUP does. */
+  /** Same as SIGHUP. */
   hangUp(): void;
-  /** As SIGTERM does. Resolves with the exit code. */
+  /** Same as SIGTERM. Resolves with the exit code. */
   stop(): Promise<number | string>;
 }
 
 export interface DaemonProcess extends Daemon {
   readonly child: ChildProcess;
   readonly process_id: number;
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
-/** What the two kinds have in common. */
+/** Common part of both implementations. */
 interface Handle {
-  /** Its exit code or signal; null while it runs. */
+  /** Exit code or signal; null while the daemon runs. */
   end(): number | string | null;
   output(): string;
 }
@@ -55,8 +55,8 @@ export function startDaemon(
   let output = "";
   let end: number | null = null;
   let hangUp = () => {};
-  const words = ["run", ...folders];
-  const running = runInProcess(`robot-policy-agent ${words.join(" ")}`, (own) => runAgentProgram(words, own, clock), {
+  const argv = ["run", ...folders];
+  const running = runInProcess(`robot-policy-agent ${argv.join(" ")}`, (own) => runAgentProgram(argv, own, clock), {
     environment,
     signal: stopping.signal,
     onOutput(text) {
@@ -68,7 +68,7 @@ export function startDaemon(
     },
   });
   const ended = running.then(({ exitCode }) => (end = exitCode));
-  // Told to whoever waits for the end.
+  // The error is reported to callers that wait for the end.
   ended.catch(() => {});
   const stop = () => {
     stopping.abort(new Interrupted());
@@ -84,13 +84,13 @@ export function startDaemon(
   };
 }
 
-/** @param words those of the program, behind others that lead to it. */
+/** @param argv command line of the program, optionally behind a prefix that executes it. */
 export function startDaemonProcess(
-  words: readonly string[],
+  argv: readonly string[],
   socketPath: string,
   environment: Readonly<Record<string, string>>,
 ): DaemonProcess {
-  const { child, output, ended } = startProgram(words, environment);
+  const { child, output, ended } = startProgram(argv, environment);
   const end = () => child.exitCode ?? child.signalCode;
   const stop = (signal: NodeJS.Signals = "SIGTERM") => {
     if (end() === null) child.kill(signal);
@@ -129,7 +129,7 @@ function observe(
     async lookAgain() {
       await askSocket(socketPath, "POST", "/reload");
     },
-    status: () => eventually(askStatus, "an answer of the daemon"),
+    status: () => eventually(askStatus, "an answer from the daemon"),
     async until(condition) {
       let last: StatusDocument | undefined;
       try {

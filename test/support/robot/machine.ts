@@ -3,7 +3,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { StoreMachine } from "../../../src/service/kernel/store/store.ts";
 
-/** The machine of tests that open stores themselves. */
+/** Machine for tests that open stores themselves. */
 export const testMachine: StoreMachine = {
   clock: systemClock,
   files: systemFiles,

@@ -1,6 +1,6 @@
 import { checksum } from "../../../src/agent/registration/state-file.ts";
 
-/** A state file as an agent of a later version leaves it: what it holds is for that agent to know. */
+/** A state file of a later agent version, whose content this version cannot interpret. */
 export function stateOfNewerAgent(schemaVersion: number): string {
   const registration = { form: "unknown" };
   const sealed = { schema_version: schemaVersion, checksum: checksum(schemaVersion, registration), registration };

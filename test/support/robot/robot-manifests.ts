@@ -4,12 +4,12 @@ import * as fc from "fast-check";
 /** A manifest as data, keys in the order of the specification. */
 export type ManifestData = { readonly [key: string]: unknown };
 
-/** Says no side and looks like no placeholder. */
+/** Names that contain no side and do not look like a placeholder. */
 const name = fc
   .stringMatching(/^[a-z][a-z0-9_]{0,11}$/)
   .filter((text) => !/(?:^|_)(?:left|right)(?:_|$)/.test(text) && !/^(?:replace|todo|tbd|fixme|change)/.test(text));
 const names = (count: number) => fc.uniqueArray(name, { minLength: count, maxLength: count });
-/** Few digits, so that a person could have written it; never a rounding question of the test's own. */
+/** Numbers with few digits, so that a human could have written them and the test has no rounding errors of its own. */
 const decimal = (low: number, high: number) =>
   fc.integer({ min: Math.ceil(low * 1000), max: Math.floor(high * 1000) }).map((thousandths) => thousandths / 1000);
 const pair = (low: number, high: number) =>
@@ -19,7 +19,7 @@ const pair = (low: number, high: number) =>
     .map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
 const several = <T>(count: number, item: fc.Arbitrary<T>) => fc.array(item, { minLength: count, maxLength: count });
 
-/** Limits that no finding of the specification speaks of, per unit. */
+/** Limits, per unit, that cause no finding. */
 const POSITIONS: Readonly<Record<string, readonly [number, number]>> = {
   rad: [-12, 12],
   deg: [-180, 180],
@@ -87,7 +87,7 @@ const camera = fc.record({
   rotation_degrees: fc.constantFrom(0, 90, 180, 270),
 });
 
-/** A manifest that every rule of the specification accepts: one arm, what may hang on it, and cameras. */
+/** A manifest without findings: one arm, its optional equipment, and cameras. */
 export const robotManifest: fc.Arbitrary<ManifestData> = fc
   .record({
     arm: joints("arm", ["rad", "deg", "calibrated_range"], true),
@@ -132,7 +132,7 @@ export function shuffleKeys(value: unknown, random: () => number): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The same manifest with defaults written out where they are not. */
+/** The same manifest with its defaults written out. */
 export function withDefaults(manifest: ManifestData): ManifestData {
   const groups = manifest["groups"] as readonly ManifestData[];
   const cameras = manifest["cameras"] as readonly ManifestData[];

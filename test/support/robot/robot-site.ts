@@ -1,4 +1,4 @@
-/** What the tests of the robot's lifecycle start from: a site with a service, and robots that came to different points of their life. */
+/** Setup of the robot lifecycle tests: a site with a service, and robots at several stages of their life. */
 import type { DiskKind } from "../nspawn/disk.ts";
 import { type DebianPackage, debianPackage, NEWER_VERSION } from "../nspawn/package.ts";
 import {
@@ -17,30 +17,32 @@ import { SETTLE_MS } from "./robot.ts";
 export interface RobotSite {
   readonly site: Site;
   readonly service: SiteService;
-  /** The package of this checkout, and one to upgrade to. All computers have both on their disk. */
+  /** The package of this checkout, and one to upgrade to. The disks of all computers contain both. */
   readonly deb: DebianPackage;
   readonly newer: DebianPackage;
-  /** A computer, off, on which the system was installed and no more. */
+  /** A powered-off computer with only the operating system. */
   bare(options?: RobotOptions): Promise<RobotComputer>;
-  /** And the package; provisioned, registered, and switched off in good order. Each is the same robot: one at a time. */
+  /**
+   * The same with the package installed, provisioned and registered, then shut down properly. All are the same robot: run one at a time.
+   */
   registered(options?: RobotOptions): Promise<RobotComputer>;
 }
 
 export interface RobotOptions {
   readonly disk?: DiskKind;
-  /** The same robot gives copies the same name; where the name is told apart, so are they. */
+  /** Hostname. Copies of a robot share one, unless a test tells them apart by it. */
   readonly hostname?: string;
 }
 
 const HOSTNAME = "arm-7";
-/** Starts again without the delays as shipped, which provision.test.ts tests: they take a fifth of what a start costs. */
+/** Removes the start delays of the unit, which take a fifth of each start. provision.test.ts tests them. */
 const DROP_IN = `/usr/local/lib/systemd/system/${UNIT}.d/quick.conf`;
 
 const opened = new Map<DebianRelease, Promise<RobotSite>>();
 
 /**
- * One for all test files of a worker: it costs several seconds. It ends with the worker's process. Tests share its service, so they look
- * only for what they brought there.
+ * One site for all test files of a worker, because it takes several seconds to create. It ends with the worker. Tests share its service, so
+ * they look only at what they created there.
  */
 export function sharedRobotSite(release: DebianRelease): Promise<RobotSite> {
   const site = opened.get(release) ?? openRobotSite(release);
@@ -57,7 +59,7 @@ async function openRobotSite(release: DebianRelease): Promise<RobotSite> {
     createRobotComputer(site, { layers, hostname, ...options });
 
   const first = await from(system);
-  // Not its first boot any more, in which systemd enables every unit.
+  // Not the first boot, in which systemd enables every unit.
   await first.image.run("systemd-machine-id-setup");
   await installPackage(first.image, deb);
   await provision(first.image, service);

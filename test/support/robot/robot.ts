@@ -16,7 +16,7 @@ import { digestOfFiles } from "./digest.ts";
 
 export { eventually } from "../eventually.ts";
 
-/** Short, so that tests are; long enough to see that it is waited for. */
+/** Short, to keep tests fast; long enough to observe the wait. */
 export const SETTLE_MS = 150;
 
 export interface RobotOptions {
@@ -25,13 +25,13 @@ export interface RobotOptions {
   readonly name?: string;
   /** Path below the robot's folder → content, in digest order. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Lines of YAML in place of the `watch:` block. */
+  /** YAML lines that replace the `watch:` block. */
   readonly watch?: string;
-  /** More lines of the `service:` block, indented by two spaces. */
+  /** Additional lines of the `service:` block, indented by two spaces. */
   readonly service?: string;
 }
 
-/** A robot computer's folder: configuration, manifest, configuration files, state. Removed in the end. */
+/** A robot computer's folder: configuration, manifest, configuration files, state. Removed on disposal. */
 export interface Robot extends AsyncDisposable {
   readonly folder: string;
   readonly config_path: string;
@@ -43,23 +43,23 @@ export interface Robot extends AsyncDisposable {
   /** Paths of the configuration files, in digest order. */
   readonly paths: readonly string[];
   path(name: string): string;
-  /** Runs a command of the agent to its end, in this process. */
+  /** Runs a command of the agent in this process and waits for its end. */
   run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<CommandResult>;
   /**
-   * The same in a process of its own, which is killed when it does not end.
+   * Runs a command of the agent in a child process, which is killed if it does not end.
    *
-   * @param through words before the agent's own, such as `setpriv --reuid 65534`. They end in exec(2), so that the process stays one.
+   * @param through command prefix such as `setpriv --reuid 65534`. It must end in exec(2), so that there is only one process.
    */
   runProcess(
     args: readonly string[],
     environment?: Readonly<Record<string, string>>,
     through?: readonly string[],
   ): Promise<CommandResult>;
-  /** Starts the daemon in this process. It waits by `clock`. */
+  /** Starts the daemon in this process. It sleeps by `clock`. */
   start(environment?: Readonly<Record<string, string>>, clock?: Clock): Promise<Daemon>;
-  /** The same in a process of its own: for what becomes of processes, and for other users, disks and limits. */
+  /** Starts the daemon in a child process: for tests of processes, users, disks and limits. */
   startProcess(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<DaemonProcess>;
-  /** Of the files as they are now. */
+  /** Digest of the current files. */
   digest(): Promise<string>;
 }
 
@@ -69,7 +69,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Without a thread for each of its small files: there are hundreds of robots. */
+/** Synchronous writes: creating hundreds of robots would otherwise use a thread for each small file. */
 export async function createRobot(options: RobotOptions): Promise<Robot> {
   const folder = mkdtempSync(join(tmpdir(), "robot-"));
   const path = (name: string) => join(folder, name);
@@ -95,7 +95,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   writeFileSync(robot.keyPath, `${options.key}\n`, { mode: 0o600 });
   writeFileSync(robot.manifestPath, manifestOf(paths));
   writeFileSync(robot.config_path, configurationOf(options, robot));
-  // The last flag counts: what a test says itself stands behind.
+  // The last flag wins, so the test's own arguments come last.
   const folders = [
     "--config",
     robot.config_path,
@@ -121,7 +121,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   };
 }
 
-/** A manifest by id that lists these files. */
+/** A manifest that refers to a robot type by id and lists these files. */
 export function manifestOf(paths: readonly string[]): string {
   const listed = paths.map((path) => `\n  - ${path}`).join("");
   return `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${listed === "" ? " []" : listed}\n`;
@@ -145,7 +145,7 @@ export function configurationOf(options: RobotOptions, robot: Pick<Robot, "keyPa
   ].join("\n");
 }
 
-/** Edits a file in place; what is replaced must be there. */
+/** Edits a file in place. The replaced text must exist. */
 export async function replaceIn(path: string, from: string, to: string): Promise<void> {
   const text = await readFile(path, "utf8");
   if (!text.includes(from)) throw new Error(`${path} does not contain ${JSON.stringify(from)}`);
@@ -153,25 +153,25 @@ export async function replaceIn(path: string, from: string, to: string): Promise
 }
 
 /**
- * Writes a file in place, in one go. `writeFile` of node:fs/promises empties it first, and writes some turns of the event loop later:
- * on a busy machine that is longer than an agent lets a file hold still, and it rightly takes it for an empty one.
+ * Overwrites a file with one synchronous write. `writeFile` of node:fs/promises truncates the file first and writes some turns of the event
+ * loop later. On a busy machine that can exceed the settle time, and the agent would correctly register an empty file.
  */
 export async function writeAtOnce(path: string, content: string | Uint8Array): Promise<void> {
   writeFileSync(path, content);
 }
 
-/** `robot-policy-agent WORDS` in this process. */
+/** Runs `robot-policy-agent ARGUMENTS` in this process. */
 export async function runAgent(
-  words: readonly string[],
+  argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
-  const title = `robot-policy-agent ${words.join(" ")}`;
-  const { exitCode, out, err } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  const title = `robot-policy-agent ${argv.join(" ")}`;
+  const { exitCode, out, err } = await runInProcess(title, (own) => runAgentProgram(argv, own), { environment });
   return { code: exitCode, stdout: out, stderr: err };
 }
 
-function runToEnd(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
-  const [program = "", ...args] = words;
+function runToEnd(argv: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
+  const [program = "", ...args] = argv;
   return new Promise((resolve) => {
     const options = {
       env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
@@ -180,14 +180,14 @@ function runToEnd(words: readonly string[], environment: Readonly<Record<string,
       killSignal: "SIGKILL",
     } as const;
     const child = execFile(program, args, options, (_error, stdout, stderr) => {
-      showOnFailure(words.join(" "), () => stdout + stderr)();
+      showOnFailure(argv.join(" "), () => stdout + stderr)();
       resolve({ code: child.exitCode, stdout, stderr });
     });
     endWithTest(child);
   });
 }
 
-/** The bodies of a fault proxy's POSTs, parsed. */
+/** Parsed bodies of the POST requests at a fault proxy. */
 export function setupBodies(
   requests: readonly { readonly method: string; readonly body: string }[],
 ): { configuration_digest: string; name: string }[] {

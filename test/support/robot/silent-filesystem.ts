@@ -1,9 +1,10 @@
 /**
- * A filesystem that reports no changes: FUSE, which shows one folder read-only and never tells the kernel when a file in it changes.
- * Started as a program in a mount namespace of its own: `unshare --mount node silent-filesystem.ts FOLDER MOUNT_POINT`; prints a line
- * once it is mounted, and serves until it is killed. After a request for the file `.hang`, which it answers with ENOENT, it creates the
- * file `.hung` in the folder and answers nothing until that file is removed. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)),
- * as far as stat and read need it.
+ * A FUSE filesystem that reports no changes: it shows one folder read-only and never tells the kernel when a file in it changes.
+ * Start it in a private mount namespace: `unshare --mount node silent-filesystem.ts FOLDER MOUNT_POINT`. It prints a line once it is
+ * mounted
+ * and serves until it is killed. A lookup of the file `.hang` gets ENOENT; then the program creates `.hung` in the folder and stops
+ * answering
+ * until that file is removed. It implements the kernel protocol (linux/fuse.h, fuse(4)) only as far as stat and read need it.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -41,7 +42,7 @@ const LOOK_MS = 20;
 const ENOENT = 2;
 const ENOSYS = 38;
 const HEADER_BYTES = 40;
-/** Every read and stat reaches us: what the kernel remembers would go stale, as nobody tells it. */
+/** Timeout 0 for all cached attributes: the kernel's cache would become stale, because nothing invalidates it. */
 const DIRECT_IO = 1;
 
 const [folder = "", mountPoint = ""] = process.argv.slice(2);
@@ -49,10 +50,10 @@ const [folder = "", mountPoint = ""] = process.argv.slice(2);
 const paths = ["", "."];
 
 const device = openSync("/dev/fuse", "r+");
-// Node has no mount(2); mount(8) takes the device that it inherits.
+// Node has no mount(2). mount(8) inherits the device.
 const options = "fd=3,rootmode=40000,user_id=0,group_id=0,allow_other,ro";
-const [mount, ...words] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mountPoint] as const;
-execFileSync(mount, words, { stdio: ["ignore", "inherit", "inherit", device] });
+const [mount, ...args] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mountPoint] as const;
+execFileSync(mount, args, { stdio: ["ignore", "inherit", "inherit", device] });
 process.stdout.write("mounted\n");
 
 let isToHang = false;
@@ -137,7 +138,7 @@ function initialize(): Buffer {
   return body;
 }
 
-/** fuse_entry_out; nothing in it may be remembered. */
+/** fuse_entry_out, without caching. */
 function lookUp(parent: string, name: string): Buffer {
   const path = join(parent, name);
   isToHang = name === HANG;

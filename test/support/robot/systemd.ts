@@ -1,4 +1,4 @@
-/** The listening end of sd_notify(3). Node has no unix datagram sockets, so Python receives, and prints each datagram as a line of JSON. */
+/** The receiving end of sd_notify(3). Node has no unix datagram sockets, so a Python program prints each datagram as a line of JSON. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
@@ -7,20 +7,20 @@ import { eventually } from "../eventually.ts";
 import { endWithTest } from "../programs/children.ts";
 
 export interface Notification {
-  /** `READY=1`, `STATUS=…`: one datagram may hold several. */
+  /** Such as `READY=1` and `STATUS=…`; one datagram may contain several. */
   readonly lines: readonly string[];
 }
 
 export interface NotifySocket extends AsyncDisposable {
-  /** What belongs into NOTIFY_SOCKET. */
+  /** The value of NOTIFY_SOCKET. */
   readonly path: string;
   /** Every datagram so far, oldest first. */
   readonly received: readonly Notification[];
-  /** Resolves with the first datagram that has a line with this beginning, from `since` on. */
+  /** Resolves with the first datagram, from index `since` on, that has a line with this prefix. */
   awaits(start: string, since?: number): Promise<Notification>;
 }
 
-/** Listens at each path that it reads, and no more at one that it reads again. */
+/** Listens at each path that it reads. A path that it reads again is closed. */
 const RECEIVER = `
 import json, os, selectors, socket, sys
 
@@ -58,21 +58,21 @@ while True:
             if key.data in listening:
                 receive(key.fileobj, key.data)
             continue
-        words = os.read(0, 65536)
-        if not words:
+        data = os.read(0, 65536)
+        if not data:
             sys.exit()
-        *paths, unread = (unread + words).split(b"\\n")
+        *paths, unread = (unread + data).split(b"\\n")
         for path in map(os.fsdecode, paths):
             leave(path) if path in listening else listen(path)
 `;
 
 interface Receiver {
   readonly input: Writable;
-  /** Called with each datagram of a path; with null once it listens there. */
+  /** Receives each datagram of a path; null once the socket listens. */
   readonly listeners: Map<string, (lines: readonly string[] | null) => void>;
 }
 
-/** One for all tests of a worker: it takes longer to start than most of them take. It ends with the worker. */
+/** One receiver for all tests of a worker, because it starts slower than most of them run. It ends with the worker. */
 let receiver: Receiver | undefined;
 
 function startReceiver(): Receiver {

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 
 import { type Files, systemFiles, type WritableFile } from "../../../src/platform/files/files.ts";
 
-/** The real files, and what was done to them that a power cut could undo. */
+/** Real files that record operations that a power cut could undo. */
 export function watchedFiles(steps: string[], files: Files = systemFiles): Files {
   return {
     ...files,
@@ -32,5 +32,5 @@ export function watchedFiles(steps: string[], files: Files = systemFiles): Files
   };
 }
 
-/** Without what is random in it. */
+/** The path without its random part. */
 const nameOf = (path: string) => basename(path).replace(/[0-9a-f]{12}\.new$/, "new");

@@ -1,4 +1,4 @@
-/** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
+/** Builds the programs once for all test files into a folder of this run, and creates the folder of its databases. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -16,30 +16,30 @@ import { join } from "node:path";
 
 import { memoryFolder } from "../memory.ts";
 
-/** What the PostgreSQL servers of all workers take at most. Containers often have 64 MiB of shared memory. */
+/** Memory limit of the PostgreSQL servers of all workers. Containers often have 64 MiB of shared memory. */
 const CLUSTERS_BYTES = 2 ** 31;
 
-/** Part of the name: the process of a run in another container, which shares the memory, is not seen here though it lives. */
+/** Part of the folder name: shared memory may be shared with another container, whose processes are not visible here. */
 const NAMESPACE_LINK = "/proc/self/ns/pid";
 const NAMESPACE = existsSync(NAMESPACE_LINK) ? readlinkSync(NAMESPACE_LINK).replaceAll(/\D/g, "") : "0";
 const CLUSTERS_PREFIX = `robot-policy-clusters-${NAMESPACE}-`;
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Of this run. mkdtemp makes it ours alone; tests run programs as other users, too. */
+/** Folder of this run. mkdtemp makes it private; others need access, because tests run programs as other users. */
 let folder: string | undefined;
 let clusters: string | undefined;
 
 export function setup(): void {
   folder = mkdtempSync(join(tmpdir(), "robot-policy-programs-"));
   chmodSync(folder, 0o755);
-  const words = [join(root, "scripts/build.ts"), "--out", folder];
-  const { status } = spawnSync(process.execPath, words, { stdio: "inherit" });
+  const args = [join(root, "scripts/build.ts"), "--out", folder];
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
   if (status !== 0) throw new Error("The programs cannot be built");
   process.env["ROBOT_POLICY_TEST_PROGRAMS"] = folder;
   const compiled = join(folder, "compiled");
   mkdirSync(compiled);
-  // Node keeps a folder of its own there for each user.
+  // Node keeps a folder for each user there.
   chmodSync(compiled, 0o1777);
   process.env["NODE_COMPILE_CACHE"] = compiled;
   removeAbandoned();
@@ -50,7 +50,7 @@ export function setup(): void {
   process.env["ROBOT_POLICY_TEST_CLUSTERS"] = clusters;
 }
 
-/** Databases of runs that were killed: what is in memory goes away with nothing else. */
+/** Removes databases of killed runs, because nothing else frees shared memory. */
 function removeAbandoned(): void {
   for (const name of readdirSync(memoryFolder)) {
     if (!name.startsWith(CLUSTERS_PREFIX)) continue;

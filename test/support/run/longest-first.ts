@@ -3,17 +3,20 @@ import { relative } from "node:path";
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The folders of files that take tens of seconds, those with the longest first. */
+/** Folders of slow test files (tens of seconds), the slowest first. */
 const LONG = ["simulation", "integration/package", "integration/installer", "integration/console", "conformance"].map(
   (folder) => `test/${folder}/`,
 );
-/** Machines that boot and settle wait more than they work: one of these begins after each three others, so that no processor is idle. */
+/**
+ * Booting machines and settling files wait more than they compute: one of these starts after every three others, to keep the processors
+ * busy.
+ */
 const WAITING = "test/e2e/";
 const BETWEEN = 3;
 
 /**
- * Starts the files that take long first, so that a run does not end with one worker at work and the others idle. Shuffled files
- * (`--sequence.shuffle.tests`) come in an order that the seed decides.
+ * Starts slow files first, so that a run does not end with a single busy worker. With `--sequence.shuffle.tests` the seed determines the
+ * order.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

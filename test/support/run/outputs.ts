@@ -1,4 +1,4 @@
-/** What the programs of a test wrote, kept to be shown should it fail (show-outputs.ts). */
+/** Output of a test's programs, printed if the test fails (show-outputs.ts). */
 
 const LINE_LIMIT = 100;
 
@@ -11,10 +11,10 @@ interface Output {
 const outputs = new Set<Output>();
 
 /**
- * Shows what a program wrote when a test fails.
+ * Prints the output of a program if the test fails.
  *
- * @param read gives everything that it wrote so far.
- * @returns is called at the program's end: the output then belongs to the test that runs, and is forgotten with it.
+ * @param read returns the output so far.
+ * @returns a function to call when the program ends: the output then belongs to the current test and is dropped with it.
  */
 export function showOnFailure(title: string, read: () => string): () => void {
   const output: Output = { title, read, isOver: false };
@@ -24,12 +24,12 @@ export function showOnFailure(title: string, read: () => string): () => void {
   };
 }
 
-/** The last lines of every program, for a person. */
+/** The last output lines of every program. */
 export function describeOutputs(): string {
   return [...outputs].map(({ title, read }) => `--- ${title}\n${lastLines(read())}`).join("\n");
 }
 
-/** Forgets the programs that have ended. */
+/** Drops the output of ended programs. */
 export function forgetEnded(): void {
   for (const output of outputs) {
     if (output.isOver) outputs.delete(output);

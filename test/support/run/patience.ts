@@ -1,2 +1,2 @@
-/** The longest that anything in the tests waits for a state that must come: generous, since waiting costs only what is needed. */
+/** Longest wait for a state that must come. Generous, because a wait ends as soon as the state is there. */
 export const PATIENCE_MS = 60_000;

@@ -1,4 +1,4 @@
-/** Runs in every test file: shows with a failure what the programs of the test wrote. */
+/** Setup of every test file: prints the output of the test's programs when the test fails. */
 import { afterEach } from "vitest";
 
 import { describeOutputs, forgetEnded } from "./outputs.ts";

@@ -1,15 +1,15 @@
-/** Models for a demonstration, and the inference servers behind them: some answer, some fail, one begins to fail when it is told to. */
+/** Demonstration models and their inference servers: some answer, some fail, and one can be made to fail. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface InferenceServers extends AsyncDisposable {
-  /** The catalog that names them, as a file. */
+  /** Path of the catalog file. */
   readonly catalog: string;
-  /** From now on the servers at /wearing fail. */
+  /** Makes the servers at /wearing fail. */
   wearOut(): void;
-  /** From now on the servers at /late answer. */
+  /** Makes the servers at /late answer. */
   finish(): void;
-  /** From now on they fail again. */
+  /** Makes the servers at /late fail again. */
   startOver(): void;
 }
 

@@ -1,4 +1,4 @@
-/** A service as it looks in a lab after a year: a thousand robots, fleets in every state, keys, deployments. All through its own API. */
+/** A service with the data of a lab after a year, created through its API: a thousand robots, fleets in every state, keys, deployments. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,10 +14,10 @@ import { type RunningService, startService } from "./service.ts";
 export interface DemoOptions {
   readonly robots: number;
   readonly fleets: number;
-  /** With the robots that the examples of the README name. */
+  /** Include the robots that the README's examples name. */
   readonly examples?: true;
   readonly port?: number;
-  /** Another console than the one that was built for the tests. */
+  /** Folder of another console build than the tests' one. */
   readonly consoleFolder?: string;
 }
 
@@ -27,10 +27,10 @@ export interface DemoService extends AsyncDisposable {
 }
 
 const HOUR_MS = 3_600_000;
-/** Requests at a time. */
+/** Concurrent requests. */
 const LANES = 16;
 
-/** A site for every eight robots, in turn; some come up more often. */
+/** One site for every eight robots, in turn; some occur more often. */
 const SITES = [
   "hall-1",
   "hall-2",
@@ -67,7 +67,7 @@ const EXAMPLES = ["cell-1", "cell-2", "cell-3", "cell-4"].map((name) => ({
   labels: { line: "4" },
 }));
 
-/** A contract as robots of a custom type send it. */
+/** A contract in the form that robots of a custom type send. */
 const CONTRACT: unknown = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../golden/robot-manifest/examples/so101.contract.json"), "utf8"),
 );
@@ -140,7 +140,7 @@ function robotOf(index: number) {
   };
 }
 
-/** Each seventh cannot run at all, each fifth in part; one is scheduled, some have their capacity still to come. */
+/** By index: cells with listed robots, scheduled fleets, and fleets by selector for several models. */
 function fleetOf(index: number, robots: number) {
   const number = String(index + 1).padStart(2, "0");
   const nowMs = Date.now();
@@ -178,7 +178,7 @@ function fleetBy(name: string, subject: string, selector: Readonly<Record<string
   return { name, subject, selection: { selector }, peak_active_robots: 1, readiness_mode: "always_ready" };
 }
 
-/** Two fleets are on their way to another model: one that will do, one that cannot. */
+/** Two fleets are moving to another model: one can complete, one cannot. */
 async function updateSome(service: RunningService): Promise<void> {
   const fleets = (await (await service.send("GET", "/v1/fleets")).json()) as FleetView[];
   const cells = fleets.filter(({ name }) => name.startsWith("Cell"));
@@ -217,5 +217,5 @@ async function until(service: RunningService, holds: (fleets: readonly FleetView
     if (holds((await (await service.send("GET", "/v1/fleets")).json()) as FleetView[])) return;
     await sleep(100);
   }
-  throw new Error("the demonstration's fleets do not come to what they should be");
+  throw new Error("the demonstration's fleets do not reach their expected states");
 }

@@ -8,24 +8,24 @@ import {
 } from "node:http";
 import { connect, type Socket } from "node:net";
 
-/** What happens to a request instead of being forwarded and answered. */
+/** What happens to a request instead of normal forwarding. */
 export type Fault =
-  /** Answered here; the service never sees it. */
+  /** Answered by the proxy; the service never sees the request. */
   | {
       readonly kind: "answer";
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** The connection breaks before the service saw the request. */
+  /** The connection breaks before the service sees the request. */
   | { readonly kind: "drop-before" }
-  /** The service did what was asked; its answer is lost. */
+  /** The service handles the request; its answer is lost. */
   | { readonly kind: "drop-after" }
-  /** The service did what was asked; the connection breaks in the middle of its answer. */
+  /** The service handles the request; the connection breaks in the middle of its answer. */
   | { readonly kind: "truncate" }
-  /** Forwarded, the answer held back this long. */
+  /** Forwarded; the answer is delayed by this long. */
   | { readonly kind: "delay"; readonly delayMs: number }
-  /** Forwarded, the answer held back until `release()`. */
+  /** Forwarded; the answer is held until `release()`. */
   | { readonly kind: "hold" }
   /** Neither forwarded nor answered. */
   | { readonly kind: "hang" };
@@ -35,28 +35,28 @@ export interface ProxiedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** `performance.now()` when it had arrived whole. */
+  /** `performance.now()` at the end of the request's body. */
   readonly atMs: number;
 }
 
-/** A real HTTP proxy in front of a service, that can be told to fail. */
+/** A real HTTP proxy in front of a service that can inject faults. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
-  /** Every request that arrived, oldest first, failed ones too. */
+  /** Every received request, oldest first, including failed ones. */
   readonly requests: readonly ProxiedRequest[];
-  /** Fails the next `times` requests so, then forwards again; faults injected later come after. */
+  /** Applies the fault to the next `times` requests, then forwards again. Faults queue up. */
   inject(fault: Fault, times?: number): void;
-  /** Forgets the faults that have not happened yet. */
+  /** Drops queued faults. */
   clear(): void;
-  /** Sends on what is held, and what has arrived to be held. */
+  /** Sends the held answers, including those of requests that have already arrived. */
   release(): void;
-  /** Forwards to another place from now on. */
+  /** Forwards to another URL from now on. */
   retarget(url: string): void;
-  /** Resolves once this many requests arrived. Bounded by the test's own timeout. */
+  /** Resolves once this many requests have arrived. Only the test's timeout limits it. */
   arrived(count: number): Promise<void>;
   /** Stops listening: connections are refused until `listen()`. */
   refuse(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   listen(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let keeper: Socket | null = null;
 
   const server = createServer((incoming, response) => {
-    // A client that goes away in the middle is one of the cases to test, not a failure of the proxy.
+    // A client that disconnects early is a case to test, not a failure of the proxy.
     response.on("error", () => {});
     void handle(incoming, response).catch(() => response.destroy());
   });
@@ -149,7 +149,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     await closed;
   }
 
-  /** A connection from the port keeps it: the kernel gives it to no server meanwhile that takes any free one. */
+  /** A connection bound to the port reserves it: the kernel then gives it to no server that listens on port 0. */
   async function refuse(): Promise<void> {
     await close();
     const { hostname, port: targetPort } = new URL(target);
@@ -199,7 +199,7 @@ interface Answered {
   readonly body: Buffer;
 }
 
-/** A connection of its own for each request: the proxy must not hide what connections do. */
+/** A new connection for each request, so that the proxy does not hide connection handling. */
 async function forward(target: string, { method, url, headers, body }: Forwarded): Promise<Answered> {
   const { hostname, port } = new URL(target);
   const { "transfer-encoding": _chunked, connection: _connection, ...passed } = headers;

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * A free TCP port of 127.0.0.1 for a server that is started, and started again, by number.
+ * A free TCP port of 127.0.0.1, for a server that starts and restarts on a fixed port.
  *
- * It is below the ports that the kernel hands out (ip_local_port_range), to listeners on port 0 and to outgoing connections, so it stays free
- * while the server does not run.
+ * It is below the ephemeral range (ip_local_port_range) that the kernel uses for port 0 and for outgoing connections, so it stays free
+ * while the server is stopped.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

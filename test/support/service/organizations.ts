@@ -7,12 +7,12 @@ import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { makeKey } from "../../../src/service/keys/rules.ts";
 
-/** A store beside the service that runs on it, as the commands of an administrator open it. */
+/** A second connection to the store of a running service, as administration commands use it. */
 export interface Backstage extends AsyncDisposable {
   readonly store: Store;
-  /** Makes an organization; resolves with a key of it that may do everything. */
+  /** Creates an organization and resolves with a key with all scopes. */
   organization(): Promise<string>;
-  /** Makes several at once. Nothing is in their audit logs yet. */
+  /** Creates several at once, with empty audit logs. */
   organizations(count: number): Promise<readonly string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** A real PostgreSQL of the test's own, from the binaries of the machine. */
+/** A real PostgreSQL server for tests, from the binaries of the machine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -9,59 +9,59 @@ import { delimiter, dirname, join } from "node:path";
 
 import { Client } from "pg";
 
-// Has a worker that vitest ends by a signal end in order, so that "exit" comes.
+// Lets a worker that Vitest stops by a signal exit normally, so that "exit" handlers run.
 import "../programs/children.ts";
 import { freePort } from "./free-port.ts";
 
-/** Debian keeps the server's programs here, out of the PATH. */
+/** Where Debian installs the server programs, outside of PATH. */
 const DEBIAN_FOLDER = "/usr/lib/postgresql";
 
-/** Folder of `initdb` and `postgres`; null where PostgreSQL is not installed. */
+/** Folder of `initdb` and `postgres`; null if PostgreSQL is not installed. */
 export const POSTGRES_PROGRAMS = findPrograms();
 
 /**
- * Whether tests on PostgreSQL are left out: there is none on this machine. CI never leaves them out, it fails.
+ * Whether PostgreSQL tests are skipped because it is missing. In CI they fail instead.
  *
  * Debian and Ubuntu: `apt-get install postgresql`.
  */
 export const WITHOUT_POSTGRES = POSTGRES_PROGRAMS === null && (process.env["CI"] ?? "") === "";
 
-/** One that sorts like a dictionary, as most databases in the field do: what relies on the order of bytes has to ask for it. */
+/** A linguistic collation, as most databases use: queries that depend on byte order must request it. */
 const LOCALE = ["--locale", "C.UTF-8", "--locale-provider", "icu", "--icu-locale", "en"];
 
 export interface PostgresOptions {
-  /** Whether commits reach the disk; tests that kill processes alone do not need it. */
+  /** Sync commits to the disk. Not needed by tests that only kill processes. */
   readonly fsync?: boolean;
-  /** Further settings, as in postgresql.conf. */
+  /** Additional settings, in the syntax of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A cluster on a loopback port. */
+/** A database cluster on a loopback port. */
 export interface Cluster {
   readonly port: number;
-  /** The password in every URL, to look for where it must not be. */
+  /** The password in every URL, for tests that it does not leak. */
   readonly password: string;
-  /** Makes an empty database, cheaply; resolves with its URL. `options` go into CREATE DATABASE. */
+  /** Creates an empty database cheaply and resolves with its URL. `options` are those of CREATE DATABASE. */
   createDatabase(options?: string): Promise<string>;
-  /** Ends the connections to databases and removes them. */
+  /** Ends all connections to the databases and drops them. */
   dropDatabases(urls: readonly string[]): Promise<void>;
-  /** One connection as superuser to the database of `url`, for a look behind the service's back. */
+  /** A superuser connection to the database of `url`, independent of the service. */
   connect(url: string): Promise<Client>;
 }
 
-/** A cluster of the test's own, which it may stop. Disposing of it removes it. */
+/** A cluster that a single test uses and may stop. Disposal removes it. */
 export interface Postgres extends Cluster, AsyncDisposable {
-  /** Orderly: connections are ended, everything is on the disk. */
+  /** Regular shutdown: ends connections and writes everything to the disk. */
   stop(): Promise<void>;
-  /** As a power cut ends it: every process at once. */
+  /** Kills every process at once, as in a power cut. */
   kill(): Promise<void>;
-  /** After `stop` or `kill`; recovers what was committed. */
+  /** After `stop` or `kill`; recovers the committed transactions. */
   start(): Promise<void>;
 }
 
 let shared: Promise<Cluster> | undefined;
 
-/** The cluster that the test files of this worker share: starting one costs more than most tests on it. It ends with the worker. */
+/** The shared cluster of this worker's test files, because starting one takes longer than most tests. It ends with the worker. */
 export function sharedPostgres(): Promise<Cluster> {
   shared ??= startPostgres();
   return shared;
@@ -82,7 +82,7 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     fsync: fsync ? "on" : "off",
     full_page_writes: fsync ? "on" : "off",
     max_connections: "200",
-    // A client that fails before it sent its password leaves its connection behind, and dropping a database waits for that.
+    // A client that disconnects before authentication leaves its server process behind, and DROP DATABASE waits for that.
     authentication_timeout: "5s",
     log_min_messages: "warning",
     ...settings,
@@ -93,7 +93,7 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   const urlOf = (database: string) => `postgres://robots:${PASSWORD}@127.0.0.1:${port}/${database}`;
   const connect = async (url: string) => {
     const client = new Client({ connectionString: url });
-    // Ended with the server, in tests that end the server.
+    // The connection ends with the server in tests that stop it.
     client.on("error", () => {});
     await client.connect();
     return client;
@@ -114,16 +114,16 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     await Promise.all([signal(server.pid), ended]);
     server = null;
   };
-  /** Kept open: to connect costs more than most statements. */
+  /** Stays open, because connecting takes longer than most statements. */
   let administrator: Client | null = null;
   const administer = async (statements: readonly string[]) => {
     const client = administrator ?? (await connect(urlOf("postgres")));
     administrator = client;
     for (const statement of statements) await client.query(statement);
   };
-  /** With the process of the tests, where nobody disposes of it. */
+  /** Stops the server on process exit, for clusters that nothing disposes of. */
   const removeAtExit = () => {
-    // It ends its processes and frees the shared memory of all, which a kill would leave behind.
+    // SIGQUIT ends its processes and frees shared memory, which SIGKILL would leave behind.
     server?.kill("SIGQUIT");
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
@@ -137,7 +137,7 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     async createDatabase(options = "") {
       databases += 1;
       const name = `test_${databases}`;
-      // Where nothing is synced, to copy files is cheaper than to log their pages.
+      // Without fsync, copying files is cheaper than logging their pages.
       await administer([`create database ${name} ${options}${fsync ? "" : " strategy file_copy"}`]);
       return urlOf(name);
     },
@@ -153,17 +153,17 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
 }
 
 const PASSWORD = "correct-horse-battery";
-/** Where clusters of this run are: in memory where there is enough of it. Scripts have none. */
+/** Folder of this run's clusters, in memory if there is enough. Undefined in scripts. */
 const RUN_FOLDER = process.env["ROBOT_POLICY_TEST_CLUSTERS"];
 
-/** Makes a data directory. In a run of the tests it is a copy of one that is made once: initdb takes longer than most tests. */
+/** Creates a data directory. Tests copy one that is initialized once per run, because initdb takes longer than most tests. */
 async function initialize(data: string, programs: string, user: ServerUser | null): Promise<void> {
   if (RUN_FOLDER === undefined) return runInitdb(data, programs, user);
   const original = join(RUN_FOLDER, "initialized");
   if (!existsSync(original)) {
     const folder = await newFolder(RUN_FOLDER, user);
     await runInitdb(join(folder, "data"), programs, user);
-    // Fails where another worker was faster: its own is as good.
+    // Fails if another worker was faster; its copy is equivalent.
     await rename(folder, original).catch(() => rm(folder, { recursive: true }));
   }
   await runToEnd("cp", ["--archive", join(original, "data"), data], {});
@@ -173,10 +173,10 @@ async function runInitdb(data: string, programs: string, user: ServerUser | null
   const passwordFile = `${data}-password`;
   await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
   if (user !== null) await chown(passwordFile, user.uid, user.gid);
-  // Cheap where SCRAM takes milliseconds, on both sides, for each of hundreds of connections.
-  const words = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
+  // MD5 is fast, while SCRAM takes milliseconds on both sides for each of hundreds of connections.
+  const args = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
   const cwd = dirname(data);
-  await runToEnd(join(programs, "initdb"), [...words, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
+  await runToEnd(join(programs, "initdb"), [...args, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
 }
 
 async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
@@ -185,7 +185,6 @@ async function newFolder(parent: string, user: ServerUser | null): Promise<strin
   return folder;
 }
 
-/** Name of the database of a URL. */
 export function databaseOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }
@@ -206,7 +205,7 @@ interface ServerUser {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root; null for this user, who is not. */
+/** PostgreSQL refuses to run as root. Null when this process does not run as root. */
 function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   for (const name of ["postgres", "nobody"]) {
@@ -216,8 +215,8 @@ function serverUser(): ServerUser | null {
   throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody");
 }
 
-async function runToEnd(program: string, words: readonly string[], options: object): Promise<void> {
-  const child = spawn(program, words, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+async function runToEnd(program: string, args: readonly string[], options: object): Promise<void> {
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -241,14 +240,14 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The server's processes are in sessions of their own, so that no signal reaches all of them. Resolves when they are gone. */
+/** Kills all server processes. They have their own sessions, so no single signal reaches them all. Resolves when they are gone. */
 async function killFamily(pid: number): Promise<void> {
-  // Stopped, it starts no further ones meanwhile.
+  // A stopped server starts no further processes.
   process.kill(pid, "SIGSTOP");
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   const family = [...(children === "" ? [] : children.split(" ").map(Number)), pid];
   for (const each of family) killNow(each);
-  // The server does not start again while one of them holds its shared memory.
+  // The server cannot restart while one of them holds its shared memory.
   while (family.some(isRunning)) await setTimeout(5);
 }
 
@@ -264,6 +263,6 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended before.
+    // The process ended before.
   }
 }

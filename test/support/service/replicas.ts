@@ -13,26 +13,25 @@ import { openBackstage } from "./organizations.ts";
 
 export interface ReplicaOptions {
   readonly store: StoreLocation;
-  /** SQLite takes one. */
+  /** Number of replicas. SQLite supports one. */
   readonly count: number;
   /** The model catalog, as YAML. */
   readonly catalog: string;
   readonly readiness?: ReadinessTimes;
   readonly clock?: Clock;
-  /** How many organizations there are to be. */
   readonly organizations: number;
 }
 
-/** Processes of one service, as far as the store and the network can tell: each with connections, tasks and caches of its own. */
+/** Replicas of one service in this process, each with its own connections, tasks and caches. */
 export interface Replicas extends AsyncDisposable {
   readonly urls: readonly string[];
-  /** A key of each organization, that may do everything. */
+  /** A key with all scopes for each organization. */
   readonly keys: readonly string[];
-  /** Everything they logged, one after the other. */
+  /** The logs of all replicas, concatenated. */
   log(): string;
 }
 
-/** So quick that a test sees everything happen, in the same order as an operator would. */
+/** Intervals short enough that a test can observe all transitions, in the same order as in production. */
 export const QUICK: ReadinessTimes = {
   expectedMs: 100,
   idleMs: 2000,
@@ -78,7 +77,7 @@ export async function startReplicas(options: ReplicaOptions): Promise<Replicas> 
   }
 }
 
-/** Before there are services: on SQLite, two that write in one process stand in each other's way. */
+/** Called before the services start: on SQLite two writers in one process would block each other. */
 async function makeOrganizations({ store, organizations }: ReplicaOptions): Promise<readonly string[]> {
   await using backstage = await openBackstage(store);
   return await backstage.organizations(organizations);

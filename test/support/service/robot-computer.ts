@@ -13,23 +13,23 @@ import { enrolmentText, renewalText } from "../../../src/api/wire/signed-texts.t
 
 export const NO_DIGEST = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** A robot computer on the wire: a key, and the requests that it signs. */
+/** A robot computer at the protocol level: a key, and the requests that it signs. */
 export class RobotComputer {
   readonly url: () => string;
   readonly #key: KeyObject;
   readonly publicKey: string;
-  /** The credential that it holds. */
+  /** Current credential. */
   token: string | null = null;
   installationId = "";
 
-  /** @param url of the service; of several replicas, the one whose turn it is. */
+  /** @param url of the service; called for each request, so it can alternate between replicas. */
   constructor(url: () => string, key = generateKeyPairSync("ed25519").privateKey) {
     this.url = url;
     this.#key = key;
     this.publicKey = publicKeyOf(key);
   }
 
-  /** A computer started from a copy of this one's disk. */
+  /** A computer booted from a copy of this one's disk. */
   copy(): RobotComputer {
     const copied = new RobotComputer(this.url, this.#key);
     copied.token = this.token;
@@ -66,7 +66,7 @@ export class RobotComputer {
     return enrolmentStartedSchema.parse(json);
   }
 
-  /** Polls once, and keeps the credential of an approval. */
+  /** Polls once and keeps the credential of an approval. */
   async poll({ approval_id: approvalId, poll_token: pollToken }: EnrolmentStarted): Promise<EnrolmentPolled> {
     const signature = this.sign(enrolmentText(approvalId, pollToken));
     const body = { approval_id: approvalId, poll_token: pollToken, signature };
@@ -85,7 +85,7 @@ export class RobotComputer {
     return this.send("PUT", "/v1/robot-agent/heartbeat", { readiness: "ready", ...beat }, token);
   }
 
-  /** One request for a renewal, of whatever comes back; the answer's credential is not kept. */
+  /** Sends one renewal request and returns the answer without keeping the credential. */
   requestRenewal(token = this.token, nonce = randomBytes(24).toString("base64url")): Promise<Response> {
     const body = {
       public_key: this.publicKey,
@@ -95,7 +95,7 @@ export class RobotComputer {
     return this.send("POST", "/v1/robot-agent/credential/renew", body, token);
   }
 
-  /** Renews, and keeps the new credential. */
+  /** Renews and keeps the new credential. */
   async renew(token = this.token) {
     const answer = await this.requestRenewal(token);
     const json: unknown = await answer.json();

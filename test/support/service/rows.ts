@@ -7,7 +7,7 @@ const AT = "2026-01-01T00:00:00.000Z";
 
 type Given<Row, Needed extends keyof Row> = Pick<Row, Needed> & Partial<Insertable<Row>>;
 
-/** The row of a robot of which nothing matters but what is given: for tests that need more of them than they could register. */
+/** A robot row with defaults for everything that a test does not set. For tests that need more robots than they can register. */
 export function robotRow(
   given: Given<Tables["robots"], "id" | "organization_id" | "name">,
 ): Insertable<Tables["robots"]> {
@@ -27,7 +27,7 @@ export function robotRow(
   };
 }
 
-/** The same of its computer, which has sent no heartbeat. */
+/** Such a row of an installation without heartbeats. */
 export function installationRow(
   given: Given<Tables["installations"], "id" | "organization_id" | "robot_id">,
 ): Insertable<Tables["installations"]> {
@@ -44,7 +44,7 @@ export function installationRow(
   };
 }
 
-/** The same of a fleet. */
+/** Such a row of a fleet. */
 export function fleetRow(
   given: Given<Tables["fleets"], "id" | "organization_id" | "name" | "generation_id">,
 ): Insertable<Tables["fleets"]> {
@@ -58,7 +58,7 @@ export function fleetRow(
   };
 }
 
-/** The same of an endpoint that was never probed. */
+/** Such a row of an endpoint that was never probed. */
 export function endpointRow(
   given: Given<Tables["endpoints"], "checkpoint_id" | "region" | "next_probe_at">,
 ): Insertable<Tables["endpoints"]> {
@@ -73,10 +73,10 @@ export function endpointRow(
 
 interface GivenModel {
   readonly slug: string;
-  /** Of its checkpoint. */
+  /** Id of the checkpoint. */
   readonly id: string;
   readonly requirements?: Partial<Requirements>;
-  /** When both were created. */
+  /** Creation time of both. */
   readonly at?: string;
 }
 

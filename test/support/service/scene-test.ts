@@ -2,7 +2,7 @@ import { test as base } from "vitest";
 
 import { createScene } from "./scene.ts";
 
-/** Defines tests with a scene of their own: a test is given what it names of it. */
+/** A `test` with fixtures of a scene: a test receives those that its parameters name. */
 export const test = base
   .extend("scene", async ({ onTestFinished }) => {
     const scene = await createScene();

@@ -1,4 +1,4 @@
-/** Everything an agent meets, for tests that let it fail: a service, a proxy before it that can be told to misbehave, a robot computer. */
+/** The agent's environment, for failure tests: a service, a fault proxy in front of it, and a robot computer. */
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { type RunningService, type ServiceOptions, startService } from "./servic
 export interface Scene extends AsyncDisposable {
   readonly service: RunningService;
   readonly proxy: FaultProxy;
-  /** Its service is the proxy. */
+  /** Configured with the proxy as its service. */
   readonly robot: Robot;
 }
 
@@ -32,7 +32,7 @@ export async function createScene(
   return { service, proxy, robot, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** As `createScene`, with a service that has an endpoint, which nobody listens at, in each of these regions. */
+/** Like `createScene`, with an endpoint in each of these regions, at which nothing listens. */
 export async function createSceneWithRegions(regions: readonly string[]): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "models-"));
@@ -47,8 +47,8 @@ export async function createSceneWithRegions(regions: readonly string[]): Promis
 }
 
 /**
- * What must hold after every fault: the daemon comes to rest, the service holds one robot with the digest of what is on the disk,
- * and the agent's own state says the same.
+ * What must hold after every fault: the daemon settles, the service holds one robot with the digest of the files on the disk, and the
+ * agent's state file agrees.
  */
 export async function expectOneRobot(
   { service, robot }: Pick<Scene, "service" | "robot">,
@@ -66,7 +66,7 @@ export async function expectOneRobot(
   return status;
 }
 
-/** What is in the service's store, past its API, which does not show digests. */
+/** Robots read directly from the store, because the API does not show digests. */
 export function storedRobots(
   service: Pick<RunningService, "dataDirectory">,
 ): { name: string; configuration_digest: string }[] {
@@ -75,7 +75,7 @@ export function storedRobots(
   return rows.map((row) => ({ name: String(row["name"]), configuration_digest: String(row["configuration_digest"]) }));
 }
 
-/** The registration as it lies in the state directory; null where none does. */
+/** The registration in the state directory; null without one. */
 export async function savedRegistration(robot: Pick<Robot, "state_directory">): Promise<unknown> {
   const path = join(robot.state_directory, "registration.json");
   if (!existsSync(path)) return null;
@@ -83,7 +83,7 @@ export async function savedRegistration(robot: Pick<Robot, "state_directory">): 
   return envelope.registration;
 }
 
-/** The digests that were sent, oldest first. */
+/** The sent digests, oldest first. */
 export function sentDigests(proxy: FaultProxy): readonly string[] {
   return setupBodies(proxy.requests).map(({ configuration_digest: configurationDigest }) => configurationDigest);
 }

@@ -1,6 +1,5 @@
 /**
- * robot-policy-service in this process, for what it prints and how it ends. What only a process shows (signals, a kill, systemd) is tested
- * with SERVICE_PROGRAM.
+ * robot-policy-service in this process, for its output and exit code. Tests of signals, kills and systemd start SERVICE_PROGRAM instead.
  */
 import { readFile } from "node:fs/promises";
 
@@ -20,20 +19,20 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A command that runs, such as `serve`. */
+/** A running command such as `serve`. */
 export interface RunningServiceCommand {
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
-  /** As SIGTERM does. */
+  /** Same as SIGTERM. */
   stop(): void;
-  /** As SIGHUP does. */
+  /** Same as SIGHUP. */
   hangUp(): void;
 }
 
-/** Starts a command, and stops it when the test is over. */
-export function startServiceCommand(...words: readonly string[]): RunningServiceCommand {
+/** Starts a command, and stops it when the test ends. */
+export function startServiceCommand(...argv: readonly string[]): RunningServiceCommand {
   const output = { stdout: "", stderr: "" };
   const stopping = new AbortController();
   let hangUp = () => {};
@@ -42,9 +41,9 @@ export function startServiceCommand(...words: readonly string[]): RunningService
     return true;
   };
   const environment = { NO_COLOR: "1" };
-  const ended = runServiceProgram(words, {
+  const ended = runServiceProgram(argv, {
     terminal: createTerminal({ stdout: { write: write("stdout") }, stderr: { write: write("stderr") }, environment }),
-    // A log goes to a stream of the process unless that one is a file; this one is none.
+    // A log goes to the process's stream unless that is a file, which this one is not.
     stderr: { write: write("stderr"), once() {}, writableLength: 0, isTTY: true },
     openQuestions: () => null,
     readSecret: async () => null,
@@ -70,14 +69,14 @@ export function startServiceCommand(...words: readonly string[]): RunningService
   };
 }
 
-/** Runs a command to its end. */
-export async function runServiceCommand(...words: readonly string[]): Promise<Ran> {
-  const { ended, stdout, stderr } = startServiceCommand(...words);
+/** Runs a command and waits for its end. */
+export async function runServiceCommand(...argv: readonly string[]): Promise<Ran> {
+  const { ended, stdout, stderr } = startServiceCommand(...argv);
   const code = await ended;
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-/** What `serve` says once it listens: its URL, and the key in the bootstrap key file. @throws what it wrote, where it ends instead. */
+/** Resolves when `serve` listens, with its URL and the key of the bootstrap key file. @throws the output, if the command ends instead. */
 export async function listening(
   { stdout, stderr, ended }: Pick<RunningServiceCommand, "stdout" | "stderr"> & { readonly ended: Promise<unknown> },
   keyFile: string,
@@ -88,12 +87,12 @@ export async function listening(
     if (stdout().includes("\n")) return stdout();
     if (hasEnded) throw new Error(`It ended: ${stderr()}`);
     return undefined;
-  }, "the line that tells the URL");
+  }, "the line with the URL");
   const { url } = listeningSchema.parse(JSON.parse(line));
   return { url, key: (await readFile(keyFile, "utf8")).trim() };
 }
 
-/** The flags that tell a command where the store is. */
+/** The flags that select the store. */
 export function storeFlags(location: StoreLocation): readonly string[] {
   return location.kind === "sqlite" ? ["--data", location.dataDirectory] : ["--database", location.url];
 }

@@ -23,10 +23,10 @@ import { testMachine } from "../robot/machine.ts";
 import { endpointRow, insertModel } from "./rows.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
-/** When the clock of every scene begins. */
+/** Start time of every scene's clock. */
 export const BEGIN_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
-/** Whose requests they are, where a test says nothing else. */
+/** Default caller of operations. */
 export const PRINCIPAL: Principal = {
   organizationId: "org_1",
   credential: "api_key",
@@ -38,7 +38,7 @@ export const PRINCIPAL: Principal = {
   robot: null,
 };
 
-/** The parts of a service without its network and its tasks: a store with two organizations, and a clock that the test sets. */
+/** The parts of a service without its network and tasks: a store with two organizations, and a clock that the test sets. */
 export interface ServiceParts extends AsyncDisposable {
   readonly context: MeteringContext & {
     readonly storedBytes: StoredBytes;
@@ -48,25 +48,25 @@ export interface ServiceParts extends AsyncDisposable {
   };
   readonly store: Store;
   readonly room: Room;
-  /** ISO 8601, of the clock as it is now or by so much later. */
+  /** Current time of the clock, or that much later, in ISO 8601. */
   at(laterMs?: number): string;
-  /** Lets time pass. */
+  /** Advances the clock. */
   pass(durationMs: number): void;
-  /** How often the tasks were asked to look again. */
+  /** How often the tasks were woken. */
   nudges(): number;
-  /** What an operation is told of a request. */
+  /** The request context of an operation. */
   call<Body, Query = null>(
     parts: Pick<Call<Body, Query>, "body" | "query"> & Partial<Call<Body, Query>>,
   ): Call<Body, Query>;
   /** Registers a robot of type `arm` in the region `here`, as its agent does. */
   register(name: string, parts?: Partial<RobotSetup>): Promise<AnyAnswer>;
-  /** Adds a model with one checkpoint, `ckpt_<slug>`, and one endpoint, in the region `here`, that is healthy and due in five minutes. */
+  /** Adds a model with checkpoint `ckpt_<slug>` and one healthy endpoint in the region `here`, whose next probe is due in five minutes. */
   addModel(slug: string, endpoint?: Partial<Tables["endpoints"]>): Promise<void>;
-  /** What the catalog asks of the robots of a model. */
+  /** The catalog's requirements for robots of the model. */
   require(slug: string, requirements: Partial<Requirements>): Promise<void>;
 }
 
-/** @param location of an empty store; SQLite in a folder of its own, when not given. */
+/** @param location of an empty store; defaults to SQLite in a new folder. */
 export async function openServiceParts(location?: StoreLocation): Promise<ServiceParts> {
   const resources = new AsyncDisposableStack();
   const dataDirectory = await newSqliteFolder("parts-");
@@ -145,7 +145,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   };
 }
 
-/** The same store, in which `change` is committed right after the first query of its reader. */
+/** A store in which `change` is committed right after the first query of the wrapped reader. */
 export function changedAfterFirstQuery(store: Store, change: () => Promise<unknown>): Store {
   let isFirst = true;
   const reader = store.reader.withPlugin({
@@ -161,7 +161,7 @@ export function changedAfterFirstQuery(store: Store, change: () => Promise<unkno
   return { ...store, reader };
 }
 
-/** The same store, in which `change` is committed right before each write. */
+/** A store in which `change` is committed right before each write. */
 export function changedBeforeWrites(store: Store, change: () => Promise<unknown>): Store {
   return {
     ...store,
@@ -172,7 +172,7 @@ export function changedBeforeWrites(store: Store, change: () => Promise<unknown>
   };
 }
 
-/** What an operation answered, parsed. */
+/** The parsed answer of an operation. */
 export function bodyOf(answer: AnyAnswer): unknown {
   if (!("json" in answer)) throw new Error("The answer is not one JSON text");
   return JSON.parse(answer.json);

@@ -20,42 +20,42 @@ import { memoryFolder } from "../memory.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
 export interface ServiceOptions {
-  /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
+  /** A PostgreSQL database, empty or from an earlier start; defaults to SQLite in the data directory. */
   readonly store?: StoreLocation | undefined;
-  /** A directory to start on again; one of its own, removed in the end, when not given. */
+  /** A data directory from an earlier start; defaults to a new one that is removed at the end. */
   readonly dataDirectory?: string;
-  /** 0 takes any free port. */
+  /** 0 selects a free port. */
   readonly port?: number;
   readonly limits?: Partial<ServiceLimits>;
-  /** The rest of what a service is told. */
+  /** Other settings of the service. */
   readonly configuration?: Partial<ServiceConfiguration>;
   readonly clock?: Clock;
 }
 
-/** One request as the service logged it. */
+/** One request as logged by the service. */
 export interface LoggedRequest {
   readonly method: string;
   readonly path: string;
   readonly status: number;
 }
 
-/** The real service, in this process, on a port of its own, over a store in a temporary folder. */
+/** The real service in this process, on its own port, with a store in a temporary folder. */
 export interface RunningService extends AsyncDisposable {
   readonly url: string;
-  /** An API key that may do everything. */
+  /** An API key with all scopes. */
   readonly key: string;
-  /** Holds the key file, and everything else on SQLite. */
+  /** Contains the key file and, on SQLite, everything else. */
   readonly dataDirectory: string;
   readonly key_file: string;
-  /** Every request answered so far, oldest first. */
+  /** Every answered request so far, oldest first. */
   readonly requests: readonly LoggedRequest[];
-  /** Everything logged so far, to look for what must not be there. */
+  /** Everything logged so far, for tests that something is not logged. */
   log(): string;
-  /** What `GET /v1/robots` answers. */
+  /** The body of `GET /v1/robots`. */
   robots(): Promise<IdentifiedRobotView[]>;
-  /** One request with the key; `body` is sent as JSON. */
+  /** Sends one request with the key; `body` is sent as JSON. */
   send(method: string, path: string, body?: unknown): Promise<Response>;
-  /** As after SIGHUP. */
+  /** Same as SIGHUP. */
   reload(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
-/** Makes another key, with all scopes unless some are given. */
+/** Creates another key; defaults to all scopes. */
 export async function createKey(
   { send }: Pick<RunningService, "send">,
   label: string,
@@ -135,14 +135,14 @@ export async function createKey(
   return apiKeyCreatedSchema.parse(await made.json());
 }
 
-/** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */
+/** Removes the robots, as if a backup from before them had been restored. Other rows about them stay, because nothing reads them. */
 export async function forgetRobots({ dataDirectory }: Pick<RunningService, "dataDirectory">): Promise<void> {
   using database = new DatabaseSync(join(dataDirectory, SQLITE_FILE), { enableForeignKeyConstraints: false });
   await beginWriting(database);
   database.exec("DELETE FROM robots; COMMIT");
 }
 
-/** Begins a transaction beside a service in this thread. While that writes, to wait in SQLite would be to wait for ever. */
+/** Opens a transaction next to a service in the same thread. While the service writes, a wait inside SQLite would block forever. */
 export async function beginWriting(database: DatabaseSync): Promise<void> {
   const begin = async () => {
     try {

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { request as sendRequest } from "node:http";
 
-/** A request whose body follows later: the service has its headers, and waits. */
+/** A request whose body is held back: the service has its headers and waits. */
 export interface SlowRequest {
   /** Sends the body; resolves with the status and the body of the answer. */
   finish(): Promise<{ readonly status: number | undefined; readonly body: string }>;
 }
 
-/** Resolves once the service has the headers, and asks for the body. */
+/** Resolves once the service has the headers and waits for the body. */
 export async function startSlowRequest(url: string, token: string, body: object): Promise<SlowRequest> {
   const request = sendRequest(url, {
     method: "POST",

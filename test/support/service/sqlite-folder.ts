@@ -6,7 +6,7 @@ import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
 import { memoryFolder } from "../memory.ts";
 import { testMachine } from "../robot/machine.ts";
 
-/** A folder for a store on SQLite that has the tables of the service and nothing in them. To make them takes half of the time of a start. */
+/** A folder with an SQLite store that has empty tables. Creating the tables takes half of a start. */
 export async function newSqliteFolder(prefix: string): Promise<string> {
   const folder = await mkdtemp(join(memoryFolder, prefix));
   emptyStore ??= makeEmptyStore();

@@ -11,12 +11,12 @@ import { testMachine } from "../robot/machine.ts";
 import { type Cluster, databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
-/** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */
+/** Creates an empty store for one test, in the form that `startService` takes as `store`. */
 export type NewStore = () => Promise<StoreLocation>;
 
 /**
- * Defines the same tests on SQLite and on PostgreSQL, a store of its own for each `newStore()`. The stores of `newPlace` are without
- * tables, too.
+ * Defines the same tests on SQLite and on PostgreSQL. Each `newStore()` returns a store with empty tables, each `newPlace()` one without
+ * tables.
  *
  *     describeOnEachStore("POST /v1/fleets", (newStore) => {
  *       it("…", async () => {
@@ -33,7 +33,7 @@ export function describeOnEachStore(name: string, define: (newStore: NewStore, n
   });
 }
 
-/** As `usePostgres`, in folders. */
+/** Like `usePostgres`, with SQLite in folders. */
 export function useSqlite(): { readonly empty: NewStore; readonly withSchema: NewStore } {
   const folders: string[] = [];
   afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -47,17 +47,17 @@ export function useSqlite(): { readonly empty: NewStore; readonly withSchema: Ne
   };
 }
 
-/** Databases for the tests of the surrounding `describe`, which are dropped after it. */
+/** Databases for the tests of the surrounding `describe`, dropped after it. */
 export interface Databases {
-  /** Without a table. */
+  /** Without tables. */
   empty(): Promise<PostgresLocation>;
-  /** With the tables of the service, and nothing in them. */
+  /** With empty tables. */
   withSchema(): Promise<PostgresLocation>;
 }
 
 export type PostgresLocation = Extract<StoreLocation, { readonly kind: "postgres" }>;
 
-/** To be called where tests are defined. */
+/** Call where tests are defined. */
 export function usePostgres(): Databases {
   const urls: string[] = [];
   afterAll(async () => {
@@ -73,7 +73,7 @@ export function usePostgres(): Databases {
   };
 }
 
-/** A database with the tables of the service, and nothing in them. Cheaper than to make the tables. */
+/** A database with empty tables, copied from a template because that is cheaper than creating the tables. */
 export async function createDatabaseWithSchema(cluster: Cluster): Promise<string> {
   const template = templates.get(cluster) ?? makeTemplate(cluster);
   templates.set(cluster, template);

@@ -2,22 +2,22 @@ import type { RobotView } from "../../../src/api/robot-views.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { eventually } from "../robot/robot.ts";
 
-/** Robots that register one after another, and remember what they were answered. */
+/** Robots that register one after another and record the answers. */
 export interface Storm {
-  /** Names of robots whose setup was answered 200. */
+  /** Names of robots whose setup was answered with 200. */
   readonly acknowledged: readonly string[];
-  /** How often each status came; 0 stands for no answer. */
+  /** Number of answers by status; 0 stands for no answer. */
   readonly statuses: Map<number, number>;
-  /** How many 503 did not say when to come again. */
+  /** Number of 503 answers without Retry-After. */
   readonly withoutRetryAfter: number;
   stop(): Promise<void>;
 }
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
-/** Less patient than Retry-After asks for, so that tests are short. */
+/** Shorter than Retry-After, to keep tests short. */
 const PAUSE_MS = 20;
 
-/** @param clients how many register at the same time. */
+/** @param clients number of concurrent clients. */
 export function startStorm(service: { readonly url: string; readonly key: string }, clients = 16, prefix = "r"): Storm {
   const seen = { acknowledged: [] as string[], statuses: new Map<number, number>(), withoutRetryAfter: 0 };
   const over = new AbortController();
@@ -40,7 +40,7 @@ export function startStorm(service: { readonly url: string; readonly key: string
   });
 }
 
-/** Waits until that many further setups were acknowledged. */
+/** Waits until that many further setups have been acknowledged. */
 export function acknowledges(storm: Storm, count: number): Promise<true> {
   const target = storm.acknowledged.length + count;
   return eventually(
@@ -49,13 +49,13 @@ export function acknowledges(storm: Storm, count: number): Promise<true> {
   );
 }
 
-/** Names of robots that were told they are registered, and are not. */
+/** Names of robots whose acknowledged registration is lost. */
 export function lostBy({ acknowledged }: Pick<Storm, "acknowledged">, robots: readonly RobotView[]): readonly string[] {
   const names = new Set(robots.map(({ name }) => name));
   return acknowledged.filter((name) => !names.has(name));
 }
 
-/** The whole answer, or null where the connection ended before its end. */
+/** The complete answer; null if the connection ended before its end. */
 async function register({ url, key }: { readonly url: string; readonly key: string }, name: string) {
   try {
     const answer = await fetch(`${url}/v1/robots/setup`, {

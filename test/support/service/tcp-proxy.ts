@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy of connections, streams too, that can fall silent and come back. */
+/** A TCP proxy that can fall silent and recover, for streams too. */
 export interface TcpProxy extends AsyncDisposable {
   readonly url: string;
-  /** Nothing passes any more, in either direction, and no connection ends; new ones are accepted and hang. */
+  /** Passes nothing in either direction and closes nothing; new connections are accepted and hang. */
   freeze(): void;
-  /** Everything passes again; what hung is delivered. */
+  /** Passes everything again; held data is delivered. */
   thaw(): void;
-  /** Ends every connection and takes none, as a machine does whose service was killed. */
+  /** Closes every connection and accepts none, like a machine whose service was killed. */
   refuse(): Promise<void>;
-  /** Takes connections again, at the same address. */
+  /** Accepts connections again at the same address. */
   listen(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 
 import { type RunningService, type ServiceOptions, startService } from "./service.ts";
 
-/** A service for the test that runs, stopped with it. */
+/** A service that stops when the current test ends. */
 export async function testService(options?: ServiceOptions): Promise<RunningService> {
   const running = await startService(options);
   onTestFinished(() => running[Symbol.asyncDispose]());

@@ -7,13 +7,13 @@ import type { RunProgram } from "../../../src/platform/programs.ts";
 const STANDARD = "/var/lib/robot-policy-agent";
 const PERSON = { name: "tech", userId: 1000, groupId: 1000, groupIds: [1000, 27] };
 
-/** id(1) of a machine that knows one person, and no user of the service. */
+/** id(1) on a machine with one user and no service account. */
 const knowsPerson: RunProgram = async ([, , name]) =>
   name === "1000"
     ? { kind: "ended", exitCode: 0, stdout: "uid=1000(tech) gid=1000(tech) groups=1000(tech),27(sudo)\n", stderr: "" }
     : { kind: "ended", exitCode: 1, stdout: "", stderr: "id: no such user\n" };
 
-/** Where nothing of the agent is. */
+/** Files of a machine without the agent. */
 const bare: Files = {
   ...systemFiles,
   stat: async () => {
@@ -21,7 +21,7 @@ const bare: Files = {
   },
 };
 
-describe("findServiceAccount, where nothing is installed", () => {
+describe("findServiceAccount: nothing installed", () => {
   const ask = (stateDirectory: string, userId: number) =>
     findServiceAccount({
       files: bare,
@@ -31,19 +31,16 @@ describe("findServiceAccount, where nothing is installed", () => {
       userId,
     });
 
-  test.each([0, 1000])(
-    "standard folders, asked by user %i: nobody is the agent yet, and least of all who asks",
-    async (userId) => {
-      expect(await ask(STANDARD, userId)).toEqual({ kind: "absent", name: "robot-policy-agent" });
-    },
-  );
+  test.each([0, 1000])("standard folders, called by user %i → no account", async (userId) => {
+    expect(await ask(STANDARD, userId)).toEqual({ kind: "absent", name: "robot-policy-agent" });
+  });
 
-  test("folders of one's own: who uses them first is the agent", async () => {
+  test("own folders → the calling user", async () => {
     expect(await ask("/home/tech/state", 1000)).toEqual({ kind: "account", account: PERSON });
   });
 });
 
-test("parseUsers: users with numbers as ids", () => {
+test("parseUsers: getent output → users with numeric ids", () => {
   const passwd =
     "root:x:0:0:root:/root:/bin/bash\nagent:x:990:989::/nonexistent:/usr/sbin/nologin\nodd:x:-1:1::/:\nx\n";
   expect(parseUsers(passwd)).toEqual([

@@ -5,20 +5,20 @@ import { describe, expect, test } from "vitest";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { openAgent, type RunningRobot, runningRobot } from "./robot-in-process.ts";
 
-/** Only the next look is waited for. */
+/** Only the wait for the next check. */
 function isAtRest({ clock, pending }: RunningRobot): boolean {
   return clock.sleepers === 1 && pending.hanging(0) === null;
 }
 
-/** A robot that is registered and at rest. */
+/** A registered robot without pending changes. */
 async function registeredRobot() {
   const robot = await runningRobot();
   await robot.until(() => robot.agent.status().state === "registered" && isAtRest(robot));
   return robot;
 }
 
-describe("a person asks while files are being written", () => {
-  test("register: is not forgotten, although the files come to rest as they were", async () => {
+describe("a request by a person while files are being written", () => {
+  test("register: files settle unchanged → still registers", async () => {
     const { agent, write, until, requests } = await registeredRobot();
     await write("first\n");
     let isAnswered = false;
@@ -30,7 +30,7 @@ describe("a person asks while files are being written", () => {
     expect(requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
   });
 
-  test("confirm: is not forgotten either", async () => {
+  test("confirm: files settle unchanged → still asks the service", async () => {
     const { agent, write, until, requests } = await registeredRobot();
     await write("first\n");
     let isAnswered = false;
@@ -39,11 +39,11 @@ describe("a person asks while files are being written", () => {
     expect(isAnswered).toBe(false);
     await until(() => isAnswered);
     expect(await confirming).toMatchObject({ state: "registered" });
-    // The service of these tests holds nothing.
+    // The service of these tests holds no registration.
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
   });
 
-  test("reload: is answered once they are read", async () => {
+  test("reload: answered once the files have been read", async () => {
     const { agent, write, until, digests } = await registeredRobot();
     await write("second\n");
     const reloading = agent.reload();
@@ -51,7 +51,7 @@ describe("a person asks while files are being written", () => {
     expect(await reloading).toMatchObject({ reloaded: true });
   });
 
-  test("register once is one registration", async () => {
+  test("register: requested once → one registration", async () => {
     const robot = await registeredRobot();
     const { agent, write, until, requests, clock } = robot;
     const registering = agent.register();
@@ -68,25 +68,25 @@ describe("a person asks while files are being written", () => {
   });
 });
 
-/** As configurations have it that do not say. */
+/** The default configuration. */
 const RESYNC_MS = 60_000;
 
-describe("an event", () => {
-  /** How long it took until so many registrations were sent. */
+describe("a file event", () => {
+  /** Time until this many registrations were sent. */
   async function msUntilSent({ clock, until, digests }: RunningRobot, count: number): Promise<number> {
     const beganMs = clock.monotonicMs();
     await until(() => digests().length === count);
     return clock.monotonicMs() - beganMs;
   }
 
-  test("at rest brings a look at once", async () => {
+  test("idle → one check at once", async () => {
     const robot = await registeredRobot();
     await robot.write("second\n");
     robot.reportEvent();
     expect(await msUntilSent(robot, 2)).toBeLessThan(RESYNC_MS / 2);
   });
 
-  test("while a request is under way brings one more look at once", async () => {
+  test("during a request → one more check right after it", async () => {
     const robot = await registeredRobot();
     robot.onRequest = async () => {
       robot.onRequest = async () => {};
@@ -98,7 +98,7 @@ describe("an event", () => {
     expect(await msUntilSent(robot, 3)).toBeLessThan(RESYNC_MS / 2);
   });
 
-  test("among a thousand while a file is written brings no look of its own", async () => {
+  test("one of a thousand while a file is written → no additional check", async () => {
     const robot = await registeredRobot();
     const { agent, write, until, reportEvent } = robot;
     const runs = () => agent.status().daemon?.runs ?? 0;
@@ -115,13 +115,13 @@ describe("an event", () => {
   });
 });
 
-describe("a minute without an event", () => {
+describe("a minute without a file event", () => {
   async function letMinutePass(robot: RunningRobot): Promise<void> {
     await robot.until(() => isAtRest(robot));
     robot.clock.step(RESYNC_MS);
   }
 
-  test("ends with a look that finds what no event told of", async () => {
+  test("change without an event → found by the check", async () => {
     const robot = await registeredRobot();
     const { clock } = robot;
     const restingMs = clock.monotonicMs();
@@ -131,7 +131,7 @@ describe("a minute without an event", () => {
     expect(clock.monotonicMs() - restingMs).toBeGreaterThan(59_900);
   });
 
-  test("ends with a look that starts no run where everything is as it was", async () => {
+  test("nothing changed → the check starts no run", async () => {
     const robot = await registeredRobot();
     const { daemon } = robot.agent.status();
     await letMinutePass(robot);
@@ -140,7 +140,7 @@ describe("a minute without an event", () => {
     expect(robot.agent.status().daemon?.runs).toBe(daemon?.runs);
   });
 
-  test("ends with the state on the disk, should that have been full", async () => {
+  test("state not saved because the disk was full → saved", async () => {
     const robot = await runningRobot();
     robot.disk.createExclusive = async () => {
       throw Object.assign(new Error("full"), { code: "ENOSPC" });
@@ -158,7 +158,7 @@ describe("a minute without an event", () => {
   });
 });
 
-test("an edit of the configuration is in force once it holds still, and what else depends on it is told", async () => {
+test("configuration edit → applied once settled, dependents are notified", async () => {
   const robot = await registeredRobot();
   const { agent, configuration, configurations, requests, until } = robot;
   const text = await readFile(configuration.path, "utf8");
@@ -169,7 +169,7 @@ test("an edit of the configuration is in force once it holds still, and what els
   expect(robot.logged).toContain("configuration-changed");
 });
 
-test("once a day the files are read although nothing moved: a stat can be wrong", async () => {
+test("daily reading: unchanged stats → all files are read, because a stat can be wrong", async () => {
   const robot = await registeredRobot();
   const { clock, disk, path, until } = robot;
   let readings = 0;
@@ -178,7 +178,7 @@ test("once a day the files are read although nothing moved: a stat can be wrong"
     return systemFiles.openForReading(opened);
   };
   const HOUR_MS = 3_600_000;
-  // The chance of these tests is always the latest: a tenth more than a day.
+  // The random source always returns its maximum, so the period is a day plus a tenth.
   clock.step(26 * HOUR_MS);
   await until(() => isAtRest(robot));
   expect(readings).toBe(0);
@@ -186,8 +186,8 @@ test("once a day the files are read although nothing moved: a stat can be wrong"
   await until(() => readings === 1);
 });
 
-describe("time limits", () => {
-  test("of one run are gone with it: at rest only the next look is waited for", async () => {
+describe("timers", () => {
+  test("run ended → only the timer of the next check remains", async () => {
     const robot = await registeredRobot();
     const { agent, until } = robot;
     for (let times = 0; times < 3; times++) {
@@ -198,13 +198,13 @@ describe("time limits", () => {
     }
   });
 
-  test("of the preparation are gone when it is done", async () => {
+  test("preparation ended → its timers are cleared", async () => {
     const { agent, clock } = await openAgent();
     await agent.prepare();
     expect(clock.sleepers).toBe(0);
   });
 
-  test("of the preparation: a disk that hangs holds up a boot for two seconds", async () => {
+  test("preparation: hanging disk → delays a boot by two seconds", async () => {
     const { agent, clock, disk } = await openAgent();
     disk.linkStat = () => new Promise(() => {});
     let isPrepared = false;
@@ -217,7 +217,7 @@ describe("time limits", () => {
     await preparing;
   });
 
-  test("of all runs are gone when the agent has stopped", async () => {
+  test("agent stopped → no timer remains", async () => {
     const { agent, clock, ended } = await registeredRobot();
     agent.stop();
     await ended;
@@ -225,25 +225,25 @@ describe("time limits", () => {
   });
 });
 
-describe("a disk that does not answer", () => {
-  /** Asked for the configuration file, it does not answer before it is told to. */
+describe("a hanging disk", () => {
+  /** A disk that hangs on opening the configuration file until the test releases it. */
   async function hangingRobot() {
     const robot = await registeredRobot();
     const answering = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     robot.disk.stat = async (path) => {
       if (path === robot.path) {
-        asked.resolve();
+        requested.resolve();
         await answering.promise;
       }
       return systemFiles.stat(path);
     };
     robot.agent.trigger();
-    await asked.promise;
+    await requested.promise;
     return { ...robot, answer: answering.resolve };
   }
 
-  test("is told after five seconds, once, and that it answers again", async () => {
+  test("reported once after five seconds, and again when the disk recovers", async () => {
     const { agent, clock, logged, until, answer, path } = await hangingRobot();
     clock.step(4999);
     expect(agent.status().healthy).toBe(true);
@@ -259,7 +259,7 @@ describe("a disk that does not answer", () => {
     expect(agent.status().healthy).toBe(true);
   });
 
-  test("does not hold up a stop for longer than two seconds", async () => {
+  test("delays a stop by at most two seconds", async () => {
     const { agent, clock, ended } = await hangingRobot();
     let hasEnded = false;
     void ended.then(() => (hasEnded = true));
@@ -271,7 +271,7 @@ describe("a disk that does not answer", () => {
     await ended;
   });
 
-  test("and answers after the stop holds it up no longer", async () => {
+  test("answers during the stop → the stop completes at once", async () => {
     const { agent, clock, ended, answer } = await hangingRobot();
     agent.stop();
     answer();

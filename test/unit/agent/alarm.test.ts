@@ -5,7 +5,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 
 const never = new AbortController().signal;
 
-test("alarm: rings before anybody waits are kept, as one", async () => {
+test("alarm: several rings before a wait → end it once", async () => {
   const alarm = createAlarm(systemClock);
   alarm.ring();
   alarm.ring();
@@ -13,30 +13,30 @@ test("alarm: rings before anybody waits are kept, as one", async () => {
   expect(await alarm.wait(systemClock.monotonicMs() + 5, never)).toBe("due");
 });
 
-test("alarm: a ring cuts the wait short", async () => {
+test("alarm: ring during a wait → ends it", async () => {
   const alarm = createAlarm(systemClock);
   const woken = alarm.wait(Number.POSITIVE_INFINITY, never);
   alarm.ring();
   expect(await woken).toBe("rung");
 });
 
-test("alarm: an abort ends the wait with its reason", async () => {
+test("alarm: abort during a wait → rejects with its reason", async () => {
   const stopping = new AbortController();
   const woken = createAlarm(systemClock).wait(Number.POSITIVE_INFINITY, stopping.signal);
   stopping.abort(new Error("stop"));
   await expect(woken).rejects.toThrow("stop");
 });
 
-test("alarm: a time in the past is due at once", async () => {
+test("alarm: time in the past → due at once", async () => {
   expect(await createAlarm(systemClock).wait(0, never)).toBe("due");
 });
 
-test("alarm: due is not said before it is true, however early timers fire", async () => {
+test("alarm: timers that fire early → not due before its time", async () => {
   let nowMs = 0;
   const clock = {
     wallMs: () => nowMs,
     monotonicMs: () => nowMs,
-    // Wakes a little early each time, as timers of whole milliseconds do.
+    // Fires a little early each time, like timers with a resolution of milliseconds.
     async sleep(durationMs: number) {
       nowMs += Math.max(0.25, durationMs - 0.5);
     },

@@ -13,7 +13,7 @@ import { type Interference, meddledFiles, SteppedClock, temporaryFolder } from "
 
 const NEVER = new AbortController().signal;
 
-/** A robot with two configuration files that are hours old by the machine's clock, and what its agent opens. */
+/** A robot with two configuration files that are hours old, and the files that its agent opens. */
 async function robot(interference: Interference = {}) {
   const folder = await temporaryFolder();
   const manifestPath = join(folder, "manifest.yaml");
@@ -55,12 +55,12 @@ async function wantedOf(collector: Collector): Promise<Collection["wanted"]> {
   return collected.wanted;
 }
 
-/** An image in the place of another one, with files of equal length and times. */
+/** Replaces the image by one whose files have equal lengths and times. */
 function swapOf(stats: Map<bigint, FileStat>): (seen: FileStat) => FileStat {
   return (seen) => stats.get(seen.inode) ?? seen;
 }
 
-test("collect: what is distrusted while it is read is read again", async () => {
+test("collect: invalidated during a read → read again", async () => {
   const stats = new Map<bigint, FileStat>();
   let swap: (() => Promise<void>) | null = null;
   const { paths, collector, files } = await robot({
@@ -84,7 +84,7 @@ test("collect: what is distrusted while it is read is read again", async () => {
   expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
 
-test("collect: a manifest that is replaced while files are read is not registered with what they hold", async () => {
+test("collect: manifest replaced while files are read → not combined with their digests", async () => {
   let update: (() => Promise<void>) | null = null;
   const { paths, manifestPath, manifest, collector, clock } = await robot({
     async beforeOpen(path) {
@@ -101,7 +101,7 @@ test("collect: a manifest that is replaced while files are read is not registere
       await writeFile(`${path}.new`, content);
       await rename(`${path}.new`, path);
     }
-    // The large file takes its time.
+    // Reading the large file takes long enough to replace the manifest.
     clock.step(3_600_000);
   };
   expect(await look(collector)).toMatchObject({ kind: "unsettled" });
@@ -111,7 +111,7 @@ test("collect: a manifest that is replaced while files are read is not registere
   });
 });
 
-test("invalidate: stands although an edit of `watch` is taken over at the same time", async () => {
+test("invalidate: together with an edit of `watch` → stays in effect", async () => {
   const stats = new Map<bigint, FileStat>();
   const { paths, configPath, configuration, collector, files, clock } = await robot({ changeStat: swapOf(stats) });
   await wantedOf(collector);
@@ -126,7 +126,7 @@ test("invalidate: stands although an edit of `watch` is taken over at the same t
   expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
 
-test("invalidate: the next look reads configuration, manifest and every file again, whatever their stats say", async () => {
+test("invalidate: unchanged stats → the next check reads configuration, manifest and every file again", async () => {
   const { collector, files, paths, configPath, manifestPath } = await robot();
   await wantedOf(collector);
   files.opened.length = 0;

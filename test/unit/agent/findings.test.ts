@@ -42,7 +42,7 @@ const places: readonly [loc: (string | number)[], where: string][] = [
   [["body"], "/etc/config.yaml:1:1"],
 ];
 
-test.each(places)("scenario 8: an error at %j is shown at %s", (loc, where) => {
+test.each(places)("scenario 8: error at %j → finding at %s", (loc, where) => {
   const [finding] = rejectionFindings(
     [{ loc, msg: "String should have at most 64 characters", type: "string_too_long" }],
     configuration,
@@ -52,7 +52,7 @@ test.each(places)("scenario 8: an error at %j is shown at %s", (loc, where) => {
   expect(finding?.message).toContain("String should have at most 64 characters");
 });
 
-/** A group of its own before one that overrides the base's: in the contract they stand the other way round. */
+/** A separate group before one that overrides the base's; the contract orders them the other way round. */
 const custom = await manifestDocument(`robot_type_id: acme.cell.v1
 extends: lerobot.so101-follower.v1
 control_rate_hz: 20
@@ -91,13 +91,13 @@ test.each<[loc: (string | number)[], pointer: string, where: string]>([
   [["schema"], "", "1:1"],
   [["__proto__", "constructor"], "", "1:1"],
   [[], "", "1:1"],
-])("rejectionFindings: what is wrong at %j of a contract is shown at %s", (path, pointer, where) => {
+])("rejectionFindings: error at %j of a contract → finding at %s", (path, pointer, where) => {
   const error = { loc: ["body", "contract", ...path], msg: "no", type: "value_error" };
   const [finding] = rejectionFindings([error], configuration, custom);
   expect([finding?.loc, `${finding?.line}:${finding?.column}`]).toEqual([pointer, where]);
 });
 
-test("fileFindings: at the line that lists the file", () => {
+test("fileFindings: file → finding at the line that lists it", () => {
   const files = [
     { label: "/a.yaml", path: "/a.yaml", loc: "/configuration_files/0" },
     { label: "/b.yaml", path: "/b.yaml", loc: "/configuration_files/1" },
@@ -118,7 +118,7 @@ test("fileFindings: at the line that lists the file", () => {
   });
 });
 
-test("a name that two computers register is one warning at the name: replaced, or contested as the service tells", () => {
+test("two computers with one name → one warning at the name: replaced, or contested if the service says so", () => {
   const at = "2026-02-03T00:00:00Z";
   const replaced = { at, configuration_digest: `sha256:${"a".repeat(64)}` };
   const disputes = [

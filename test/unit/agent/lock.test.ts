@@ -15,14 +15,14 @@ beforeEach(() => void (folder = testFolder("lock")));
 
 const lock = (directory: string, files = systemFiles) => lockState(files, directory, process.getuid?.() ?? 0);
 
-/** The lock of a directory that nobody holds. */
+/** Takes the lock of a directory that is not locked. */
 async function taken(directory: string): Promise<AsyncDisposable> {
   const result = await lock(directory);
   if (result.kind !== "lock") throw new Error(result.kind);
   return result.lock;
 }
 
-test("scenario 15: one holder per state directory, whatever path leads to it", async () => {
+test("scenario 15: state directory → one holder, by any path", async () => {
   await using _first = await taken(folder);
   expect(await lock(folder)).toEqual({ kind: "held" });
   await symlink(folder, `${folder}-link`);
@@ -30,20 +30,20 @@ test("scenario 15: one holder per state directory, whatever path leads to it", a
   await rm(`${folder}-link`);
 });
 
-test("lock: free again once it is let go", async () => {
+test("lock: released → free again", async () => {
   const first = await taken(folder);
   await first[Symbol.asyncDispose]();
   await using second = await taken(folder);
   expect(second).toBeDefined();
 });
 
-test("lock: two directories do not disturb each other", async () => {
+test("lock: two directories → independent", async () => {
   await using _one = await taken(folder);
   await using other = await taken(join(folder, "other"));
   expect(other).toBeDefined();
 });
 
-test("lock: a directory that cannot be used is a problem with a remedy", async () => {
+test("lock: unusable directory → problem with a remedy", async () => {
   await writeFile(join(folder, "file"), "");
   const result = await lock(join(folder, "file", "state"));
   expect(result).toMatchObject({
@@ -52,25 +52,22 @@ test("lock: a directory that cannot be used is a problem with a remedy", async (
   });
 });
 
-test("lock: nothing is written for it", async () => {
+test("lock: no file is written", async () => {
   const before = await stat(folder, { bigint: true });
   await using _lock = await taken(folder);
   expect(await readdir(folder)).toEqual([]);
   expect((await stat(folder, { bigint: true })).ctimeNs).toBe(before.ctimeNs);
 });
 
-test.each(["ENOSPC", "EROFS"])(
-  "lock: one that starts while the disk takes no file (%s) is seen later",
-  async (code) => {
-    const createExclusive = () => Promise.reject(Object.assign(new Error(code), { code }));
-    const result = await lock(folder, { ...systemFiles, createExclusive });
-    expect(result.kind).toBe("lock");
-    expect(await lock(folder)).toEqual({ kind: "held" });
-    if (result.kind === "lock") await result.lock[Symbol.asyncDispose]();
-  },
-);
+test.each(["ENOSPC", "EROFS"])("lock: taken while no file can be created (%s) → seen by others later", async (code) => {
+  const createExclusive = () => Promise.reject(Object.assign(new Error(code), { code }));
+  const result = await lock(folder, { ...systemFiles, createExclusive });
+  expect(result.kind).toBe("lock");
+  expect(await lock(folder)).toEqual({ kind: "held" });
+  if (result.kind === "lock") await result.lock[Symbol.asyncDispose]();
+});
 
-test("lock: a machine that can start no flock(1) is a problem of its own", async () => {
+test("lock: flock(1) cannot be started → its own problem", async () => {
   vi.stubEnv("PATH", folder);
   await writeFile(join(folder, "flock"), "", { mode: 0o600 });
   expect(await lock(folder)).toMatchObject({
@@ -81,11 +78,11 @@ test("lock: a machine that can start no flock(1) is a problem of its own", async
   await using _free = await taken(folder);
 });
 
-test("lock: it is gone with a process that is killed, and holds across network and process namespaces", async () => {
-  // A user namespace of its own lets every user make the other two, where the system allows it.
+test("lock: holder killed → released; holds across network and process namespaces", async () => {
+  // A user namespace lets any user create the other two, where the system allows it.
   const apart = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"];
-  const words = lockingProgram(folder, 0);
-  await using holder = startWords(canUnshare(apart) ? [...apart, ...words] : words);
+  const argv = lockingProgram(folder, 0);
+  await using holder = startWords(canUnshare(apart) ? [...apart, ...argv] : argv);
   await holder.wrote("lock");
   expect(await lock(folder)).toEqual({ kind: "held" });
   holder.child.kill("SIGKILL");
@@ -93,7 +90,7 @@ test("lock: it is gone with a process that is killed, and holds across network a
   await expect.poll(async () => (await lock(folder)).kind).toBe("lock");
 });
 
-test.skipIf(!canBecomeNobody)("lock: not for those who may only read the state, unless it is their own", async () => {
+test.skipIf(!canBecomeNobody)("lock: user with read access only → refused, unless the state is their own", async () => {
   const lockAsNobody = async () => {
     await using other = startWords([...asNobody, ...lockingProgram(folder, NOBODY_ID)]);
     await other.wrote("\n");
@@ -106,7 +103,7 @@ test.skipIf(!canBecomeNobody)("lock: not for those who may only read the state, 
   expect(await lockAsNobody()).toBe("lock");
 });
 
-/** Tells what came of its try, and holds what it took. */
+/** Prints the result of the attempt, and keeps the lock. */
 function lockingProgram(directory: string, userId: number): readonly string[] {
   const sources = join(import.meta.dirname, "../../../src");
   const script = `
@@ -118,6 +115,6 @@ function lockingProgram(directory: string, userId: number): readonly string[] {
   return [process.execPath, "--input-type=module", "-e", script];
 }
 
-function canUnshare([program = "", ...words]: readonly string[]): boolean {
-  return spawnSync(program, [...words, "true"]).status === 0;
+function canUnshare([program = "", ...argv]: readonly string[]): boolean {
+  return spawnSync(program, [...argv, "true"]).status === 0;
 }

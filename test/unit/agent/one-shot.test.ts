@@ -12,7 +12,7 @@ import { systemMachine } from "../../../src/platform/machine.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, listed, meddledFiles, snapshotOf, temporaryFolder } from "../fingerprint/machine.ts";
 
-test("openOneShot: reads every file, also one whose stat is as it was registered", async () => {
+test("openOneShot: file with the registered stat → read anyway", async () => {
   const folder = await temporaryFolder();
   const path = join(folder, "calibration.yaml");
   await writeFile(path, "offset: 0.120\n");
@@ -43,7 +43,7 @@ test("openOneShot: reads every file, also one whose stat is as it was registered
     registered_at: "2026-01-01T00:00:01Z",
   });
 
-  // An image with the same timestamps took the place of the first one.
+  // An image with equal timestamps replaced the first one.
   await writeFile(path, "offset: 0.180\n");
   const [known] = files;
   const swapped = meddledFiles({

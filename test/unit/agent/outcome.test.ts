@@ -23,7 +23,7 @@ const refused = (status: number, retryAfterMs: number | null = null): Result => 
   return { kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null };
 };
 
-/** Judges with a jitter in the middle of its range. */
+/** Judges with the mean jitter. */
 function judged(result: Result, wallMs = Date.now()) {
   const random = { unit: () => 0.5, bytes: () => new Uint8Array() };
   return judge(result, {
@@ -37,18 +37,18 @@ function judged(result: Result, wallMs = Date.now()) {
   });
 }
 
-/** The first delay of the backoff: half a second to a second. */
+/** First backoff delay: half a second to a second. */
 const soon = [500, 1000] as const;
 const minutes = (count: number) => [count * MINUTE_MS, count * MINUTE_MS] as const;
 
-test("judge: an unknown authority comes with the key of the configuration that names one", () => {
+test("judge: unknown authority → the configuration key for a CA file", () => {
   const result: Result = { kind: "unreachable", reason: "tls", code: "SELF_SIGNED_CERT_IN_CHAIN", detail: "no trust" };
   expect(judged(result)).toMatchObject({ failure: { detail: expect.stringContaining("service.ca_file") } });
 });
 
 const failures: readonly [string, Result, state: string, reason: string, delay_ms: readonly [number, number]][] = [
   [
-    "scenario 2: 200 that does not decode",
+    "scenario 2: 200 with an undecodable body",
     { kind: "undecodable", status: 200, detail: "HTML" },
     "unreachable",
     "undecodable",
@@ -108,7 +108,7 @@ const failures: readonly [string, Result, state: string, reason: string, delay_m
 ];
 
 describe("judge", () => {
-  test("200 with a robot of our name: registered", () => {
+  test("200 with a robot of our name → registered", () => {
     expect(judged({ kind: "ok", status: 200, value: { robot } })).toEqual({ kind: "registered", robot });
   });
 
@@ -121,7 +121,7 @@ describe("judge", () => {
     expect(delayMs).toBeLessThanOrEqual(mostMs);
   });
 
-  test("scenario 3: a certificate refused with the clock at 1970 is the clock's fault", () => {
+  test("scenario 3: certificate refused with the clock at 1970 → clock", () => {
     const refusedCertificate: Result = { kind: "unreachable", reason: "tls", code: "CERT_NOT_YET_VALID", detail: "x" };
     expect(judged(refusedCertificate, 0)).toMatchObject({
       failure: { state: "unreachable", reason: "clock", detail: expect.stringContaining("1970-01-01") },

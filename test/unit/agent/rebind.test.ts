@@ -14,7 +14,7 @@ import { systemMachine } from "../../../src/platform/machine.ts";
 import { EXIT, type Terminal } from "../../../src/platform/terminal.ts";
 import { temporaryFolder } from "../fingerprint/machine.ts";
 
-/** A robot that is registered, on which no agent runs, and what `rebind` does to its disk. */
+/** A registered robot without a running agent, and the disk operations of `rebind`. */
 async function registeredRobot() {
   const folder = await temporaryFolder();
   const stateDir = join(folder, "state");
@@ -79,14 +79,14 @@ async function registeredRobot() {
   return { stateDir, files, changes, printed, run };
 }
 
-test("rebind: the registration is moved aside, and that is durable before it is said", async () => {
+test("rebind: moves the registration aside durably, then reports it", async () => {
   const { stateDir, changes, printed, run } = await registeredRobot();
   expect(await run()).toBe(EXIT.ok);
   const kept = join(stateDir, "registration.json.rebound");
   expect(changes).toEqual([`rename ${join(stateDir, "registration.json")} ${kept}`, `sync ${stateDir}`]);
   expect(printed).toEqual([{ rebound: true, kept, was: "arm-7", status: null }]);
   expect(await readdir(stateDir)).toEqual(["registration.json.rebound"]);
-  // There is nothing left to rebind.
+  // Nothing is left to rebind.
   expect(await run()).toBe(EXIT.ok);
   expect(printed[1]).toEqual({ rebound: false, kept: null, was: null, status: null });
 });
@@ -95,7 +95,7 @@ test.each([
   ["identity-key.json", "ab".repeat(32), true],
   ["identity-key.json.foreign", null, true],
   ["identity-key.json", null, false],
-])("rebind --same-robot: %s of the machine %s → to enroll is advised: %s", async (name, machine, isAdvised) => {
+])("rebind --same-robot: %s of the machine %s → advises to enroll: %s", async (name, machine, isAdvised) => {
   const { stateDir, files, printed, run } = await registeredRobot();
   await createIdentityFiles(files, stateDir).createKey(createKey(systemRandom, "http://127.0.0.1:1", machine, 0));
   await rename(join(stateDir, "identity-key.json"), join(stateDir, name));
@@ -103,14 +103,11 @@ test.each([
   expect(printed.some((each) => String(each).includes("robot-policy-agent enroll"))).toBe(isAdvised);
 });
 
-test.each(["rename", "syncDirectory"] as const)(
-  "rebind: a disk that refuses %s is told, and nothing is claimed",
-  async (refused) => {
-    const { files, printed, run } = await registeredRobot();
-    files[refused] = async () => {
-      throw Object.assign(new Error("read-only"), { code: "EROFS" });
-    };
-    expect(await run()).toBe(EXIT.failed);
-    expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable" } });
-  },
-);
+test.each(["rename", "syncDirectory"] as const)("rebind: disk refuses %s → reported as an error", async (refused) => {
+  const { files, printed, run } = await registeredRobot();
+  files[refused] = async () => {
+    throw Object.assign(new Error("read-only"), { code: "EROFS" });
+  };
+  expect(await run()).toBe(EXIT.failed);
+  expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable" } });
+});

@@ -6,14 +6,14 @@ import { loadRegistration, registrationPath } from "../../../src/agent/registrat
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { keyOf, reconciledRobot } from "./robot-in-process.ts";
 
-/** What the state file says. */
+/** Content of the state file. */
 async function savedIn(directory: string) {
   const loaded = await loadRegistration(systemFiles, directory);
   return loaded.kind === "registration" ? loaded.registration : null;
 }
 
-describe("reconcile: failures and doubt", () => {
-  test("the backoff grows while nobody answers, and begins anew after a success", async () => {
+describe("reconcile: failures and unanswered requests", () => {
+  test("no answers → the backoff grows; success → it resets", async () => {
     const { clock, reconciler, answer, write, run } = await reconciledRobot();
     const delaysMs: number[] = [];
     const fail = async () => {
@@ -33,7 +33,7 @@ describe("reconcile: failures and doubt", () => {
     expect(delaysMs).toEqual([1000, 2000, 4000, 8000, 1000]);
   });
 
-  test("a failure is waited out, and not a millisecond longer", async () => {
+  test("failure → retried exactly when its wait ends", async () => {
     const { clock, answer, run, requests } = await reconciledRobot();
     answer("reset");
     await run();
@@ -44,7 +44,7 @@ describe("reconcile: failures and doubt", () => {
     expect(requests.length).toBe(2);
   });
 
-  test("hurry: after an outage the wait is half a minute at most, and never longer than it was; a refusal is waited out", async () => {
+  test("hurry: outage over → waits at most half a minute and no longer than before; after a refusal → full wait", async () => {
     const robot = await reconciledRobot();
     const { clock, reconciler, answer, write, run } = robot;
     const leftMs = () => (reconciler.failure?.retryAtMs ?? 0) - clock.monotonicMs();
@@ -60,7 +60,7 @@ describe("reconcile: failures and doubt", () => {
     reconciler.hurry();
     expect(leftMs()).toBe(30_000);
     clock.step(30_000);
-    // The outage ends while a request is under way.
+    // The outage ends during a request.
     robot.onRequest = async () => reconciler.hurry();
     await run();
     expect(leftMs()).toBe(30_000);
@@ -77,7 +77,7 @@ describe("reconcile: failures and doubt", () => {
     expect([leftMs() > 30_000, leftMs()]).toEqual([true, refusedMs]);
   });
 
-  test("a refusal alone leaves no doubt: what is registered is not sent again when the files go back to it", async () => {
+  test("refusal, then files reverted → nothing is sent, the registration is certain", async () => {
     const { answer, write, run, reconciler, requests } = await reconciledRobot();
     await run();
     answer(422);
@@ -89,10 +89,10 @@ describe("reconcile: failures and doubt", () => {
     expect(requests.length).toBe(2);
   });
 
-  test("a refusal does not dispel the doubt of a request before it whose answer was lost", async () => {
+  test("lost answer, then refusal → the registration stays uncertain", async () => {
     const { clock, answer, write, run, reconciler, digests } = await reconciledRobot();
     await run();
-    // The service may have taken this one.
+    // The service may have accepted this one.
     answer("reset", 422, "ok");
     await write("second\n");
     expect((await run()).kind).toBe("failed");
@@ -107,7 +107,7 @@ describe("reconcile: failures and doubt", () => {
     expect(digests().at(-1)).toBe(digests()[0]);
   });
 
-  test("the doubt is on the disk before the request is sent, and gone with its answer", async () => {
+  test("uncertainty: saved before the request is sent, cleared by the answer", async () => {
     const robot = await reconciledRobot();
     const { stateDirectory, write, run } = robot;
     await run();
@@ -122,13 +122,13 @@ describe("reconcile: failures and doubt", () => {
     expect(await savedIn(stateDirectory)).toEqual(robot.reconciler.registration);
   });
 
-  test("a doubt is written once, however often the request fails", async () => {
+  test("uncertainty: many failed requests → written once", async () => {
     const { clock, disk, answer, write, run } = await reconciledRobot();
     await run();
     let writes = 0;
-    disk.createExclusive = (...words) => {
+    disk.createExclusive = (...args) => {
       writes += 1;
-      return systemFiles.createExclusive(...words);
+      return systemFiles.createExclusive(...args);
     };
     answer("reset", "reset", 422, "reset");
     for (const content of ["second\n", "third\n", "fourth\n", "fifth\n"]) {
@@ -141,7 +141,7 @@ describe("reconcile: failures and doubt", () => {
 });
 
 describe("reconcile: the key", () => {
-  test("a replaced key is noticed without an event, and tried at once after a refusal of the old one", async () => {
+  test("key replaced after a refusal → noticed without an event, tried at once", async () => {
     const { clock, keyPath, answer, run, reconciler, requests } = await reconciledRobot();
     answer(401, "ok");
     expect(await run()).toMatchObject({ kind: "failed", failure: { state: "unauthorized" } });
@@ -159,8 +159,8 @@ describe("reconcile: the key", () => {
   });
 });
 
-describe("reconcile: what is registered", () => {
-  test("unchanged files are not sent again, unless a person asks", async () => {
+describe("reconcile: registration", () => {
+  test("unchanged files → sent again only if requested", async () => {
     const { clock, run, reconciler, requests } = await reconciledRobot();
     expect((await run()).kind).toBe("registered");
     clock.step(60_000);
@@ -171,7 +171,7 @@ describe("reconcile: what is registered", () => {
     expect(requests.length).toBe(2);
   });
 
-  test("a person who asks is not held back by a failure", async () => {
+  test("requested during the wait of a failure → sent at once", async () => {
     const { answer, run, requests } = await reconciledRobot();
     answer("reset", "ok");
     await run();
@@ -180,7 +180,7 @@ describe("reconcile: what is registered", () => {
     expect(requests.length).toBe(2);
   });
 
-  test("the third change within a minute waits for the rate cap, which counts refusals too", async () => {
+  test("third change within a minute → waits for the rate cap, which also counts refusals", async () => {
     const { answer, write, run, requests } = await reconciledRobot();
     answer("ok", 422, "ok");
     for (const content of ["first\n", "second\n", "third\n"]) {
@@ -192,14 +192,14 @@ describe("reconcile: what is registered", () => {
     expect(requests.length).toBe(3);
   });
 
-  test("what a request needs is loaded while files settle", async () => {
+  test("settling files → the request's modules are loaded meanwhile", async () => {
     const { write, run, prepared } = await reconciledRobot();
     await write("second\n");
     await run();
     expect(prepared()).toBeGreaterThan(0);
   });
 
-  test("another id under the same name is told: the service had lost the robot", async () => {
+  test("another id for the same name → reported, the service had lost the robot", async () => {
     const robot = await reconciledRobot();
     await robot.run();
     await robot.run({ forced: true });
@@ -209,7 +209,7 @@ describe("reconcile: what is registered", () => {
     expect(robot.lost).toMatchObject([{ kind: "lost" }]);
   });
 
-  test("the service is asked when that is due or a person wants it, and sent again what it does not hold", async () => {
+  test("confirmation: asked when due or requested; a lost registration is sent again", async () => {
     const robot = await reconciledRobot();
     const { clock, run, requests, reconciler } = robot;
     await run();
@@ -229,8 +229,8 @@ describe("reconcile: what is registered", () => {
   });
 });
 
-describe("reconcile: a disk that cannot be written", () => {
-  test("keeps nobody from registering, is told, and the state is saved as soon as it can be, without another request", async () => {
+describe("reconcile: unwritable disk", () => {
+  test("registers, reports the disk, and saves the state later without another request", async () => {
     const { clock, disk, stateDirectory, run, reconciler, requests } = await reconciledRobot();
     disk.createExclusive = async () => {
       throw Object.assign(new Error("full"), { code: "ENOSPC" });
@@ -251,7 +251,7 @@ describe("reconcile: a disk that cannot be written", () => {
 });
 
 describe("forgetMoved", () => {
-  test("forgets a registration whose file was moved away, and no other", async () => {
+  test("forgets only a registration whose file was moved away", async () => {
     const { stateDirectory, run, reconciler, requests } = await reconciledRobot();
     await run();
     expect(await reconciler.forgetMoved()).toBe(false);
@@ -265,7 +265,7 @@ describe("forgetMoved", () => {
   });
 });
 
-test("reconcile: an answer that comes after the stop counts for nothing", async () => {
+test("reconcile: answer after the stop → ignored", async () => {
   const robot = await reconciledRobot();
   const stopping = new AbortController();
   robot.onRequest = async () => stopping.abort(new Error("stopped"));

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { createRequests } from "../../../src/agent/requests.ts";
 
-it("requests: one run answers all that was asked before it, and nothing that is asked during it", async () => {
+it("requests: run → answers all earlier requests, none made during the run", async () => {
   const requests = createRequests();
   const answers: string[] = [];
   void requests.ask({ forced: true }).then(() => answers.push("register"));
@@ -20,17 +20,17 @@ it("requests: one run answers all that was asked before it, and nothing that is 
   expect(requests.take()).toMatchObject({ forced: false, confirm: false, rebind: false, rereadAll: false });
 });
 
-it("requests: a run without a result leaves the callers, and what they asked, to the next one", async () => {
+it("requests: run without a result → the next run answers its callers", async () => {
   const requests = createRequests();
-  const asked = requests.ask({ confirm: true });
+  const answered = requests.ask({ confirm: true });
   requests.take().postpone({ forced: true });
   const next = requests.take();
   next.answer();
-  await asked;
+  await answered;
   expect(next).toMatchObject({ forced: true, confirm: true });
 });
 
-it("requests: the end releases the callers of a run under way, and of the next", async () => {
+it("requests: end → releases the callers of the current and the next run", async () => {
   const requests = createRequests();
   const callers = [requests.ask({}), requests.ask({})];
   requests.take();

@@ -1,4 +1,4 @@
-/** A robot with real files, and everything else moved by hand: time, events, the network. For tests of what the daemon is made of. */
+/** A robot with real files; tests control time, events and the network. For tests of the daemon's parts. */
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
@@ -29,35 +29,35 @@ import type { Step } from "../../../src/agent/step.ts";
 
 const NEVER = new AbortController().signal;
 
-/** What the service answers. */
+/** Answer of the service. */
 export type Answer = "ok" | "reset" | number;
 
 export interface Robot {
   readonly folder: string;
-  /** The configuration file. */
+  /** Path of the configuration file. */
   readonly path: string;
   readonly keyPath: string;
   readonly stateDirectory: string;
   readonly machine: Machine;
-  /** The disk under `machine`, whose methods a test may replace. */
+  /** The disk of `machine`; a test may replace its methods. */
   readonly disk: { -readonly [K in keyof Files]: Files[K] };
   readonly configuration: DocumentInput<AgentConfiguration>;
   readonly initial: AgentConfiguration;
   readonly pending: ReturnType<typeof trackFiles>;
   /** Every request so far. */
   readonly requests: readonly HttpRequest[];
-  /** The digests of all registrations that were sent. */
+  /** Digests of all sent registrations. */
   digests(): readonly string[];
-  /** What the next requests are answered, and from then on what the last one was. */
+  /** Answers to the next requests; the last one is repeated. */
   answer(...answers: readonly Answer[]): void;
-  /** Seen by the service right before it answers. */
+  /** Called right before the service answers. */
   onRequest: () => Promise<void>;
-  /** The id of the robot that the service answers with. */
+  /** The robot id in the service's answers. */
   robotId: string;
-  /** How often what a request needs was loaded ahead. */
+  /** How often the modules of a request were preloaded. */
   prepared(): number;
   connect(configuration: AgentConfiguration, ownCredential?: OwnCredential): Connection;
-  /** Reports an event of the configuration file; of what is written nothing is reported otherwise. */
+  /** Reports an event of the configuration file. Writes report none by themselves. */
   reportEvent(): void;
 }
 
@@ -148,7 +148,7 @@ export async function createRobot(clock: Clock): Promise<Robot> {
   return robot;
 }
 
-/** A key that the client takes for one. */
+/** A key in a valid format. */
 export function keyOf(letter: string): string {
   return `sk_live_${letter.repeat(24)}`;
 }
@@ -185,11 +185,11 @@ export interface ReconciledRobot extends Robot {
   readonly lost: Parameters<ReconcilerOptions["onLost"]>[0][];
   /** Writes the configuration file. */
   write(content: string): Promise<void>;
-  /** Reconciles until nothing is being written. */
+  /** Reconciles until no file is being written. */
   run(request?: Partial<ReconcileRequest>): Promise<Step>;
 }
 
-/** The reconciler of a robot that was never registered, or as `registration` says. */
+/** The reconciler of a robot, unregistered unless `registration` is given. */
 export async function reconciledRobot(
   registration: ReconcilerOptions["registration"] = null,
 ): Promise<ReconciledRobot> {
@@ -227,7 +227,7 @@ export async function reconciledRobot(
   return Object.assign(robot, { clock, collector, reconciler, lost, write, run });
 }
 
-/** Time that stands still until somebody moves it. */
+/** A clock that only the test advances. */
 export class HeldClock implements Clock {
   #nowMs = 0;
   readonly #start_ms = Date.now() + 0.5;
@@ -244,7 +244,7 @@ export class HeldClock implements Clock {
         reject(signal.reason);
       });
     });
-  /** How many wait for the time to pass. */
+  /** Number of pending sleeps. */
   get sleepers(): number {
     return this.#sleepers.size;
   }
@@ -261,13 +261,13 @@ export class HeldClock implements Clock {
 export interface OpenedRobot extends Robot {
   readonly clock: HeldClock;
   readonly agent: Agent;
-  /** The events of the log. */
+  /** Events of the log. */
   readonly logged: readonly string[];
-  /** The configurations that came into force since. */
+  /** Configurations applied since the start. */
   readonly configurations: readonly AgentConfiguration[];
 }
 
-/** The daemon of a robot that was never registered, before it runs. */
+/** The daemon of an unregistered robot, not yet running. */
 export async function openAgent(): Promise<OpenedRobot> {
   const clock = new HeldClock();
   const robot = await createRobot(clock);
@@ -294,16 +294,16 @@ export async function openAgent(): Promise<OpenedRobot> {
 
 export interface RunningRobot extends OpenedRobot {
   readonly ended: Promise<void>;
-  /** Lets time pass, whenever the disk has answered everything, until this is so. */
+  /** Advances time until the condition holds, each time after all disk operations have completed. */
   until(holds: () => boolean): Promise<void>;
-  /** Writes the configuration file, now by the robot's clock. */
+  /** Writes the configuration file with the current time of the robot's clock. */
   write(content: string): Promise<void>;
 }
 
-/** How much of the robot's time may pass before a test gives up: far more than any of them needs. A slow disk takes none of it. */
+/** Maximum simulated time until a test gives up, far above what any test needs. A slow disk does not use it up. */
 const PATIENCE_OF_ROBOT_MS = 200_000;
 
-/** The same daemon while it runs. */
+/** The daemon while it runs. */
 export async function runningRobot(): Promise<RunningRobot> {
   const robot = await openAgent();
   const { agent, clock, path, pending } = robot;
@@ -320,7 +320,7 @@ export async function runningRobot(): Promise<RunningRobot> {
       await new Promise(setImmediate);
       if (pending.hanging(0) === null) clock.step(1);
     }
-    throw new Error(`never so; the agent says: ${JSON.stringify(agent.status())}`);
+    throw new Error(`the condition never held; agent status:  ${JSON.stringify(agent.status())}`);
   };
   const write = async (content: string) => {
     await writeFile(path, content);

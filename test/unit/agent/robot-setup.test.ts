@@ -12,7 +12,7 @@ import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest, type RobotManifest } from "../../../src/manifest/manifest.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
-/** A configuration whose robot has these further members, in YAML. */
+/** A configuration with additional members of the robot, in YAML. */
 function configurationOf(robot: string): AgentConfiguration {
   const text = `service: { url: "https://policy.example" }\nrobot: { region: eu-central-1, ${robot} }\n`;
   const { value: configuration, findings } = readConfiguration(Buffer.from(text), { path: "/etc/agent/config.yaml" });
@@ -30,7 +30,7 @@ async function manifestOf(files: string): Promise<RobotManifest> {
 describe("configurationFiles", () => {
   const LIST = "[/etc/a.yaml, ~/b.yaml, {label: tool, path: /etc/c.yaml}, {label: hand, path: ~/d/e.yaml}]";
 
-  test("keeps the manifest's order and labels, files below ~/ among the others", async () => {
+  test("files below ~/ and others → the manifest's order and labels", async () => {
     expect(configurationFiles(configurationOf("name: arm-7, home: /home/robot"), await manifestOf(LIST))).toEqual({
       kind: "files",
       files: [
@@ -42,14 +42,14 @@ describe("configurationFiles", () => {
     });
   });
 
-  test("without a home, the first file below ~/ is the finding", async () => {
+  test("no home, file below ~/ → finding for the first one", async () => {
     expect(configurationFiles(configurationOf("name: arm-7"), await manifestOf(LIST))).toMatchObject({
       kind: "finding",
       finding: { id: "home_missing", loc: "/configuration_files/1", message: expect.stringContaining("~/b.yaml") },
     });
   });
 
-  test("without a home, files elsewhere need none", async () => {
+  test("no home, files elsewhere → no finding", async () => {
     const manifest = await manifestOf("[/etc/a.yaml]");
     expect(configurationFiles(configurationOf("name: arm-7"), manifest).kind).toBe("files");
   });
@@ -57,7 +57,7 @@ describe("configurationFiles", () => {
 
 describe("buildRobotSetup", () => {
   const DIGEST = `sha256:${"a".repeat(64)}`;
-  test("site, labels and contract are left out where there are none", async () => {
+  test("no site, labels or contract → omitted", async () => {
     const manifest = { ...(await manifestOf("[]")), contract: null };
     expect(buildRobotSetup(configurationOf("name: x"), manifest, DIGEST, "arm-7")).toStrictEqual({
       name: "arm-7",
@@ -67,7 +67,7 @@ describe("buildRobotSetup", () => {
     });
   });
 
-  test("and sent where there are some", async () => {
+  test("site, labels and contract → sent", async () => {
     const { manifest } = await readManifest(Buffer.from(customManifest()), READY_CATALOG);
     if (manifest === null) throw new Error("a manifest without errors");
     const configuration = configurationOf('name: x, site: hall-2, labels: { line: "4" }');
@@ -86,21 +86,21 @@ describe("the name", () => {
     ["arm-7", MACHINE, "arm-7"],
     ["{hostname}", null, "cell"],
     ["{hostname}-{machine_id}", MACHINE, "cell-0123456789ab"],
-  ])("robotName: %s on the machine %s: %s", (name, machine, expected) => {
+  ])("robotName: %s on machine %s → %s", (name, machine, expected) => {
     expect(robotName(configurationOf(`name: "${name}"`), { hostname: "cell", machine })).toBe(expected);
   });
 
   test.each([
     ["{hostname}", "x".repeat(64), MACHINE, undefined],
     ["{hostname}", "x".repeat(65), MACHINE, "name_length"],
-    // Code points, not UTF-16.
+    // Code points, not UTF-16 units.
     ["{hostname}", "🤖".repeat(64), MACHINE, undefined],
     ["{hostname}", "", MACHINE, "name_length"],
     ["{hostname}", "x", null, undefined],
     ["{hostname}-{machine_id}", "x", null, "machine_id_missing"],
     ["{hostname}-{machine_id}", "x".repeat(51), MACHINE, undefined],
     ["{hostname}-{machine_id}", "x".repeat(52), MACHINE, "name_length"],
-  ])("checkName: %s on a machine called %s with the id %s: %s", (name, hostname, machine, id) => {
+  ])("checkName: %s on host %s with machine id %s → %s", (name, hostname, machine, id) => {
     expect(checkName(configurationOf(`name: "${name}"`), { hostname, machine })?.id).toBe(id);
   });
 
@@ -110,7 +110,7 @@ describe("the name", () => {
     ["{hostname}", "cell-4", undefined],
     ["{hostname}-{machine_id}", "raspberrypi", undefined],
     ["arm-7", "localhost", undefined],
-  ])("checkCommonName: %s on a machine called %s: %s", (name, hostname, id) => {
+  ])("checkCommonName: %s on host %s → %s", (name, hostname, id) => {
     expect(checkCommonName(configurationOf(`name: "${name}"`), hostname)?.id).toBe(id);
   });
 });

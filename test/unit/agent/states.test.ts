@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { STATES, statusProblem, summaryAboveFindings } from "../../../src/agent/states.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 
-/** As much of a status as the remedy depends on. */
+/** The parts of a status that the remedy depends on. */
 function statusOf(state: StatusDocument["state"], reason: string): StatusDocument {
   const failure = { reason, detail: "no", next_attempt_at: "2026-01-31T08:00:00.000Z", validation: [] };
   return { state, failure, summary: "", service: { url: "https://policy.example" } } as unknown as StatusDocument;

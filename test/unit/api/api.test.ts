@@ -7,7 +7,7 @@ import type { Operation } from "../../../src/api/wire/operation.ts";
 const all: readonly Operation[] = Object.values(operations);
 
 describe("operations", () => {
-  it("are the eleven of the service document, section 4", () => {
+  it("include the eleven of section 4 of the service document", () => {
     const rows = all.map(
       ({ method, path, tag, request }) => `${tag} ${method} ${path}${request === null ? "" : " body"}`,
     );
@@ -26,7 +26,7 @@ describe("operations", () => {
     ]);
   });
 
-  it("each requires its scope of a restricted key, which limits what a stolen key can do", () => {
+  it("each requires a scope, which limits the damage of a stolen key", () => {
     const scopes = Object.entries<Operation>({ ...operations, ...beyondSpec }).map(
       ([name, row]) => `${name}: ${Array.isArray(row.scopes) ? row.scopes.join(" or ") : row.scopes}`,
     );
@@ -99,12 +99,12 @@ describe("operations", () => {
     `);
   });
 
-  it.each(all)("$method $path: has a JSON Schema of its bodies", ({ request, response }) => {
+  it.each(all)("$method $path: JSON Schemas of its bodies", ({ request, response }) => {
     expect(() => z.toJSONSchema(response, { io: "input" })).not.toThrow();
     if (request !== null) expect(() => z.toJSONSchema(request, { io: "input" })).not.toThrow();
   });
 
-  it("setupRobot: its JSON Schema names the bounds, in characters", () => {
+  it("setupRobot: its JSON Schema contains the limits, in characters", () => {
     const schema = z.looseObject({
       properties: z.record(z.string(), z.looseObject({ description: z.string().optional() })),
       required: z.array(z.string()),

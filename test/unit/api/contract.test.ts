@@ -12,14 +12,14 @@ const [axis] = contract.state_axes;
 const [camera] = contract.cameras;
 if (group === undefined || axis === undefined || camera === undefined) throw new Error("the example has one of each");
 
-/** `path: message` of each contradiction of the example with these members. */
+/** `path: message` of each contradiction in the example with these members. */
 function contradictionsOf(members: Partial<RobotContract>): readonly string[] {
   const { error } = robotContractSchema.safeParse({ ...contract, ...members });
   return error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
 }
 
 describe("robotContractSchema", () => {
-  test("names of groups, of axes in a vector, and of cameras are unique", () => {
+  test("duplicate names of groups, axes in a vector, or cameras → refused", () => {
     expect(contradictionsOf({ groups: [...contract.groups, group] })).toEqual([
       `groups.${contract.groups.length}.name: ${group.name} is the name at index 0 already`,
     ]);
@@ -31,13 +31,13 @@ describe("robotContractSchema", () => {
     ]);
   });
 
-  test("the group of an axis exists", () => {
+  test("axis of an unknown group → refused", () => {
     expect(contradictionsOf({ state_axes: [{ ...axis, name: "tail.a.position" }] })).toEqual([
       "state_axes.0.name: no group is called tail",
     ]);
   });
 
-  test("the unit of an axis fits its quantity", () => {
+  test("unit that does not fit the quantity → refused", () => {
     const name = `${group.name}.a.velocity`;
     expect(contradictionsOf({ action_axes: [{ name, unit: "rad" }] })).toEqual([
       "action_axes.0.unit: a velocity is in rad/s or m/s",
@@ -45,14 +45,14 @@ describe("robotContractSchema", () => {
     expect(contradictionsOf({ action_axes: [{ name, unit: "m/s" }] })).toEqual([]);
   });
 
-  test("the first number of a range is the smaller one", () => {
+  test("range in descending order → refused", () => {
     expect(contradictionsOf({ state_axes: [{ ...axis, range: [1, 1] }] })).toEqual([
       "state_axes.0.range: the first number must be below the second",
     ]);
     expect(contradictionsOf({ state_axes: [{ ...axis, range: [-1, 1] }] })).toEqual([]);
   });
 
-  test("a scale is not 0", () => {
+  test("scale of 0 → refused", () => {
     const native = { unit: "deg", scale: 0, offset: 0 } as const;
     expect(contradictionsOf({ state_axes: [{ ...axis, native }] })).toEqual([
       "state_axes.0.native.scale: 0 makes every number the same",
@@ -68,13 +68,13 @@ describe("a contract of a registration", () => {
     configuration_digest: `sha256:${"0".repeat(64)}`,
   };
 
-  test("with our schema name must have the registered robot type", () => {
+  test("our schema name → must have the registered robot type", () => {
     expect(robotSetupSchema.safeParse({ ...setup, contract }).success).toBe(true);
     const { error } = robotSetupSchema.safeParse({ ...setup, robot_type_id: "acme.other.v1", contract });
     expect(error?.issues).toMatchObject([{ path: ["contract", "robot_type_id"] }]);
   });
 
-  test("with another schema name may be anything", () => {
+  test("another schema name → any content", () => {
     const other = { schema: "acme/v1", robot_type_id: "anything" };
     expect(robotSetupSchema.safeParse({ ...setup, contract: other }).success).toBe(true);
     expect(otherContractSchema.safeParse({ schema: "robot-contract/v1" }).success).toBe(false);

@@ -53,7 +53,7 @@ const member =
 const withSelection = (selection: Json) => ({ ...fleet, selection });
 const withSelector = (selector: Json) => withSelection({ selector });
 
-/** Section 8 of the service document, one row each: what is at the bound, what is beyond. */
+/** Section 8 of the service document, one row each: a value at the limit, and one beyond. */
 const LIMITS: readonly (readonly [string, z.ZodType, readonly unknown[], readonly unknown[]])[] = [
   [
     "Robot name",
@@ -143,15 +143,15 @@ const LIMITS: readonly (readonly [string, z.ZodType, readonly unknown[], readonl
 ];
 
 describe("limits of the service document", () => {
-  it.each(LIMITS)("%s: accepted at the bound", (_row, schema, accepted) => {
+  it.each(LIMITS)("%s: at the limit → accepted", (_row, schema, accepted) => {
     expect(accepted.filter((value) => !schema.safeParse(value).success)).toEqual([]);
   });
-  it.each(LIMITS)("%s: refused beyond it", (_row, schema, _accepted, refused) => {
+  it.each(LIMITS)("%s: beyond the limit → refused", (_row, schema, _accepted, refused) => {
     expect(refused.filter((value) => schema.safeParse(value).success)).toEqual([]);
   });
 });
 
-/** Sections 2.1 to 2.3: a complete value, and its members that may be absent. Every other member is required. */
+/** Sections 2.1 to 2.3: a complete value, and its optional members. Every other member is required. */
 const RESOURCES: readonly (readonly [string, z.ZodType, Json, readonly string[]])[] = [
   [
     "robot registration",
@@ -185,7 +185,7 @@ describe("resources of the service document", () => {
   it.each(RESOURCES)("%s: complete", (_name, schema, complete) => {
     expect(schema.safeParse(complete).error).toBeUndefined();
   });
-  it.each(RESOURCES)("%s: exactly the optional members may be absent", (_name, schema, complete, optional) => {
+  it.each(RESOURCES)("%s: only the optional members may be absent", (_name, schema, complete, optional) => {
     const absentable = Object.keys(complete).filter((absent) => {
       const rest = Object.fromEntries(Object.entries(complete).filter(([name]) => name !== absent));
       return schema.safeParse(rest).success;
@@ -200,7 +200,7 @@ describe("fleetCreateSchema", () => {
     ["FleetRobotSelection", withSelection({ robots: ["r"], zz: 1 })],
     ["RobotSelector", withSelector({ zz: 1 })],
     ["OperatingWindow", { ...fleet, operating_windows: [{ ...window, zz: 1 }] }],
-  ])("%s: refuses unknown members", (_name, value) => {
+  ])("%s: unknown members → refused", (_name, value) => {
     expect(fleetCreateSchema.safeParse(value).success).toBe(false);
   });
   it.each([
@@ -211,29 +211,29 @@ describe("fleetCreateSchema", () => {
   ])("selection: refuses %s", (_name, selection) => {
     expect(fleetCreateSchema.safeParse(withSelection(selection)).success).toBe(false);
   });
-  it("fills in the defaults of the document", () => {
+  it("missing members → the defaults of the service document", () => {
     expect(fleetCreateSchema.parse(fleet)).toEqual({
       ...fleet,
       selection: { robots: ["r1"], membership: "snapshot" },
       operating_windows: [],
     });
   });
-  it("fleetViewSchema: the service sends no other members", () => {
+  it("fleetViewSchema: unknown members → refused", () => {
     expect(fleetViewSchema.strict().safeParse({ ...fleetView, zz: 1 }).success).toBe(false);
   });
 });
 
 describe("robotSetupSchema", () => {
-  it("takes null for absent members: existing clients send it", () => {
+  it("null → absent, because existing clients send it", () => {
     expect(robotSetupSchema.safeParse({ ...setup, site: null, labels: null, contract: null }).success).toBe(true);
   });
-  it("ignores unknown members", () => {
+  it("unknown members → ignored", () => {
     expect(robotSetupSchema.parse({ ...setup, zz: 1 })).toEqual(setup);
   });
-  it.each(["a\0b", "\ud800", "\udc00x"])("refuses text that a store cannot hold: %j", (name) => {
+  it.each(["a\0b", "\ud800", "\udc00x"])("text that no store can hold → refused: %j", (name) => {
     expect(robotSetupSchema.safeParse({ ...setup, name }).success).toBe(false);
   });
-  it("bounds labels and region, although the service document does not", () => {
+  it("labels and region → limited, although the service document has no limit", () => {
     const beyond = [
       { labels: labels(257) },
       { labels: { ["k".repeat(257)]: "v" } },
@@ -245,7 +245,7 @@ describe("robotSetupSchema", () => {
     expect(robotSetupSchema.safeParse({ ...setup, labels: { [text(256)]: emoji(1024) } }).success).toBe(true);
   });
 
-  it("bounds the total length of all labels, in code points", () => {
+  it("labels → limited in total length, in code points", () => {
     const full = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${10 + index}`, emoji(1021)]));
     expect(robotSetupSchema.safeParse({ ...setup, labels: full }).success).toBe(true);
     expect(robotSetupSchema.safeParse({ ...setup, labels: { ...full, k: "" } }).error?.issues).toMatchObject([
@@ -256,20 +256,20 @@ describe("robotSetupSchema", () => {
 
 describe("robotViewSchema", () => {
   const view = { id: "rob_1", name: "r1", robot_type_id: "t", region: "x", created_at: "2026-01-01T00:00:00Z" };
-  it("reads answers of other services: members missing or unknown", () => {
+  it("missing or unknown members → accepted, as other services send them", () => {
     expect(robotViewSchema.parse({ ...view, future: 1 })).toEqual({ ...view, site: null, labels: {} });
   });
-  it("reads null members", () => {
+  it("null members → accepted", () => {
     expect(robotViewSchema.parse({ ...view, site: null, labels: null })).toEqual({ ...view, site: null, labels: {} });
   });
-  it.each(Object.keys(view))("needs %s", (absent) => {
+  it.each(Object.keys(view))("without %s → refused", (absent) => {
     const rest = Object.fromEntries(Object.entries(view).filter(([name]) => name !== absent));
     expect(robotViewSchema.safeParse(rest).success).toBe(false);
   });
 });
 
 describe("errorBodySchema", () => {
-  it("reads what FastAPI sends and what we send", () => {
+  it("FastAPI's errors and ours → accepted", () => {
     expect(errorBodySchema.parse({ detail: "Not Found" })).toEqual({ detail: "Not Found" });
     expect(errorBodySchema.safeParse({ detail: "x", message: "x", code: "NotFound" }).success).toBe(true);
   });

@@ -12,12 +12,12 @@ describe("secrets in texts", () => {
     ["a credential glued to a word", `x${CREDENTIAL}`, "xrps_…"],
     ["both", `${KEY},${CREDENTIAL}`, "sk_…,rps_…"],
     ["one that was cut short", CREDENTIAL.slice(0, 14), "rps_…"],
-  ])("%s is masked", (_title, text, masked) => {
+  ])("%s → masked", (_title, text, masked) => {
     expect(maskSecrets(text)).toBe(masked);
   });
 
   it.each([["words about keys: sk_live_…"], ["rps_robot_ is the prefix"], ["task_of_the_robot_arm_number_seventeen"]])(
-    "%j holds none",
+    "%j → contains none",
     (text) => {
       expect([serviceKeyOffset(text), maskWholeKeys(text)]).toEqual([-1, text]);
     },

@@ -16,7 +16,7 @@ const table: ProgramTable<object, null> = {
   name: "my-tool",
   summary: "A tool.",
   common: [
-    { flag: "--config <file>", summary: "what to read" },
+    { flag: "--config <file>", summary: "the file to read" },
     { flag: "--state-dir <dir>", summary: "where to keep it" },
   ],
   commands: [
@@ -83,7 +83,7 @@ const grouped: ProgramTable<object, null> = {
       summary: "list them",
       flags: [
         { flag: "--by <what>", summary: "in which order", choices: ["day", "robot"] },
-        { flag: "--secret", summary: "not told of", hidden: true },
+        { flag: "--secret", summary: "not listed", hidden: true },
       ],
       examples: [],
       load,
@@ -92,7 +92,7 @@ const grouped: ProgramTable<object, null> = {
   examples: [],
 };
 
-/** Names of each kind; one says what was typed, one is hostile. */
+/** Candidates of each kind. One echoes the typed text, one contains shell syntax. */
 const NAMING_PROGRAM = `#!/bin/sh
 shift
 kind=$1
@@ -127,7 +127,7 @@ describe("bash", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** What bash offers when Tab is pressed at the end of these words. */
+  /** What bash offers when Tab is pressed after these words. */
   function complete(...words: string[]): readonly string[] {
     const program = `
       source ../completion.bash
@@ -143,7 +143,7 @@ describe("bash", () => {
     return output.split("\n").filter((word) => word !== "");
   }
 
-  test("bash: the script can be sourced, and completes the program", () => {
+  test("bash: sourced script → registers the completion", () => {
     const registered = execFileSync("bash", ["--norc", "-euc", "source completion.bash; complete -p my-tool"], {
       cwd: folder,
       encoding: "utf8",
@@ -179,7 +179,7 @@ describe("bash", () => {
     ["grouped keys move --by ", "hand"],
     ["grouped keys list --", "--by --help"],
     ["grouped keys list --by ", "day robot"],
-  ])("bash: %j offers %j", (line, offered) => {
+  ])("bash: %j → %j", (line, offered) => {
     expect(complete(...line.split(" ")).toSorted()).toEqual(offered.split(" ").filter(Boolean).toSorted());
   });
 
@@ -195,13 +195,13 @@ describe("bash", () => {
     ],
     [["grouped", "keys", "move", "keys-it\\'s\\ a\\ name", "robots-i"], ["robots-it\\'s\\ a\\ name"]],
     [["grouped", "keys", "move", "--site", "sites-i"], ["sites-it\\'s\\ a\\ name"]],
-  ])("bash: words with blanks and quotes: %j offers %j", (words, offered) => {
+  ])("bash: words with blanks and quotes: %j → %j", (words, offered) => {
     expect(complete(...words).toSorted()).toEqual([...offered].toSorted());
   });
 });
 
 describe("zsh and fish", () => {
-  test("zsh: every command and flag, with texts quoted", async () => {
+  test("zsh: every command and flag, with quoted texts", async () => {
     expect(await script("zsh")).toMatchInlineSnapshot(`
       "#compdef my-tool
       _my_tool() {
@@ -216,7 +216,7 @@ describe("zsh and fish", () => {
         _arguments -C \\
           '--setup[set up]' \\
           '--dry-run[only look]' \\
-          '--config[what to read]:file:_files' \\
+          '--config[the file to read]:file:_files' \\
           '--state-dir[where to keep it]:directory:_files -/' \\
           '--version[print the version]' \\
           '--help[show help]' \\
@@ -229,7 +229,7 @@ describe("zsh and fish", () => {
               'check')
                 _arguments \\
                   '--json[as JSON]' \\
-                  '--config[what to read]:file:_files' \\
+                  '--config[the file to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
                   '--help[show help]' \\
                   && return ;;
@@ -237,20 +237,20 @@ describe("zsh and fish", () => {
                 _arguments \\
                   '--type[a type]:value:(yam.v1 ur5e.v1)' \\
                   '--url[where]:value: ' \\
-                  '--config[what to read]:file:_files' \\
+                  '--config[the file to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
                   '--help[show help]' \\
                   && return ;;
               'schema')
                 _arguments \\
-                  '--config[what to read]:file:_files' \\
+                  '--config[the file to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
                   '--help[show help]' \\
                   '1: :(manifest config)' \\
                   && return ;;
               'catalog')
                 _arguments \\
-                  '--config[what to read]:file:_files' \\
+                  '--config[the file to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
                   '--help[show help]' \\
                   '1: :(yam.v1)' \\
@@ -263,42 +263,42 @@ describe("zsh and fish", () => {
     `);
   });
 
-  test("fish: every command and flag, with texts quoted", async () => {
+  test("fish: every command and flag, with quoted texts", async () => {
     expect(await script("fish")).toMatchInlineSnapshot(`
       "# fish completion for my-tool
       complete -c my-tool -f
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l setup -d 'set up'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l dry-run -d 'only look'
-      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l config -d 'what to read' -r -F
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l config -d 'the file to read' -r -F
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l version -d 'print the version'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a check -d 'find out: what\\'s [wrong]'
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l json -d 'as JSON'
-      complete -c my-tool -n '__fish_seen_subcommand_from check' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l config -d 'the file to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a init -d 'begin'
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l type -d 'a type' -x -a 'yam.v1 ur5e.v1'
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l url -d 'where' -x
-      complete -c my-tool -n '__fish_seen_subcommand_from init' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l config -d 'the file to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a schema -d 'print it'
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -a 'manifest config'
-      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l config -d 'the file to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a catalog -d 'list'
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -a 'yam.v1'
-      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l config -d 'the file to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l help -d 'show help'
       "
     `);
   });
 
-  test("zsh and fish: groups of commands, without hidden flags", async () => {
+  test("zsh and fish: command groups, without hidden flags", async () => {
     expect(await script("zsh", grouped)).toMatchInlineSnapshot(`
       "#compdef grouped
       _grouped_names() {
@@ -397,11 +397,11 @@ describe("zsh and fish", () => {
     `);
   });
 
-  test.skipIf(!hasProgram("zsh"))("zsh: takes the script (skipped without zsh)", async () => {
+  test.skipIf(!hasProgram("zsh"))("zsh: accepts the script (skipped without zsh)", async () => {
     execFileSync("zsh", ["-n"], { input: await script("zsh", grouped) });
   });
 
-  test.skipIf(!hasProgram("fish"))("fish: takes the script (skipped without fish)", async () => {
+  test.skipIf(!hasProgram("fish"))("fish: accepts the script (skipped without fish)", async () => {
     const folder = testFolder("completion");
     const path = join(folder, "grouped.fish");
     writeFileSync(path, await script("fish", grouped));
@@ -416,7 +416,7 @@ describe("zsh and fish", () => {
     };
     expect(offer("grouped keys list --by ")).toEqual(["day\tin which order", "robot\tin which order"]);
     expect(offer("grouped keys move --site sites-i")).toEqual(["sites-it's a name\twhere"]);
-    // Each place has its own kind, whatever flags stand between.
+    // Each argument has its own kind, regardless of flags between them.
     const names = (kind: string, typed: string) => [
       `${kind}-$(touch it)`,
       `${kind}-grouped-${typed}`,

@@ -10,7 +10,7 @@ test.each([
     { config: "a.yaml", stateDir: "s", runtimeDir: "r" },
   ],
   [["run", "--config=a=b.yaml"], { config: "a=b.yaml" }],
-])("daemonFlags: %j is a daemon's command line", (argv, flags) => {
+])("daemonFlags: %j → flags of a daemon", (argv, flags) => {
   expect(daemonFlags(argv)).toEqual(flags);
 });
 
@@ -26,6 +26,6 @@ test.each([
   [["run", "more"]],
   [["run", "--config="]],
   [["run", "--"]],
-])("daemonFlags: %j is for commander", (argv) => {
+])("daemonFlags: %j → left to commander", (argv) => {
   expect(daemonFlags(argv)).toBeNull();
 });

@@ -10,7 +10,7 @@ import { type RunningCommand, startWords } from "../../support/programs/command.
 
 const modulePath = join(import.meta.dirname, "../../../src/cli/process-context.ts");
 
-/** A program of these lines, with `context` as its process context. */
+/** Starts a program of these lines, with `context` as its process context. */
 function start(lines: string): RunningCommand {
   return startWords(wordsFor(lines));
 }
@@ -24,7 +24,7 @@ function wordsFor(lines: string): readonly string[] {
 }
 
 describe("openProcess", () => {
-  test("openProcess: the first SIGINT aborts, the second one ends a program that does not listen", async () => {
+  test("openProcess: first SIGINT → abort; second one → ends a program that ignores the abort", async () => {
     await using program = start(`
       context.signal.addEventListener("abort", () => console.log(context.signal.reason.name));
       setInterval(() => {}, 60_000);
@@ -37,7 +37,7 @@ describe("openProcess", () => {
     expect(await program.ended()).toBe(130);
   });
 
-  test("openProcess: SIGHUP calls back, and before anybody listens it harms nobody", async () => {
+  test("openProcess: SIGHUP → callback; without a listener → ignored", async () => {
     await using program = start(`
       process.stdin.once("data", () => context.onHangup(() => { console.log("hangup"); process.exit(0); }));
       process.stdin.on("data", () => console.log("listening"));
@@ -51,7 +51,7 @@ describe("openProcess", () => {
     expect(await program.ended()).toBe(0);
   });
 
-  test("openProcess: nobody can be asked off a terminal", async () => {
+  test("openProcess: no terminal → no questions", async () => {
     await using program = start(`console.log(String(context.openQuestions())); process.exit(0);`);
     await program.wrote("null");
   });
@@ -60,20 +60,20 @@ describe("openProcess", () => {
 describe("endProcess", () => {
   const print = 'context.terminal.print("once"); context.terminal.print("more"); void endProcess(process, 0);';
 
-  test("endProcess: output that cannot be written is told once, and is a failure", async () => {
+  test("endProcess: unwritable output → reported once, exit code of a failure", async () => {
     await using program = startWords(["sh", "-c", 'exec "$@" >/dev/full', "sh", ...wordsFor(print)]);
     expect(await program.ended()).toBe(1);
     expect(program.output().match(/cannot write the output \(ENOSPC\)/g)).toHaveLength(1);
   });
 
-  test("endProcess: even the last write counts", async () => {
+  test("endProcess: last write fails → failure", async () => {
     const lines = 'context.terminal.print("the key"); void endProcess(process, 0);';
     await using program = startWords(["sh", "-c", 'exec "$@" >/dev/full', "sh", ...wordsFor(lines)]);
     expect(await program.ended()).toBe(1);
     expect(program.output()).toContain("cannot write the output (ENOSPC)");
   });
 
-  test("endProcess: nothing to write is no failure, wherever it would have gone", async () => {
+  test("endProcess: nothing written to an unwritable output → success", async () => {
     await using program = startWords([
       "sh",
       "-c",
@@ -85,7 +85,7 @@ describe("endProcess", () => {
     expect(program.output()).toBe("");
   });
 
-  test("endProcess: a reader that goes away is none of our business", async () => {
+  test("endProcess: reader closes the pipe → success", async () => {
     const lines = `setTimeout(() => { ${print} }, 100);`;
     await using program = startWords([
       "bash",
@@ -99,7 +99,7 @@ describe("endProcess", () => {
     expect(program.output()).toBe("");
   });
 
-  test("endProcess: a log that nobody reads does not hold the process", async () => {
+  test("endProcess: log that nobody reads → the process ends", async () => {
     await using program = start(`
       process.stderr.write("x".repeat(3_000_000));
       void endProcess(process, 3);`);
@@ -108,7 +108,7 @@ describe("endProcess", () => {
     expect(code).toBe(3);
   });
 
-  test("endProcess: everything is written, and what is still open does not hold the process", async () => {
+  test("endProcess: open handles → all output is written, the process ends", async () => {
     await using program = start(`
       setInterval(() => {}, 60_000);
       process.stdout.write("x".repeat(3_000_000));
@@ -117,7 +117,7 @@ describe("endProcess", () => {
     expect(program.output().length).toBe(3_000_000);
   });
 
-  test("endProcess: a disk that hangs does not hold the process", async () => {
+  test("endProcess: hanging disk → the process ends", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "end-process-"));
     const pipe = join(folder.path, "pipe");
     expect(spawnSync("mkfifo", [pipe]).status).toBe(0);

@@ -18,27 +18,24 @@ it.each([
     ["--database", "postgres://r@db/x?password=secret&sslmode=require"],
     "p --database postgres://r@db/x?password=***&sslmode=require",
   ],
-])("%j is shown as %j", (argv, title) => {
+])("titleWithoutPasswords: %j → %j", (argv, title) => {
   expect(titleWithoutPasswords("p", argv)).toBe(title);
 });
 
-it.skipIf(process.platform !== "linux")(
-  "the program's own arguments do not tell the password, once it runs",
-  async () => {
-    // Takes connections, and never says a word: the program waits for it.
-    const silent = createServer().listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    const address = silent.address();
-    const port = typeof address === "object" ? address?.port : 0;
-    const url = `postgres://robots:tr0ub4dor@127.0.0.1:${port}/robots`;
-    const program = spawn(process.execPath, [SERVICE_PROGRAM, "keys", "list", "--database", url], { stdio: "ignore" });
-    onTestFinished(async () => {
-      program.kill("SIGKILL");
-      silent.close();
-      await once(program, "close");
-    });
-    const shown = () => readFile(`/proc/${program.pid}/cmdline`, "latin1");
-    await expect.poll(shown, { timeout: PATIENCE_MS }).toContain("postgres://robots:***@127.0.0.1");
-    expect(await shown()).not.toContain("tr0ub4dor");
-  },
-);
+it.skipIf(process.platform !== "linux")("running program → its arguments do not contain the password", async () => {
+  // Accepts connections and never answers, so the program waits.
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const address = silent.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  const url = `postgres://robots:tr0ub4dor@127.0.0.1:${port}/robots`;
+  const program = spawn(process.execPath, [SERVICE_PROGRAM, "keys", "list", "--database", url], { stdio: "ignore" });
+  onTestFinished(async () => {
+    program.kill("SIGKILL");
+    silent.close();
+    await once(program, "close");
+  });
+  const shown = () => readFile(`/proc/${program.pid}/cmdline`, "latin1");
+  await expect.poll(shown, { timeout: PATIENCE_MS }).toContain("postgres://robots:***@127.0.0.1");
+  expect(await shown()).not.toContain("tr0ub4dor");
+});

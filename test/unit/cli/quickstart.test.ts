@@ -11,18 +11,18 @@ const SCRIPT = join(import.meta.dirname, "../../../scripts/quickstart.ts");
 test.each([
   ["--help", 0, /^Usage: scripts\/quickstart \[--once\]/],
   ["--onse", 2, /^error: Unknown option '--onse'/],
-])("quickstart %s: exits with %i, says what there is, and starts nothing", async (word, exitCode, told) => {
+])("quickstart %s: exits with %i, prints usage, and starts nothing", async (word, exitCode, expected) => {
   await using program = startWords([process.execPath, SCRIPT, word]);
   expect(await program.ended()).toBe(exitCode);
-  expect(program.output()).toMatch(told);
+  expect(program.output()).toMatch(expected);
   expect(program.output()).toContain("--once  end then");
   expect(program.output()).not.toMatch(/\n\s+at /);
 });
 
 test.each([
   ["its terminal is closed", "It stays up", "SIGHUP", 129],
-  ["Ctrl-C is pressed again and again", "Start the agent", "SIGINT", 130],
-  ["it is told to end", "Start a robot policy service", "SIGTERM", 143],
+  ["Ctrl-C is pressed repeatedly", "Start the agent", "SIGINT", 130],
+  ["it receives SIGTERM", "Start a robot policy service", "SIGTERM", 143],
 ] as const)("quickstart, when %s at '%s': no process, folder or key is left", async (_what, step, signal, exitCode) => {
   const temporary = await mkdtemp(join(tmpdir(), "quickstart-test-"));
   await using program = startWords([process.execPath, SCRIPT], { TMPDIR: temporary });
@@ -34,7 +34,7 @@ test.each([
   await rmdir(temporary);
 });
 
-/** Their command lines. */
+/** Command lines of running processes. */
 async function processesThatName(path: string): Promise<readonly string[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));

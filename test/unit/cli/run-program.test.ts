@@ -59,7 +59,7 @@ const table: ProgramTable<object, Context> = {
       argument: "METHOD [PATH]",
       flags: [
         { flag: "--no-browser", summary: "none" },
-        { flag: "--old", summary: "what it was called", hidden: true },
+        { flag: "--old", summary: "its former name", hidden: true },
       ],
     },
     {
@@ -123,7 +123,7 @@ describe("runProgram", () => {
       ["request", "GET", "/x", "--no-browser", "--old"],
       { command: "request", flags: { browser: false, old: true }, argument: "GET", second: "/x" },
     ],
-  ])("runProgram: %j runs the command with its flags", async (argv, call) => {
+  ])("runProgram: %j → runs the command with its flags", async (argv, call) => {
     expect(await run(...argv)).toBe(0);
     expect(calls).toEqual([call]);
     expect(out + err).toBe("");
@@ -149,15 +149,15 @@ describe("runProgram", () => {
     [["--setup", "now"], "error: unknown command 'now'"],
     [["--dry-run"], "Usage: tool"],
     [[], "Usage: tool"],
-  ])("runProgram: %j is a mistake of usage, told on stderr: %s", async (argv, told) => {
+  ])("runProgram: %j → usage error on stderr: %s", async (argv, expected) => {
     expect(await run(...argv)).toBe(2);
-    expect(err).toContain(told);
+    expect(err).toContain(expected);
     expect(out).toBe("");
     expect(calls).toEqual([]);
   });
 
   test.each([["--help"], ["-h"], ["check", "--help"], ["--version"]])(
-    "runProgram: %j %s is a wish, granted on stdout",
+    "runProgram: %j %s → output on stdout",
     async (...argv) => {
       expect(await run(...argv.filter((word) => word !== undefined))).toBe(0);
       expect(out).not.toBe("");
@@ -165,7 +165,7 @@ describe("runProgram", () => {
     },
   );
 
-  test("runProgram: help of a command has its flags, the common ones and an example", async () => {
+  test("runProgram: help of a command → its flags, the common flags and an example", async () => {
     await run("check", "--help");
     expect(out).toMatchInlineSnapshot(`
       "Usage: tool check [options]
@@ -183,7 +183,7 @@ describe("runProgram", () => {
     `);
   });
 
-  test("runProgram: help does not tell of hidden flags, and puts commands under their headings", async () => {
+  test("runProgram: help → no hidden flags, commands under their headings", async () => {
     await run("request", "--help");
     expect(out).toContain("Usage: tool request [options] <method> [path]");
     expect(out).not.toContain("--old");
@@ -192,7 +192,7 @@ describe("runProgram", () => {
     expect(out).toMatch(/^The files:\n {2}schema .*\n\nThe robots:\n {2}robots /m);
   });
 
-  test("runProgram: help says what a group of commands is for", async () => {
+  test("runProgram: help → summary of each command group", async () => {
     await run("--help");
     expect(out).toMatch(/^ {2}robots +robots that are registered$/m);
     out = "";
@@ -200,7 +200,7 @@ describe("runProgram", () => {
     expect(out).toContain("robots that are registered\n");
   });
 
-  test("runProgram: `help` is --help, and `help WORD` is that of a command", async () => {
+  test("runProgram: `help` → --help; `help WORD` → help of the command", async () => {
     expect(await run("help")).toBe(0);
     expect(out).toContain("Usage: tool [options] [command]");
     out = "";
@@ -218,23 +218,23 @@ describe("runProgram", () => {
       { code: "usage", what: expect.stringContaining("too many arguments"), fix: "tool check --help lists its flags" },
     ],
     [["check", "--json", "--jsn"], 2, { code: "usage", what: "unknown option '--jsn'\n(Did you mean --json?)" }],
-  ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exitCode, problem) => {
+  ])("runProgram: %j → exit code %i, the problem as JSON on stdout", async (argv, exitCode, problem) => {
     expect(await run(...argv)).toBe(exitCode);
     expect(JSON.parse(out)).toMatchObject({ problem });
   });
 
-  test("runProgram: without --json a problem leaves stdout alone", async () => {
+  test("runProgram: problem without --json → stdout stays empty", async () => {
     expect(await run("troubled")).toBe(1);
     expect(out).toBe("");
   });
 
-  test("runProgram: an interrupted command exits with 130, however it ends", async () => {
+  test("runProgram: interrupted command → exits with 130, however it ends", async () => {
     expect(await run("interrupted")).toBe(130);
     interruption = new AbortController();
     expect(await run("failing-when-interrupted")).toBe(130);
   });
 
-  test("runProgram: a bug is no failure of the person, and is not hidden", async () => {
+  test("runProgram: bug → thrown", async () => {
     await expect(run("broken")).rejects.toThrow("a bug");
   });
 });

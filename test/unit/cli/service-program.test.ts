@@ -30,7 +30,7 @@ function run(...argv: string[]): Promise<number> {
   return runServiceProgram(argv, { ...none, terminal, signal });
 }
 
-test("--help: says of each command and group what it is for", async () => {
+test("--help: a summary of each command and group", async () => {
   expect(await run("--help")).toBe(0);
   const commands = /\nCommands:\n((?: .*\n)+)/.exec(out)?.[1] ?? "";
   const undescribed = commands.split("\n").filter((line) => /^ {2}\S/.test(line) && !/^ {2}\S.* {2,}\S/.test(line));

@@ -36,8 +36,8 @@ test.each([
   ["as it is", KEY],
   ["with a line feed", `${KEY}\n`],
   ["short", "sk_a_b"],
-  ["with every character a bearer token may have", "sk_A9_a-._~+/z=="],
-])("loadCredential: takes a key %s", async (_name, content) => {
+  ["with every character allowed in a bearer token", "sk_A9_a-._~+/z=="],
+])("loadCredential: key %s → accepted", async (_name, content) => {
   write(keyFile, content);
   expect(keyOf(await load())).toBe(`key-file ${content.trim()}`);
 });
@@ -58,9 +58,9 @@ test.each([
   ["bytes that are not text", new Uint8Array([0xff, 0xfe, 0x73]), "key-form"],
   ["half a key", "sk_rps_", "key-form"],
   ["another secret", "ghp_0123456789", "key-form"],
-  ["a key longer than any", `sk_rps_${"x".repeat(600)}`, "key-form"],
-  ["a file larger than any key", KEY.repeat(1_000), "key-too-large"],
-])("loadCredential: %s is named and not repeated", async (_name, content, code) => {
+  ["a key that is too long", `sk_rps_${"x".repeat(600)}`, "key-form"],
+  ["a file that is too large for a key", KEY.repeat(1_000), "key-too-large"],
+])("loadCredential: %s → problem that does not repeat it", async (_name, content, code) => {
   write(keyFile, content);
   const found = await load();
   expect(found).toMatchObject({ kind: "credential-problem", code, where: keyFile });
@@ -77,12 +77,12 @@ test.each([
   [0o602, "key-exposed"],
   [0o644, "key-exposed"],
   [0o666, "key-exposed"],
-])("scenario 17: a key file of mode %o: %s", async (mode, expected) => {
+])("scenario 17: key file of mode %o → %s", async (mode, expected) => {
   write(keyFile, KEY, mode);
   expect(keyOf(await load()).split(" ")[0]).toBe(expected);
 });
 
-test("scenario 17: the fix for an exposed key file is a command that fixes it", async () => {
+test("scenario 17: exposed key file → the suggested command fixes it", async () => {
   keyFile = join(folder, "it's a key");
   write(keyFile, KEY, 0o644);
   const found = await load();
@@ -93,7 +93,7 @@ test("scenario 17: the fix for an exposed key file is a command that fixes it", 
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
-test("scenario 17: the fix for Windows line endings is a command that fixes it", async () => {
+test("scenario 17: Windows line endings → the suggested command fixes it", async () => {
   write(keyFile, `${KEY}\r\n`);
   const found = await load();
   if (found.kind !== "credential-problem") throw new Error("expected a problem");
@@ -101,19 +101,19 @@ test("scenario 17: the fix for Windows line endings is a command that fixes it",
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
-test("scenario 17: a key file in a folder where every user may replace it is refused with the exact chmod", async () => {
+test("scenario 17: key file in a folder writable by everyone → refused with the exact chmod", async () => {
   write(keyFile, KEY);
   const folder = dirname(keyFile);
   chmodSync(folder, 0o777);
   expect(await load()).toMatchObject({ code: "key-exposed", where: folder, fix: `chmod o-w ${folder}` });
-  // As /tmp is: others may not touch the files of its owner there.
+  // The sticky bit, as on /tmp, protects files from users who do not own them.
   chmodSync(folder, 0o1777);
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
-test("scenario 17: a key file of another user is refused with the exact chown", async () => {
+test("scenario 17: key file of another user → refused with the exact chown", async () => {
   write(keyFile, KEY);
-  // Root can give files away; anybody else is the wrong owner for a service of another user.
+  // Only root can give files away; other users test with a service that runs as another user.
   if (uid === 0) chownSync(keyFile, 12_345, 12_345);
   const service = uid === 0 ? 54_321 : uid + 1;
   expect(await load(systemFiles, service)).toMatchObject({
@@ -122,14 +122,14 @@ test("scenario 17: a key file of another user is refused with the exact chown", 
   });
 });
 
-test.runIf(uid === 0)("scenario 17: a key file of root or of the service is taken", async () => {
+test.runIf(uid === 0)("scenario 17: key file of root or of the service → accepted", async () => {
   write(keyFile, KEY);
   expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
   chownSync(keyFile, 54_321, 54_321);
   expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
 });
 
-test("loadCredential: a key file that may not be read is named with the chown", async () => {
+test("loadCredential: unreadable key file → problem with the chown", async () => {
   const denying: Files = {
     ...systemFiles,
     openForReading: () => Promise.reject(Object.assign(new Error("denied"), { code: "EACCES" })),
@@ -137,7 +137,7 @@ test("loadCredential: a key file that may not be read is named with the chown", 
   expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${keyFile}` });
 });
 
-test("loadCredential: a disk that fails in the middle is a problem, not a crash", async () => {
+test("loadCredential: disk fails during the read → problem", async () => {
   write(keyFile, KEY);
   const failing: Files = {
     ...systemFiles,
@@ -155,18 +155,18 @@ test.each([
   ["a link to itself", () => symlinkSync(keyFile, keyFile), "key-unreadable"],
   ["a link to nothing", () => symlinkSync("/nonexistent/key", keyFile), "key-missing"],
   ["absent", () => {}, "key-missing"],
-])("loadCredential: a key file that is %s is named", async (_name, make, code) => {
+])("loadCredential: key file that is %s → problem", async (_name, make, code) => {
   make();
   expect(await load()).toMatchObject({ code, where: keyFile });
 });
 
-test("loadCredential: follows a link, as secrets of Kubernetes are", async () => {
+test("loadCredential: link, as in Kubernetes secrets → followed", async () => {
   write(join(folder, "real"), KEY);
   symlinkSync("real", keyFile);
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
-test("loadCredential: systemd before the key file before the environment", async () => {
+test("loadCredential: several keys → systemd, then the key file, then the environment", async () => {
   const credentialsDirectory = join(folder, "credentials");
   mkdirSync(credentialsDirectory);
   const sources = { credentialsDirectory, keyFile, environmentKey: "sk_env_3", serviceUserId: uid };
@@ -184,18 +184,18 @@ test("loadCredential: systemd before the key file before the environment", async
   expect(await loadCredential({ serviceUserId: uid }, systemFiles)).toMatchObject({ code: "key-missing" });
 });
 
-test("loadCredential: a bad file is not passed over for the next place", async () => {
+test("loadCredential: invalid key file → problem, later places are not tried", async () => {
   write(keyFile, KEY, 0o644);
   const found = await loadCredential({ keyFile, environmentKey: KEY, serviceUserId: uid }, systemFiles);
   expect(found).toMatchObject({ code: "key-exposed" });
 });
 
-test("loadCredential: a bad key in the environment is named by its variable", async () => {
+test("loadCredential: invalid key in the environment → problem that names the variable", async () => {
   const found = await loadCredential({ environmentKey: `"${KEY}"`, serviceUserId: uid }, systemFiles);
   expect(found).toMatchObject({ code: "key-form", where: "ROBOT_POLICY_API_KEY" });
 });
 
-test("scenario 18: a key that is replaced atomically is the one found next", async () => {
+test("scenario 18: key replaced atomically → found by the next load", async () => {
   write(keyFile, "sk_old_1");
   expect(keyOf(await load())).toBe("key-file sk_old_1");
   write(join(folder, "new"), "sk_new_2");
@@ -203,7 +203,7 @@ test("scenario 18: a key that is replaced atomically is the one found next", asy
   expect(keyOf(await load())).toBe("key-file sk_new_2");
 });
 
-test("scenario 16: a credential shows its key in no way of printing", async () => {
+test("scenario 16: printed credential → never contains the key", async () => {
   write(keyFile, KEY);
   const found = await load();
   const shown = [inspect(found, { depth: Infinity, showHidden: true }), JSON.stringify(found)];

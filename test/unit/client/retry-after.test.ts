@@ -25,21 +25,21 @@ test.each([
   ["two values", "1, 2", undefined, null],
   ["a month, which Date.parse takes", "May", undefined, null],
   ["an ISO date, which RFC 9110 does not know", "2030-01-01T00:01:00Z", undefined, null],
-  ["too long to look at", "1".repeat(65), undefined, null],
+  ["too long to parse", "1".repeat(65), undefined, null],
   ["a date, by our clock", "Tue, 01 Jan 2030 00:01:00 GMT", undefined, 60_000],
   ["a date, by the answer's clock", "Tue, 01 Jan 2030 00:01:00 GMT", "Tue, 01 Jan 2030 00:00:30 GMT", 30_000],
   ["a date, ours being 60 years off", "Thu, 01 Jan 1970 00:00:09 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", 9_000],
   ["a date, the answer's being garbage", "Tue, 01 Jan 2030 00:01:00 GMT", "yesterday", 60_000],
-  ["a date gone by", "Mon, 31 Dec 2029 23:59:00 GMT", undefined, 0],
-  ["a date in a century", "Fri, 01 Jan 2100 00:00:00 GMT", undefined, HOUR],
+  ["a past date", "Mon, 31 Dec 2029 23:59:00 GMT", undefined, 0],
+  ["a date in a distant future", "Fri, 01 Jan 2100 00:00:00 GMT", undefined, HOUR],
   ["the form of RFC 850", "Tuesday, 01-Jan-30 00:01:00 GMT", undefined, 60_000],
-  ["the form of asctime", "Tue Jan  1 00:01:00 2030", undefined, 60_000],
-  ["a date that is none", "Tue, 99 Foo 2030 00:01:00 GMT", undefined, null],
+  ["asctime format", "Tue Jan  1 00:01:00 2030", undefined, 60_000],
+  ["an invalid date", "Tue, 99 Foo 2030 00:01:00 GMT", undefined, null],
 ])("parseRetryAfter: %s", (_name, value, date, expected) => {
   expect(parseRetryAfter(value, date, NOW)).toBe(expected);
 });
 
-test("parseRetryAfter: asctime dates are GMT wherever the robot is", () => {
+test("parseRetryAfter: asctime date in any time zone → GMT", () => {
   vi.stubEnv("TZ", "Asia/Tokyo");
   try {
     expect(parseRetryAfter("Tue Jan  1 00:01:00 2030", undefined, NOW)).toBe(60_000);
@@ -48,7 +48,7 @@ test("parseRetryAfter: asctime dates are GMT wherever the robot is", () => {
   }
 });
 
-test("parseRetryAfter: whatever comes, the result is null or within an hour", () => {
+test("parseRetryAfter: any text → null or at most an hour", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 80 }), fc.option(fc.string(), { nil: undefined }), (value, date) => {
       const result = parseRetryAfter(value, date, NOW);

@@ -28,7 +28,7 @@ test.each([
   ["https://api.example.com/#a", false, "url-query"],
   ["https://api.example.com/v1", false, "url-versioned"],
   ["https://api.example.com/v1/", false, "url-versioned"],
-])("parseServiceUrl: %s, allow_insecure %s", (text, allowInsecure, expected) => {
+])("parseServiceUrl: %s, allow_insecure %s → %o", (text, allowInsecure, expected) => {
   const parsed = parseServiceUrl(text, allowInsecure);
   expect(parsed.kind === "url" ? parsed.url.href : parsed.code).toBe(expected);
   expect(JSON.stringify(parsed)).not.toContain("hidden");
@@ -44,7 +44,7 @@ test.each([
   ["notlocalhost", false],
   ["robots.localhost", false],
   ["robots.localhost.", false],
-])("isLoopback: %s: %s", (hostname, expected) => {
+])("isLoopback: %s → %s", (hostname, expected) => {
   expect(isLoopback(hostname)).toBe(expected);
 });
 
@@ -54,19 +54,16 @@ test.each([
   ["https://h/a/b//", "/v1/robots", {}, "https://h/a/b/v1/robots"],
   ["https://h", "/v1/fleets/{fleet_id}/model", { fleet_id: "fleet_1" }, "https://h/v1/fleets/fleet_1/model"],
   ["https://h", "/v1/models/{slug}", { slug: "a/../b?c#d é" }, "https://h/v1/models/a%2F..%2Fb%3Fc%23d%20%C3%A9"],
-])("operationUrl: %s and %s", (baseUrl, path, parameters, expected) => {
+])("operationUrl: %s, %s", (baseUrl, path, parameters, expected) => {
   expect(operationUrl(baseUrl, path, parameters)).toBe(expected);
 });
 
-test.each(["", ".", "..", "half \ud83d"])(
-  "operationUrl: refuses %j, which would leave its place in the path",
-  (slug) => {
-    expect(isPathParameter(slug)).toBe(false);
-    expect(() => operationUrl("https://h", "/v1/models/{slug}", { slug })).toThrow(RangeError);
-  },
-);
+test.each(["", ".", "..", "half \ud83d"])("operationUrl: %j would leave its path segment → refused", (slug) => {
+  expect(isPathParameter(slug)).toBe(false);
+  expect(() => operationUrl("https://h", "/v1/models/{slug}", { slug })).toThrow(RangeError);
+});
 
-test("operationUrl: a parameter stays one segment, whatever it is", () => {
+test("operationUrl: any parameter → one path segment", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 1 }), (slug) => {
       fc.pre(slug !== "." && slug !== "..");
@@ -89,7 +86,7 @@ test.each([
   expect(printable(text, 10 + (text.length < 16 || !text.startsWith("0") ? 90 : 0))).toBe(expected);
 });
 
-test("printable: any text becomes one bounded, well-formed line without control characters", () => {
+test("printable: any text → one bounded, well-formed line without control characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 40 }), (text, limit) => {
       const line = printable(text, limit);
@@ -98,7 +95,7 @@ test("printable: any text becomes one bounded, well-formed line without control 
   );
 });
 
-test("Secret: gives its value to `reveal` alone", () => {
+test("Secret: only `reveal` returns the value", () => {
   const secret = new Secret("hidden");
   expect(secret.reveal()).toBe("hidden");
   expect(`${secret} ${JSON.stringify({ secret })} ${Object.values(secret).join("")}`).not.toContain("hidden");

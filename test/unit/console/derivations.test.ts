@@ -29,7 +29,7 @@ function fleet(parts: Partial<FleetView> = {}): FleetView {
   };
 }
 
-function told(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
+function needsOf(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
   return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
 }
 
@@ -56,8 +56,8 @@ describe("fleet rows", () => {
 
   it("fleets with the same needs form one group", () => {
     const fleets = Array.from({ length: 10 }, (_, index) => fleet({ id: `fleet_${index}`, status: "blocked" }));
-    const needs = fleets.map(({ id }) => told(id, { needs: [NEED] }));
-    const groups = groupByNeeds([...fleetRows(fleets, needs), fleetRow(fleet({ id: "well" }), told("well"))]);
+    const needs = fleets.map(({ id }) => needsOf(id, { needs: [NEED] }));
+    const groups = groupByNeeds([...fleetRows(fleets, needs), fleetRow(fleet({ id: "well" }), needsOf("well"))]);
     expect(groups.map((group) => [group.rows.length, group.needs])).toEqual([[10, [NEED]]]);
   });
 
@@ -70,19 +70,19 @@ describe("fleet rows", () => {
     Object.fromEntries(robotCounts(row).map(({ word, count }) => [word, count]));
 
   it("robots over the peak are counted separately from waiting ones", () => {
-    expect(counts(fleetRow(fleet(), told("fleet_1")))).toMatchObject({ "over the peak": 165, waiting: 19 });
+    expect(counts(fleetRow(fleet(), needsOf("fleet_1")))).toMatchObject({ "over the peak": 165, waiting: 19 });
   });
 
   it("waiting counts that do not match the view are ignored", () => {
     const robots = { registered: 186, ready: 2, active: 1, waiting: 183, blocked: 0 };
-    const row = fleetRow(fleet({ robots }), told("fleet_1"));
+    const row = fleetRow(fleet({ robots }), needsOf("fleet_1"));
     expect(counts(row)).toEqual({ active: 1, ready: 2, waiting: 183, blocked: 0 });
   });
 
   it.each([
     [2, "capacity is kept for 2 at once"],
     [16, "capacity is kept for 2 at once; 16 are active"],
-  ])("a peak of 2 with %i active", (active, text) => {
+  ])("peakInWords: peak of 2, %i active", (active, text) => {
     expect(peakInWords(fleet({ robots: { registered: 20, ready: 0, active, waiting: 20 - active, blocked: 0 } }))).toBe(
       text,
     );
@@ -131,12 +131,12 @@ describe("formErrors", () => {
   };
   const fields = ["name", "peak", "windows.0.ends_at"];
   const refused = { name: "", windows: [{ ends_at: "1" }, { ends_at: "2" }] };
-  const told = (now: unknown) => {
+  const remaining = (now: unknown) => {
     const errors = formErrors(problem, fields, { refused, now });
     return fields.filter((field) => errors.of(field) !== undefined);
   };
 
-  it.each<[what: string, now: unknown, told: readonly string[]]>([
+  it.each<[what: string, now: unknown, expected: readonly string[]]>([
     ["no change → all errors", refused, fields],
     ["a field filled in → its error is gone", { ...refused, name: "f" }, ["peak", "windows.0.ends_at"]],
     ["a missing number entered → its error is gone", { ...refused, peak: 1 }, ["name", "windows.0.ends_at"]],
@@ -147,6 +147,6 @@ describe("formErrors", () => {
     ],
     ["another window changed → all errors", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
   ])("%s", (_what, now, expected) => {
-    expect(told(now)).toEqual(expected);
+    expect(remaining(now)).toEqual(expected);
   });
 });

@@ -13,7 +13,7 @@ function scene() {
   reached.set(true);
   const end = startLive("ses_1");
   onTestFinished(end);
-  const questions = () => page.asked.filter(({ path }) => path === "/v1/me/session");
+  const questions = () => page.requests.filter(({ path }) => path === "/v1/me/session");
   return { page, end, questions };
 }
 
@@ -70,27 +70,27 @@ it.each([
 it("a hidden page sends and receives nothing; when visible again it fetches everything and reconnects", async () => {
   const { page } = scene();
   onTestFinished(watch("/v1/robots", ["robots"], () => {}));
-  await page.asked[0]?.answer([]);
+  await page.requests[0]?.answer([]);
   page.see("hidden");
-  const before = page.asked.length;
+  const before = page.requests.length;
   await page.pass(60_000);
-  expect([page.streams(), page.asked.length, page.timers()]).toEqual([[], before, 0]);
+  expect([page.streams(), page.requests.length, page.timers()]).toEqual([[], before, 0]);
   page.see("visible");
   expect(page.streams()).toEqual(["/console/events"]);
-  expect(page.asked.slice(before).map(({ path }) => path)).toEqual(["/v1/robots"]);
+  expect(page.requests.slice(before).map(({ path }) => path)).toEqual(["/v1/robots"]);
 });
 
 it.each([
-  ["of what it looks at", { topics: ["robots"] }, 2],
+  ["of a watched topic", { topics: ["robots"] }, 2],
   ["of something else", { topics: ["keys"] }, 1],
-  ["that it does not understand", { kinds: [] }, 2],
-])("a page that receives a change %s fetches accordingly", async (_what, data, requests) => {
+  ["of an unknown kind", { kinds: [] }, 2],
+])("a page that receives a change %s fetches accordingly", async (_what, data, count) => {
   const { page } = scene();
   onTestFinished(watch("/v1/robots", ["robots"], () => {}));
   page.tell("open");
-  const asked = () => page.asked.filter(({ path }) => path === "/v1/robots");
-  await asked()[0]?.answer([]);
+  const robotLists = () => page.requests.filter(({ path }) => path === "/v1/robots");
+  await robotLists()[0]?.answer([]);
   await page.pass(1000);
   page.tell("changed", data);
-  expect(asked()).toHaveLength(requests);
+  expect(robotLists()).toHaveLength(count);
 });

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from "vitest";
 import { forgetAll } from "../../../src/console/browser/data/cache.ts";
 
 /** A request of the page that is not answered yet. */
-export interface Asked {
+export interface PageRequest {
   readonly path: string;
   readonly signal: AbortSignal;
   answer(body: unknown, status?: number): Promise<void>;
@@ -14,7 +14,7 @@ export interface Asked {
 
 export interface Page {
   /** All requests so far, oldest first. */
-  readonly asked: readonly Asked[];
+  readonly requests: readonly PageRequest[];
   /** Paths of the open event streams. */
   streams(): readonly string[];
   /** Sends an event on every open stream. */
@@ -22,14 +22,13 @@ export interface Page {
   /** Makes the page visible or hidden. */
   see(visibilityState: "visible" | "hidden"): void;
   pass(ms: number): Promise<void>;
-  /** Number of active timers. */
   timers(): number;
 }
 
-/** Installs it until the test ends. */
+/** Replaces the globals of the browser until the test ends. */
 export function openPage(): Page {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
-  const asked: Asked[] = [];
+  const requests: PageRequest[] = [];
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
   const streams = new Set<Stream>();
@@ -54,7 +53,7 @@ export function openPage(): Page {
   vi.stubGlobal("fetch", (path: string, { signal }: { readonly signal: AbortSignal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     signal.addEventListener("abort", () => reject(signal.reason));
-    asked.push({
+    requests.push({
       path,
       signal,
       answer(body, status = 200) {
@@ -75,7 +74,7 @@ export function openPage(): Page {
     vi.useRealTimers();
   });
   return {
-    asked,
+    requests,
     streams: () => [...streams].map(({ path }) => path),
     tell(event, data = {}) {
       for (const stream of streams) stream.dispatchEvent(new MessageEvent(event, { data: JSON.stringify(data) }));

@@ -12,7 +12,7 @@ describe("sortRows", () => {
   it.each<[string, readonly Row[]]>([
     // Sorted as text, -10 would come after -2.
     ["numbers by size", [-10, -2, 0, 1.25, 1.5, 9, 10, 100]],
-    ["texts as people read them", ["Arm", "r2", "R10", "Zelle"]],
+    ["texts in natural order", ["Arm", "r2", "R10", "Zelle"]],
   ])("%s, in both directions", (_what, rows) => {
     const shuffled = [...rows.slice(3), ...rows.slice(0, 3)];
     expect(sortRows(shuffled, { column: VALUE, direction: "up" })).toEqual(rows);
@@ -37,6 +37,6 @@ it.each([
   ["other", null],
   ["", null],
   [undefined, null],
-])("readSort: %j in the address", (text, sort) => {
+])("readSort: %j", (text, sort) => {
   expect(readSort(text, [VALUE, PLAIN])).toEqual(sort);
 });

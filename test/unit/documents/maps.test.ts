@@ -1,11 +1,11 @@
-/** The maps for newcomers name files. A file that moves takes its place in the map along. */
+/** The maps for new contributors name files, so a renamed file must be renamed there, too. */
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
-test("src/README.md names files and folders that exist", async () => {
+test("src/README.md: named files and folders → exist", async () => {
   const text = await readFile(join(ROOT, "src/README.md"), "utf8");
   const map = text.slice(text.indexOf("## From a configuration file"), text.indexOf("## Words"));
   const named = [...map.matchAll(/`([a-z]+(?:\/[\w.-]+)+)`/g)].map(([, path = ""]) => path);
@@ -13,7 +13,7 @@ test("src/README.md names files and folders that exist", async () => {
   expect(await missing(named, ["src", "."])).toEqual([]);
 });
 
-test("test/README.md has a test for each of the 44 scenarios, and the file says its number", async () => {
+test("test/README.md: each of the 44 scenarios → test files that name its number", async () => {
   const text = await readFile(join(ROOT, "test/README.md"), "utf8");
   const rows = [...text.matchAll(/^\| (\d+) +\| [^|]+\| ([^|]+)\|$/gm)];
   expect(rows.map(([, number]) => Number(number))).toEqual(Array.from({ length: 44 }, (_, index) => index + 1));
@@ -25,7 +25,7 @@ test("test/README.md has a test for each of the 44 scenarios, and the file says 
   }
 });
 
-/** Paths that are below none of the folders. */
+/** Paths that exist in none of the folders. */
 async function missing(paths: readonly string[], folders: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map(async (path) => {

@@ -20,7 +20,7 @@ import {
   temporaryFolder,
 } from "./machine.ts";
 
-/** Two files at rest, on a disk where something happens once while they are being hashed. */
+/** Two settled files, on a disk where one change happens while they are hashed. */
 async function interfered(interfere: (paths: readonly string[]) => Interference) {
   const folder = await temporaryFolder();
   // The larger one is read first.
@@ -48,7 +48,7 @@ describe("collect: consistent cut", () => {
       "a file that was already hashed is overwritten",
       ([a, b]) => {
         const write = onceOnly(async () => {
-          // Give the other lanes the time to finish with the first file.
+          // Let the other lanes finish the first file.
           await new Promise((resolve) => setTimeout(resolve, 30));
           await writeFile(a!, "A".repeat(200));
         });
@@ -74,7 +74,7 @@ describe("collect: consistent cut", () => {
       },
     ],
     [
-      "the file that is being read is cut off",
+      "the file that is being read is truncated",
       ([a]) => {
         const write = onceOnly(() => writeFile(a!, "A"));
         return { beforeRead: (path) => (path === a ? write() : undefined) };
@@ -88,7 +88,7 @@ describe("collect: consistent cut", () => {
       },
     ],
     [
-      "a file is replaced between the look and the opening",
+      "a file is replaced between stat and open",
       ([a]) => {
         const replace = onceOnly(async () => {
           await writeFile(`${a}.new`, "A".repeat(200));
@@ -99,7 +99,7 @@ describe("collect: consistent cut", () => {
     ],
   ];
 
-  test.each(edits)("scenario 23: %s → read again, and the digest is of what is there", async (_what, interfere) => {
+  test.each(edits)("scenario 23: %s → read again, the digest matches the disk", async (_what, interfere) => {
     const { paths, files, fingerprinter } = await interfered(interfere);
     const collected = await fingerprinter.collect(listed(...paths), { settle: false });
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(...paths));
@@ -108,9 +108,9 @@ describe("collect: consistent cut", () => {
     expect(files.open).toBe(0);
   });
 
-  test.each(edits)("scenario 23: %s → with settle, it must settle first", async (_what, interfere) => {
+  test.each(edits)("scenario 23: %s → with settle, waits until it has settled", async (_what, interfere) => {
     const { paths, clock, fingerprinter } = await interfered(interfere);
-    // Without a wall clock only what was watched counts.
+    // Without a wall clock only observed time counts.
     clock.setWall(0);
     await fingerprinter.collect(listed(...paths), { settle: true });
     clock.step(500);
@@ -122,7 +122,7 @@ describe("collect: consistent cut", () => {
   });
 
   test.each([false, true])(
-    "a file that changes at every read is a finding, after few reads (settle %s)",
+    "a file that changes during every read → finding after a few reads (settle %s)",
     async (settle) => {
       let count = 0;
       const { paths, clock, files, fingerprinter } = await interfered(([a]) => ({
@@ -134,7 +134,7 @@ describe("collect: consistent cut", () => {
       let collected = await collect();
       let waitedMs = 0;
       for (; collected.kind === "unsettled"; collected = await collect()) {
-        // It is written now and then between the collects as well.
+        // The file also changes between the collects.
         await writeFile(paths[0]!, `${count++}`.padEnd(200));
         const stepMs = Math.min(collected.waitMs, 250);
         clock.step(stepMs);
@@ -163,7 +163,7 @@ describe("collect: consistent cut", () => {
     [true, 0],
     [true, 100],
   ])(
-    "a log that grows at every read is taken as it was at one moment, and named; changes of the others are not held up (settle %s, every %i ms)",
+    "a log that grows during every read → one consistent state with a warning, changes of other files are not delayed (settle %s, every %i ms)",
     async (settle, pauseMs) => {
       const { paths, clock, fingerprinter } = await interfered(([log]) => ({
         beforeRead: (path) => (path === log ? appendFile(path, "one more line\n") : undefined),
@@ -197,14 +197,14 @@ describe("collect: consistent cut", () => {
     },
   );
 
-  test("scenario 23: a writer races the hashing, and no digest mixes two states", async () => {
+  test("scenario 23: writer during hashing → no digest mixes two states", async () => {
     const folder = await temporaryFolder();
     const [a, b] = [join(folder, "a.bin"), join(folder, "b.bin")];
     const SIZE = 1_500_000;
     const bytesOf = (version: number) => Buffer.alloc(SIZE, `version ${version}\n`);
     await writeFile(a, bytesOf(0));
     await writeFile(b, bytesOf(0));
-    // Each replaced at once, but one after the other: b is never ahead of a, and never more than one behind.
+    // Each file is replaced atomically, a before b: b is never ahead of a, and at most one version behind.
     const program = `
       const { renameSync, writeFileSync } = require("node:fs");
       const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -232,7 +232,7 @@ describe("collect: consistent cut", () => {
     while (new Set(seen).size < 8 && performance.now() < untilMs) {
       const collected = await fingerprinter.collect(listed(a, b), { settle: false });
       if (collected.kind !== "snapshot") continue;
-      // A writer that is faster than this machine leaves each file a moment of its own, and the warning says so.
+      // If the writer is faster than this machine, the files are read at different moments, and the warning says so.
       if (collected.warnings.some(({ id }) => id === "file_restless")) continue;
       const [first = -1, second = -1] = collected.snapshot.files.map(({ sha256 }) => versionOf(sha256));
       expect(first).toBeGreaterThanOrEqual(0);

@@ -40,7 +40,7 @@ describe("configurationDigest", () => {
   const digestOf = (files: readonly Uint8Array[]) =>
     configurationDigest(files.map((bytes) => createHash("sha256").update(bytes).digest("hex")));
 
-  test("scenario 20: equal exactly for equal contents in equal order", () => {
+  test("scenario 20: equal if and only if contents and order are equal", () => {
     fc.assert(
       fc.property(contents, contents, (one, other) => {
         const areEqual =
@@ -51,7 +51,7 @@ describe("configurationDigest", () => {
     );
   });
 
-  test("scenario 20: swapping two different files changes it", () => {
+  test("scenario 20: two different files swapped → another digest", () => {
     const pair = fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 40 }));
     fc.assert(
       fc.property(pair, ([one, other]) => {
@@ -61,7 +61,7 @@ describe("configurationDigest", () => {
     );
   });
 
-  test("scenario 20: moving bytes over the boundary between two files changes it", () => {
+  test("scenario 20: bytes moved between two files → another digest", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 80 }), fc.nat(80), fc.nat(80), (bytes, a, b) => {
         fc.pre(a !== b && a <= bytes.length && b <= bytes.length);

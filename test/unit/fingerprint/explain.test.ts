@@ -20,7 +20,7 @@ describe("repeatCommand", () => {
     ["größe.yaml", "~", "a;b&c|d"],
   ];
 
-  test.each(names.map((files) => ({ files })))("a shell makes the same digest of $files", async ({ files }) => {
+  test.each(names.map((files) => ({ files })))("$files → a shell computes the same digest", async ({ files }) => {
     const folder = await temporaryFolder();
     const paths = files.map((name) => join(folder, name));
     for (const [index, path] of paths.entries()) await writeFile(path, `content ${index}`);
@@ -32,7 +32,7 @@ describe("repeatCommand", () => {
 });
 
 describe("explainDigest", () => {
-  test("shows the hashed text with the file of each line, and the command", async () => {
+  test("files → the hashed text with the file of each line, and the command", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "arm.yaml");
     await mkdir(folder, { recursive: true });
@@ -58,7 +58,7 @@ describe("explainDigest", () => {
     `);
   });
 
-  test("an empty list is the digest of nothing", async () => {
+  test("empty list → the digest of empty input", async () => {
     const lines = explainDigest(snapshotOf(await createFingerprinter(REAL, LIMITS).collect([], { settle: false })));
     expect(lines.join("\n")).toMatchInlineSnapshot(`
       "No configuration files are listed, so the text that is hashed is empty.

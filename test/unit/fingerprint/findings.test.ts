@@ -60,7 +60,7 @@ function systemError(code: string): Error {
 }
 
 describe("collect: findings", () => {
-  test("scenario 27: every fault has its name, its place and its remedy, all at once", async () => {
+  test("scenario 27: several faults → all findings at once, each with id, path and remedy", async () => {
     const { folder, paths } = await makeFaults();
     const fine = join(folder, "fine.conf");
     await writeFile(fine, "fine");
@@ -89,7 +89,7 @@ describe("collect: findings", () => {
     ["EPERM", "file_unreadable", "permission denied"],
     ["EMFILE", "file_unreadable", "LimitNOFILE"],
     ["EIO", "file_unreadable", "EIO"],
-  ])("scenario 27: %s at open and at read → %s", async (code, id, words) => {
+  ])("scenario 27: %s at open and at read → %s", async (code, id, text) => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "a");
@@ -102,13 +102,13 @@ describe("collect: findings", () => {
       const collected = await createFingerprinter({ ...REAL, files }, LIMITS).collect(listed(path), { settle: false });
       expect(collected).toMatchObject({
         kind: "refused",
-        findings: [{ id, path, message: expect.stringContaining(words) }],
+        findings: [{ id, path, message: expect.stringContaining(text) }],
       });
       expect(files.open).toBe(0);
     }
   });
 
-  test("an error that is no system error is a bug and thrown as one", async () => {
+  test("error that is no system error → thrown", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "a");
@@ -123,7 +123,7 @@ describe("collect: findings", () => {
     expect(files.open).toBe(0);
   });
 
-  test("scenario 27: a fault keeps the last snapshot and all hashes, and its finding disappears with it", async () => {
+  test("scenario 27: fault → the last snapshot and all hashes stay; fault over → no finding", async () => {
     const folder = await temporaryFolder();
     const [a, b] = [join(folder, "a.conf"), join(folder, "b.conf")];
     await writeFile(a, "a");
@@ -148,7 +148,7 @@ describe("collect: findings", () => {
     expect(files.opened).toEqual([b]);
   });
 
-  test("scenario 27: a file at the limit is hashed, one byte more is refused", async () => {
+  test("scenario 27: file at the size limit → hashed, one byte more → refused", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "12345678");
@@ -171,7 +171,7 @@ describe("collect: findings", () => {
       return { path, clock, fingerprinter, collect: () => fingerprinter.collect(listed(path), { settle: true }) };
     }
 
-    test("is read to its end, and its stat is not trusted", async () => {
+    test("read to its end, its stat is not trusted", async () => {
       const content = "revision c\n".repeat(2000);
       const { path, clock, fingerprinter, collect } = await liar(content);
       const collected = await collect();
@@ -184,7 +184,7 @@ describe("collect: findings", () => {
       expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
     });
 
-    test("is refused once more than the limit was read", async () => {
+    test("more than the limit read → refused", async () => {
       expect((await (await liar("12345678", 8)).collect()).kind).toBe("snapshot");
       expect(await (await liar("123456789", 8)).collect()).toMatchObject({
         kind: "refused",
@@ -192,13 +192,13 @@ describe("collect: findings", () => {
       });
     });
 
-    test.each(["/proc/version", "/sys/kernel/fscaps"])("%s, as sha256sum has it", async (path) => {
+    test.each(["/proc/version", "/sys/kernel/fscaps"])("%s → same hash as sha256sum", async (path) => {
       const collected = await createFingerprinter(REAL, LIMITS).collect(listed(path), { settle: false });
       expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     });
   });
 
-  test("scenario 27: a file that grows past the limit while it is read is refused, and no more than its first size is read", async () => {
+  test("scenario 27: file that grows beyond the limit during the read → refused, no more than its first size is read", async () => {
     const folder = await temporaryFolder();
     const [path, other] = [join(folder, "a.conf"), join(folder, "b.conf")];
     await writeFile(path, "1234");
@@ -216,7 +216,7 @@ describe("collect: findings", () => {
     expect(readBytes).toBe(4);
   });
 
-  test("scenario 27: a path that turns into a FIFO between look and opening does not hang", async () => {
+  test("scenario 27: path replaced by a FIFO between stat and open → does not hang", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "a");

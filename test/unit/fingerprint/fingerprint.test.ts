@@ -9,7 +9,7 @@ import type { FileStat } from "../../../src/platform/files/files.ts";
 import { digestByTools, digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
-/** Files that are old enough by the clock of the machine to be read without waiting. */
+/** Files old enough by the machine's clock to be read without waiting. */
 async function robot(...contents: readonly (string | Uint8Array)[]) {
   const folder = await temporaryFolder();
   const paths = contents.map((_, index) => join(folder, `${index}.conf`));
@@ -28,7 +28,7 @@ async function collect(fingerprinter: Fingerprinter, paths: readonly string[]) {
 describe("collect: digest", () => {
   const CHUNK = 512 * 1024;
   test.each([1, 4096, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 7])(
-    "a file of %i bytes, as sha256sum has it",
+    "a file of %i bytes → same hash as sha256sum",
     async (size) => {
       const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
       const { paths, fingerprinter } = await robot(bytes, "small", bytes.subarray(0, size >> 1));
@@ -38,13 +38,13 @@ describe("collect: digest", () => {
     },
   );
 
-  test("no files: the digest of nothing", async () => {
+  test("no files → the digest of empty input", async () => {
     const { fingerprinter } = await robot();
     const { digest } = await collect(fingerprinter, []);
     expect(digest).toBe("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   });
 
-  test("scenario 20: order counts; path, name, time, inode, links and locale do not", async () => {
+  test("scenario 20: depends on the order; not on path, name, time, inode, links or locale", async () => {
     const { folder, paths, fingerprinter } = await robot("left\n", "right\n");
     const [left, right] = [paths[0]!, paths[1]!];
     const { digest } = await collect(fingerprinter, [left, right]);
@@ -67,7 +67,7 @@ describe("collect: digest", () => {
     }
   });
 
-  test("a path that is listed twice counts twice and is read once", async () => {
+  test("path listed twice → counts twice, is read once", async () => {
     const { paths, files, fingerprinter } = await robot("twice");
     const { digest } = await collect(fingerprinter, [paths[0]!, paths[0]!]);
     expect(digest).toBe(await digestOfFiles(paths[0]!, paths[0]!));
@@ -75,7 +75,7 @@ describe("collect: digest", () => {
   });
 });
 
-describe("collect: reads only what changed", () => {
+describe("collect: unchanged files are not read", () => {
   test("nothing changed → no file is opened", async () => {
     const { paths, files, fingerprinter } = await robot("a", "b", "c");
     const first = await collect(fingerprinter, paths);
@@ -85,7 +85,7 @@ describe("collect: reads only what changed", () => {
     expect(second).toEqual({ ...first, readBytes: 0 });
   });
 
-  test("one of three changed → that one is read", async () => {
+  test("one of three changed → only that one is read", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
     await collect(fingerprinter, paths);
     files.opened.length = 0;
@@ -97,7 +97,7 @@ describe("collect: reads only what changed", () => {
     expect(digest).toBe(await digestOfFiles(...paths));
   });
 
-  test("scenario 22: touch and a rewrite with the same content leave the digest", async () => {
+  test("scenario 22: touch, or rewrite with the same content → same digest", async () => {
     const { folder, paths, clock, fingerprinter } = await robot("same", "other");
     const { digest } = await collect(fingerprinter, paths);
     const now = new Date();
@@ -108,7 +108,7 @@ describe("collect: reads only what changed", () => {
     expect((await collect(fingerprinter, paths)).digest).toBe(digest);
   });
 
-  test("scenario 24: a replacement with an older time is noticed", async () => {
+  test("scenario 24: replacement with an older mtime → noticed", async () => {
     const { folder, paths, clock, fingerprinter } = await robot("new", "b");
     await collect(fingerprinter, paths);
     const backup = join(folder, "backup");
@@ -119,7 +119,7 @@ describe("collect: reads only what changed", () => {
     expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
-  test("scenario 24: an overwrite of the same size with the old time put back is noticed", async () => {
+  test("scenario 24: overwrite of equal size with the old mtime restored → noticed", async () => {
     const { paths, clock, fingerprinter } = await robot("new", "b");
     await utimes(paths[0]!, 1_000_000_000.5, 1_000_000_000.5);
     const before = await stat(paths[0]!);
@@ -135,7 +135,7 @@ describe("collect: reads only what changed", () => {
 });
 
 describe("collect: trust in stats", () => {
-  test("a filesystem with whole seconds: a second write within the second is noticed", async () => {
+  test("timestamps in seconds: second write within the second → noticed", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "fat.conf");
     const wholeSeconds = (ns: bigint) => (ns / 1_000_000_000n) * 1_000_000_000n;
@@ -158,9 +158,9 @@ describe("collect: trust in stats", () => {
   test.each([
     ["nanoseconds, by the wall clock", 1.5, 30, true],
     ["whole seconds, young", 1000, 2500, false],
-    ["whole seconds, old: the last write may be a second younger than it says", 1000, 3500, true],
+    ["whole seconds, old: the last write may be a second later than its timestamp", 1000, 3500, true],
     ["even seconds, young", 0, 3500, false],
-    ["even seconds, old: the last write may be two seconds younger than it says", 0, 4500, true],
+    ["even seconds, old: the last write may be two seconds later than its timestamp", 0, 4500, true],
   ])("%s", async (_what, fraction, ageMs, trusted) => {
     const folder = await temporaryFolder();
     const path = join(folder, "x.conf");
@@ -177,7 +177,7 @@ describe("collect: trust in stats", () => {
     expect(files.opened).toHaveLength(trusted ? 0 : 1);
   });
 
-  test("whole seconds: trusted once this process saw the same stat for more than two seconds", async () => {
+  test("whole seconds: same stat observed for more than two seconds → trusted", async () => {
     const { paths, clock, fingerprinter } = await robot("x");
     await utimes(paths[0]!, 4_000_000_000, 4_000_000_000);
     expect((await fingerprinter.collect(listed(paths[0]!), { settle: true })).kind).toBe("unsettled");
@@ -188,7 +188,7 @@ describe("collect: trust in stats", () => {
     expect((await collect(fingerprinter, paths)).readBytes).toBe(0);
   });
 
-  test("a file written just now is read after a pause of 21 ms", async () => {
+  test("file written just now → read after a pause of 21 ms", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "x.conf");
     const clock = new SteppedClock();
@@ -202,7 +202,7 @@ describe("collect: trust in stats", () => {
 });
 
 describe("remember", () => {
-  test("what another process hashed is not read again while the stat matches", async () => {
+  test("hash of another process, stat matches → not read again", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a", "b");
     const { files: hashed, digest } = await collect(fingerprinter, paths);
     const restarted = createFingerprinter({ files, clock }, LIMITS);
@@ -213,12 +213,12 @@ describe("remember", () => {
     expect(files.opened).toEqual([]);
   });
 
-  test("once one file changed, all are read", async () => {
+  test("one file changed → all are read", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
     const { files: hashed } = await collect(fingerprinter, paths);
     const restarted = createFingerprinter({ files, clock }, LIMITS);
     restarted.remember([hashed[0]!, hashed[1]!, { ...hashed[2]!, trusted: false, sha256: "0".repeat(64) }]);
-    await writeFile(paths[0]!, "changed while nobody looked");
+    await writeFile(paths[0]!, "changed unobserved");
     clock.step(60_000);
     files.opened.length = 0;
     expect(restarted.isUnchanged(listed(...paths))).toBe(false);
@@ -226,7 +226,7 @@ describe("remember", () => {
     expect(files.opened.toSorted()).toEqual(paths);
   });
 
-  test("with the clock at 1970 an unchanged robot needs no wait", async () => {
+  test("clock at 1970, unchanged files → no wait", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a");
     const { files: hashed } = await collect(fingerprinter, paths);
     const clockless = new SteppedClock();
@@ -241,7 +241,7 @@ describe("remember", () => {
   });
 });
 
-/** Two settled and hashed files; the content of one then changes without its stat. */
+/** Two settled and hashed files; then one changes its content but not its stat. */
 async function betrayed() {
   const { paths, clock, fingerprinter } = await robot("first", "other");
   const { files: hashed, digest } = await collect(fingerprinter, paths);
@@ -256,7 +256,7 @@ async function betrayed() {
 const NEVER = new AbortController().signal;
 
 describe("reread, invalidate", () => {
-  test("inherited hashes count while every stat is the same, and all files are read before a new digest", async () => {
+  test("inherited hashes → valid while all stats match; all files are read before a new digest", async () => {
     const { paths, digest, files, fingerprinter } = await betrayed();
     expect((await collect(fingerprinter, paths)).digest).toBe(digest);
     await writeFile(`${paths[1]}.new`, "new");
@@ -367,7 +367,7 @@ describe("isUnchanged", () => {
 });
 
 describe("collect: progress and abort", () => {
-  test("progress grows to the total", async () => {
+  test("progress → grows to the total", async () => {
     const { paths, fingerprinter } = await robot(new Uint8Array(3_000_000), new Uint8Array(1000));
     const calls: (readonly [number, number])[] = [];
     await fingerprinter.collect(listed(...paths), { settle: true, onProgress: (...call) => calls.push(call) });
@@ -377,7 +377,7 @@ describe("collect: progress and abort", () => {
     expect(new Set(calls.map(([, total]) => total))).toEqual(new Set([3_001_000]));
   });
 
-  test("an abort before the first look reads nothing", async () => {
+  test("abort before the first check → reads nothing", async () => {
     const { paths, files, fingerprinter } = await robot("a");
     const reason = new Error("stop");
     await expect(
@@ -386,7 +386,7 @@ describe("collect: progress and abort", () => {
     expect(files.opened).toEqual([]);
   });
 
-  test("an abort while reading ends it, and every file is closed", async () => {
+  test("abort during a read → ends, every file is closed", async () => {
     const { paths, files, fingerprinter } = await robot(...Array.from({ length: 6 }, () => new Uint8Array(4_000_000)));
     const aborter = new AbortController();
     const reason = Object.assign(new Error("stop"), { code: "SIGTERM" });
@@ -403,7 +403,7 @@ describe("collect: progress and abort", () => {
     expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
-  test("an abort in the only file is the abort's reason, not a finding", async () => {
+  test("abort during the only file → rejects with the reason, no finding", async () => {
     const { paths, fingerprinter } = await robot(new Uint8Array(4_000_000));
     const aborter = new AbortController();
     const reason = Object.assign(new Error("stop"), { code: "ABORT_ERR" });
@@ -413,7 +413,7 @@ describe("collect: progress and abort", () => {
     ).rejects.toBe(reason);
   });
 
-  test("few files are open at a time", async () => {
+  test("many files → few are open at a time", async () => {
     const { paths, files, fingerprinter } = await robot(...Array.from({ length: 64 }, (_, index) => `file ${index}`));
     await collect(fingerprinter, paths);
     expect(files.opened).toHaveLength(64);

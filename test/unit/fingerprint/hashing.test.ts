@@ -10,7 +10,7 @@ import { hashFiles, type HashOptions } from "../../../src/fingerprint/hashing.ts
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { meddledFiles, temporaryFolder } from "./machine.ts";
 
-/** More than enough to be worth a second thread. */
+/** Enough data to start a second thread. */
 const COUNT = 8;
 const SIZE_BYTES = 5_000_001;
 
@@ -45,10 +45,10 @@ async function hash(requests: readonly HashRequest[], options: Partial<HashOptio
 }
 
 describe("hashFiles: much to read", () => {
-  test("a second thread takes its share", async () => {
+  test("second thread → hashes a part", async () => {
     const { requests, expected } = await manyFiles();
     let started = 0;
-    // There before the work begins: on a busy machine all of it is done by the time that a thread has come up.
+    // Started before the work: on a busy machine the main thread would finish before the thread is ready.
     const thread = await startHashThread();
     const startThread: typeof startHashThread = async () =>
       thread && { ...thread, start: () => (started++, thread.start()) };
@@ -90,7 +90,7 @@ test("hashFiles: the thread dies with the last files → the main thread hashes 
   const reported = Promise.withResolvers<void>();
   const results = new Map<string, string>();
   let lanes = 0;
-  // Each lane of the thread holds one file, and loses it once all others are done.
+  // Each lane of the thread holds one file and loses it after all others are done.
   const startThread: typeof startHashThread = async () => ({
     start() {
       lanes += 1;
@@ -139,7 +139,7 @@ describe("hashFiles: one file", () => {
 });
 
 describe("startHashThread", () => {
-  test("hashes are independent of each other", async () => {
+  test("several hashes → independent of each other", async () => {
     const thread = await startHashThread();
     if (thread === undefined) throw new Error("no thread");
     const shared = (text: string) => {

@@ -1,4 +1,4 @@
-/** Programs that have a file open for writing. These tests are such a program themselves: /proc shows their own open files as those of all. */
+/** Programs with a file open for writing. The test process is one itself, because /proc shows its own open files like all others. */
 import { appendFile, type FileHandle, open, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,14 +9,14 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, listed, robot, snapshotOf, waitOf } from "./machine.ts";
 
-/** Open until the test closes it or ends. */
+/** A file that stays open until the test closes it or ends. */
 async function hold(path: string, flags: string): Promise<FileHandle> {
   const file = await open(path, flags);
   onTestFinished(() => file.close());
   return file;
 }
 
-/** A robot whose file was registered a while ago and has been half-written by a program that still has it open. */
+/** A robot whose registered file is half-written by a program that still has it open. */
 async function robotWithWriter() {
   const site = await robot(["90-arm.rules"], 'KERNEL=="a"\nKERNEL=="b"\n');
   snapshotOf(await site.collect());
@@ -27,7 +27,7 @@ async function robotWithWriter() {
 }
 
 describe("collect: a file that a program has open for writing", () => {
-  test("is not hashed while it is open, and at once when it is closed", async () => {
+  test("is not hashed while it is open, but at once when it is closed", async () => {
     const { path, clock, writer, collect, passSince } = await robotWithWriter();
     expect(await collect()).toEqual({ kind: "unsettled", waitMs: 500, paths: [path] });
     clock.step(12_000);
@@ -64,7 +64,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(Math.max(...waitsMs)).toBeLessThan(60_000 / 8);
   });
 
-  test("is hashed after a minute with a warning, then whenever it has settled, and waited for again once it was closed", async () => {
+  test("is hashed after a minute with a warning, then whenever it has settled; after it was closed, it is waited for again", async () => {
     const { path, clock, writer, collect, passSince, fingerprinter } = await robotWithWriter();
     await collect();
     clock.step(59_999);
@@ -83,7 +83,7 @@ describe("collect: a file that a program has open for writing", () => {
         },
       ],
     });
-    // The resync looks again, until the program has closed the file.
+    // The resync checks again until the program has closed the file.
     expect(fingerprinter.isUnchanged(listed(path))).toBe(false);
 
     await writer.write("another\n");
@@ -101,7 +101,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect((await collect()).kind).toBe("unsettled");
   });
 
-  test("scenario 28: that also keeps changing is waited for once, then hashed once per grace", async () => {
+  test("scenario 28: keeps changing → waited for once, then hashed once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     const writer = await hold(path, "a");
     const takenMs: number[] = [];
@@ -121,7 +121,7 @@ describe("collect: a file that a program has open for writing", () => {
   test.each([
     ["a program that reads it", (path: string) => hold(path, "r")],
     [
-      "a program that writes another file of that name",
+      "a program that writes another file with this name",
       async (path: string) => {
         await systemFiles.makeDirectory(`${path}.d/a.conf`, 0o755);
         await rm(`${path}.d/a.conf`, { recursive: true });
@@ -129,7 +129,7 @@ describe("collect: a file that a program has open for writing", () => {
       },
     ],
     [
-      "a program that writes the file that stood there before",
+      "a program that writes the previous file at this path",
       async (path: string) => {
         const file = await hold(path, "r+");
         await writeFile(`${path}.tmp`, "new");
@@ -137,7 +137,7 @@ describe("collect: a file that a program has open for writing", () => {
         return file;
       },
     ],
-  ])("does not count as such by %s", async (_what, open) => {
+  ])("opened by %s → not waited for", async (_what, open) => {
     const { path, collect, passSince } = await robot();
     await collect();
     await writeFile(path, "changed");
@@ -146,7 +146,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("and replaced meanwhile by a rename is not waited for any more", async () => {
+  test("replaced by a rename → no longer waited for", async () => {
     const { path, collect, passSince } = await robotWithWriter();
     expect((await collect()).kind).toBe("unsettled");
     await writeFile(`${path}.tmp`, "whole");
@@ -157,7 +157,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("while it is written is checked again once it has settled, however long the settle time", async () => {
+  test("long settle time → checked again once it has settled", async () => {
     const { paths, path, clock, files, passSince } = await robot();
     const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, settleMs: 5000 });
     const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
@@ -173,7 +173,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("and off the list for a while is waited for again", async () => {
+  test("temporarily off the list → waited for again", async () => {
     const { folder, path, clock, collect, fingerprinter } = await robotWithWriter();
     expect(waitOf(await collect())).toBe(500);
     clock.step(1000);
@@ -183,7 +183,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(await collect()).toEqual({ kind: "unsettled", waitMs: 500, paths: [path] });
   });
 
-  test("and removed meanwhile is reported missing after the settle time", async () => {
+  test("removed → reported missing after the settle time", async () => {
     const { path, clock, collect } = await robotWithWriter();
     await collect();
     clock.step(30_000);
@@ -193,7 +193,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing" }] });
   });
 
-  test("and closed right before the search for writers is hashed only after the settle time", async () => {
+  test("closed right before the search for writers → hashed only after the settle time", async () => {
     const { path, files, writer, clock, collect, passSince } = await robotWithWriter();
     let isWriting = true;
     files.list = async (directory) => {
@@ -212,7 +212,7 @@ describe("collect: a file that a program has open for writing", () => {
 });
 
 describe("collect: which processes are searched for open files", () => {
-  /** Counts the looks. */
+  /** Counts the searches. */
   async function countingRobot() {
     const site = await robot();
     let looks = 0;
@@ -223,7 +223,7 @@ describe("collect: which processes are searched for open files", () => {
     return { ...site, looks: () => looks };
   }
 
-  test("none for a file that has not changed for a minute, for a known file, and without `settle`", async () => {
+  test("none: file unchanged for a minute, known file, or without `settle`", async () => {
     const { path, clock, fingerprinter, collect, passSince, looks } = await countingRobot();
     await passSince(path, 60_000);
     for (let times = 0; times < 2; times++) snapshotOf(await collect());
@@ -235,7 +235,7 @@ describe("collect: which processes are searched for open files", () => {
     expect(looks()).toBe(0);
   });
 
-  test("all once for a change that is over when it is seen, and none after the settle time", async () => {
+  test("all once: change already complete when noticed; none after the settle time", async () => {
     const { path, clock, collect, passSince, looks } = await countingRobot();
     await collect();
     const before = looks();
@@ -246,7 +246,7 @@ describe("collect: which processes are searched for open files", () => {
     expect(looks() - before).toBe(1);
   });
 
-  test("all at most twice for a burst of changes", async () => {
+  test("all at most twice: burst of changes", async () => {
     const { path, clock, collect, passSince, looks } = await countingRobot();
     await collect();
     const before = looks();
@@ -260,7 +260,7 @@ describe("collect: which processes are searched for open files", () => {
     expect(looks() - before).toBe(2);
   });
 
-  test("none where /proc is hidden: the file is hashed once it has settled", async () => {
+  test("none: /proc hidden → the file is hashed once it has settled", async () => {
     const { path, files, writer, collect } = await robotWithWriter();
     files.list = async () => {
       throw Object.assign(new Error("denied"), { code: "EACCES" });

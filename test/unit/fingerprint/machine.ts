@@ -13,7 +13,7 @@ export const REAL = { files: systemFiles, clock: systemClock };
 
 export const LIMITS = { settleMs: 500, graceMs: 10_000, fileLimitBytes: 64 * 1024 * 1024 };
 
-/** A folder of the test's own, removed when it ends. */
+/** A folder that is removed when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "fingerprint-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -29,9 +29,9 @@ export function snapshotOf(collected: Collected): Snapshot {
   return collected.snapshot;
 }
 
-/** Both clocks, moved by hand. Starts at the real time, so that files made now are new by it. Sleeping moves it too. */
+/** Both clocks, advanced by the test and by sleeping. They start at the real time, so that files created now count as new. */
 export class SteppedClock implements Clock {
-  // Not at a whole second: a timestamp there says that its filesystem keeps no fractions.
+  // Not at a whole second: such a timestamp indicates a filesystem without fractions.
   #wall_ms = Date.now() + 0.5;
   #monotonic_ms = 1000;
   readonly sleepsMs: number[] = [];
@@ -45,13 +45,13 @@ export class SteppedClock implements Clock {
     this.#wall_ms += durationMs;
     this.#monotonic_ms += durationMs;
   }
-  /** Somebody sets the wall clock. */
+  /** Changes the wall clock. */
   setWall(wallMs: number): void {
     this.#wall_ms = wallMs;
   }
 }
 
-/** What happens on the disk between two system calls of the program. */
+/** A change of the disk between two system calls of the program. */
 export interface Interference {
   beforeStat?(path: string): Promise<void> | void;
   beforeOpen?(path: string): Promise<void> | void;
@@ -60,7 +60,7 @@ export interface Interference {
   changeStat?(stat: FileStat): FileStat;
 }
 
-/** The real disk, with a count of what is opened and a chance to interfere at every call. */
+/** The real disk. Counts opened files and can change something at each call. */
 export function meddledFiles(
   interference: Interference = {},
 ): Files & { opened: string[]; open: number; mostOpen: number } {
@@ -98,14 +98,14 @@ export function meddledFiles(
   return meddled;
 }
 
-/** A robot at rest for a minute, with a clock that is moved by hand. */
+/** A robot whose files settled a minute ago, with a manual clock. */
 export async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
   const folder = await temporaryFolder();
   const paths = names.map((name) => join(folder, name));
   for (const path of paths) await writeFile(path, content);
   const clock = new SteppedClock();
   clock.step(60_000);
-  /** From the time of this machine, which passes as it likes, to that of the clock, for each inode. */
+  /** Difference between the machine's time and the manual clock, by inode. */
   const shiftsNs = new Map<bigint, bigint>();
   const changeStat = (stat: FileStat): FileStat => {
     const shiftNs = shiftsNs.get(stat.inode) ?? 0n;
@@ -114,7 +114,7 @@ export async function robot(names: readonly string[] = ["a.conf"], content = "{}
   const files = meddledFiles({ changeStat });
   const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
   const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
-  /** Lets `ageMs` pass since the last write of the file. */
+  /** Advances the clock to `ageMs` after the last write of the file. */
   const passSince = async (path: string, ageMs: number) => {
     const { inode, mtimeNs, ctimeNs } = await systemFiles.stat(path);
     const writtenNs = BigInt(Math.round(clock.wallMs() * 1e6));
@@ -124,8 +124,8 @@ export async function robot(names: readonly string[] = ["a.conf"], content = "{}
   return { folder, paths, path: paths[0]!, clock, files, fingerprinter, collect, passSince };
 }
 
-/** How long this collect says to wait. */
+/** How long the collect asks to wait. */
 export function waitOf(collected: Collected): number {
-  if (collected.kind !== "unsettled") throw new Error(`Expected to be told to wait, got ${collected.kind}`);
+  if (collected.kind !== "unsettled") throw new Error(`Expected an unsettled result, got ${collected.kind}`);
   return collected.waitMs;
 }

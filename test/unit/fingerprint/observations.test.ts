@@ -25,11 +25,11 @@ describe("sameStat", () => {
     { mtimeNs: 9n },
     { ctimeNs: 9n },
   ];
-  test.each(changes)("%o is another state of the file", (change) => {
+  test.each(changes)("%o → another state of the file", (change) => {
     expect(sameStat(STAT, { ...STAT, ...change })).toBe(false);
   });
 
-  test("equal in all that counts", () => {
+  test("relevant members equal → same state", () => {
     expect(sameStat(STAT, { ...STAT })).toBe(true);
   });
 });
@@ -40,7 +40,7 @@ describe("observations: for how long a file has been unchanged", () => {
   const WHOLE_SECOND = 5n * SECOND_NS;
   const EVEN_SECOND = 6n * SECOND_NS;
 
-  /** @param ageMs since the moment that the newer timestamp names. */
+  /** @param ageMs time since the newer of both timestamps. */
   async function lookedAt(stamps: Partial<FileStat>, ageMs: number) {
     const stat = { ...STAT, ...stamps };
     const newestNs = stat.mtimeNs > stat.ctimeNs ? stat.mtimeNs : stat.ctimeNs;
@@ -53,7 +53,7 @@ describe("observations: for how long a file has been unchanged", () => {
 
   test.each([
     ["nanoseconds", { mtimeNs: NANOSECONDS, ctimeNs: NANOSECONDS }, 3000],
-    ["whole seconds: up to one younger than it says", { mtimeNs: WHOLE_SECOND, ctimeNs: WHOLE_SECOND }, 2000],
+    ["whole seconds: up to a second later than its timestamp", { mtimeNs: WHOLE_SECOND, ctimeNs: WHOLE_SECOND }, 2000],
     ["even seconds, as FAT has them: up to two", { mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, 1000],
     ["FAT, whose ctime is the creation", { mtimeNs: EVEN_SECOND, ctimeNs: WHOLE_SECOND + 10_000_000n }, 1000],
     ["a date in the future, on a file of today", { mtimeNs: EVEN_SECOND, ctimeNs: NANOSECONDS }, 3000],
@@ -67,14 +67,14 @@ describe("observations: for how long a file has been unchanged", () => {
     ["nanoseconds", { mtimeNs: NANOSECONDS, ctimeNs: NANOSECONDS }, RACY_MS],
     ["whole seconds", { mtimeNs: WHOLE_SECOND, ctimeNs: WHOLE_SECOND }, 3000],
     ["even seconds", { mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, 4000],
-  ])("what is read may stand for the file: %s", async (_what, stamps, ageMs) => {
+  ])("isTrustworthy: %s", async (_what, stamps, ageMs) => {
     const young = await lookedAt(stamps, ageMs - 1);
     expect(young.observations.isTrustworthy("/file")).toBe(false);
     const old = await lookedAt(stamps, ageMs + 1);
     expect(old.observations.isTrustworthy("/file")).toBe(true);
   });
 
-  test("with a clock that is behind, since this process first saw the stat", async () => {
+  test("clock behind the timestamps → counted since the first observation", async () => {
     const { clock, observations } = await lookedAt({ mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, -1e9);
     expect(observations.quietMs("/file")).toBeLessThanOrEqual(0);
     clock.step(2500);

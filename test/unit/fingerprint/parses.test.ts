@@ -27,7 +27,7 @@ const WHOLE: readonly (readonly [what: string, path: string, text: string | Uint
     '<robot xmlns:xacro="http://ros.org/x">${2 > 1}<xacro:if value="$(arg a)" ></xacro:if></robot >',
   ],
   [
-    "XML with declarations of its own",
+    "XML with its own declarations",
     "/a.xml",
     '<!DOCTYPE a [ <!-- don\'t --> <!ENTITY b "c>"> ] ><a>&b;<![CDATA[</b>]]></a>',
   ],
@@ -81,7 +81,7 @@ describe("parses", () => {
 });
 
 describe("parses: any text", () => {
-  test("JSON is whole as JSON.parse has it, and no beginning of an object or list is", () => {
+  test("complete JSON → true, any prefix of an object or list → false", () => {
     const json = fc.json({ maxDepth: 4 });
     fc.assert(
       fc.property(json, fc.nat(), (text, cut) => {
@@ -92,7 +92,7 @@ describe("parses: any text", () => {
     );
   });
 
-  test("what JSON.parse refuses is not whole", () => {
+  test("any characters → true if and only if JSON.parse accepts them", () => {
     const scrap = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', "1", "-", "true", " "), {
       maxLength: 8,
     });
@@ -105,7 +105,7 @@ describe("parses: any text", () => {
     );
   });
 
-  test("no beginning of XML is whole", () => {
+  test("any prefix of XML → false", () => {
     const text = '<?xml version="1.0"?><!DOCTYPE r><r a="<"><b/><!-- > --><c>x</c></r>';
     for (let cut = 0; cut < text.length; cut += 1)
       expect(parses("/a.xml", Buffer.from(text.slice(0, cut)))).toBe(false);

@@ -10,13 +10,13 @@ import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, robot, snapshotOf, temporaryFolder, waitOf } from "./machine.ts";
 
 describe("collect: settle", () => {
-  test("files that were quiet for the settle time are read at once", async () => {
+  test("unchanged for the settle time → read at once", async () => {
     const { path, collect, passSince } = await robot();
     await passSince(path, 501);
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("a fresh file is waited for until its settle time is over, and no longer", async () => {
+  test("fresh file → waits exactly until its settle time is over", async () => {
     const { path, clock, collect, passSince } = await robot();
     await collect();
     await writeFile(path, "new");
@@ -27,7 +27,7 @@ describe("collect: settle", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("another change starts the wait again", async () => {
+  test("another change → the wait starts again", async () => {
     const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "one");
     await passSince(path, 0);
@@ -37,7 +37,7 @@ describe("collect: settle", () => {
     expect(waitOf(await collect())).toBe(500);
   });
 
-  test("the slowest of several files decides, and a neighbour that is not listed does not count", async () => {
+  test("several files → waits for the last to settle; unlisted files are ignored", async () => {
     const { folder, paths, clock, collect, passSince } = await robot(["a.conf", "b.conf", "c.conf"]);
     await collect();
     await writeFile(paths[1]!, "new");
@@ -52,7 +52,7 @@ describe("collect: settle", () => {
   test.each([
     ["a file from the future", async (path: string) => utimes(path, 4e9, 4e9), () => {}],
     ["a clock at 1970", async () => {}, (clock: SteppedClock) => clock.setWall(0)],
-  ])("%s is still once it was seen unchanged for the settle time", async (_what, change, setClock) => {
+  ])("%s: observed unchanged for the settle time → settled", async (_what, change, setClock) => {
     const { path, clock, collect } = await robot();
     await change(path);
     setClock(clock);
@@ -66,7 +66,7 @@ describe("collect: settle", () => {
   test.each([
     ["forward", 10 * 365 * 86_400_000],
     ["back", -10 * 365 * 86_400_000],
-  ])("scenario 4: the wall clock steps ten years %s in mid-wait, and the wait is the same", async (_what, stepMs) => {
+  ])("scenario 4: wall clock steps ten years %s during the wait → the wait stays the same", async (_what, stepMs) => {
     const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "new");
     await passSince(path, 0);
@@ -78,7 +78,7 @@ describe("collect: settle", () => {
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("scenario 28: a file that keeps changing is hashed once per grace", async () => {
+  test("scenario 28: file that keeps changing → hashed once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     const takenMs: number[] = [];
     for (let elapsedMs = 0; elapsedMs <= 25_000; elapsedMs += 250) {
@@ -96,7 +96,7 @@ describe("collect: settle", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("a file that keeps changing and never parses is waited for two graces once, then hashed once per grace, with a finding", async () => {
+  test("file that keeps changing and never parses → waits two graces, then hashed once per grace with a finding", async () => {
     const { path, clock, collect, passSince } = await robot(["log.json"]);
     const takenMs: number[] = [];
     for (let elapsedMs = 0; elapsedMs <= 35_000; elapsedMs += 250) {
@@ -113,7 +113,7 @@ describe("collect: settle", () => {
   });
 
   describe("a file that keeps changing", () => {
-    /** A file that was written whole every 250 ms for the grace. */
+    /** A file that was written completely every 250 ms for the grace. */
     async function restlessRobot() {
       const { path, clock, fingerprinter, collect, passSince } = await robot(["calibration.json"]);
       const write = async (content: string) => {
@@ -134,7 +134,7 @@ describe("collect: settle", () => {
       return { path, fingerprinter, write, look, passGrace };
     }
 
-    test("is not hashed half-written when it is complete soon after", async () => {
+    test("half-written, but complete soon after → not hashed half-written", async () => {
       const { path, look } = await restlessRobot();
       for (const half of ["", '{"sta', '{"state": 1']) expect((await look(half)).kind).toBe("unsettled");
       const collected = await look('{"state": 12}');
@@ -142,7 +142,7 @@ describe("collect: settle", () => {
       expect(collected).toMatchObject({ warnings: [{ id: "file_restless" }] });
     });
 
-    test("is waited for again when it is half-written after a one-shot look found it complete", async () => {
+    test("half-written after a one-shot check found it complete → waited for again", async () => {
       const { path, fingerprinter, write, look, passGrace } = await restlessRobot();
       expect((await look("")).kind).toBe("unsettled");
       await write('{"state": 12}');
@@ -152,7 +152,7 @@ describe("collect: settle", () => {
     });
   });
 
-  test("the wait never goes beyond the end of the grace", async () => {
+  test("wait → never beyond the end of the grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "1");
     await passSince(path, 0);
@@ -164,7 +164,7 @@ describe("collect: settle", () => {
   });
 
   test.each(["", "whole"])(
-    "changes after no look for longer than the grace start a new grace (%j)",
+    "changes after longer than the grace without a check → a new grace (%j)",
     async (content) => {
       const { path, clock, collect, passSince } = await robot();
       await writeFile(path, content);
@@ -177,7 +177,7 @@ describe("collect: settle", () => {
     },
   );
 
-  test("a one-shot look does not wait for the settle time", async () => {
+  test("one-shot check → does not wait for the settle time", async () => {
     const { path, clock, fingerprinter, passSince } = await robot();
     await writeFile(path, "new");
     await passSince(path, 50);
@@ -186,7 +186,7 @@ describe("collect: settle", () => {
     expect(clock.sleepsMs).toEqual([]);
   });
 
-  test("scenario 21: deleted and recreated is one change; deleted for good is a finding", async () => {
+  test("scenario 21: deleted and recreated → one change; deleted → finding", async () => {
     const { path, clock, collect, passSince } = await robot();
     await collect();
     await rm(path);
@@ -211,7 +211,7 @@ describe("collect: content that looks half-written", () => {
     ["JSON with comments", "a.json", "{} // mine"],
   ];
 
-  test.each(suspects)("%s: waited for, then taken as it is with a warning", async (_what, name, content) => {
+  test.each(suspects)("%s → waited for, then hashed with a warning", async (_what, name, content) => {
     const { path, clock, files, collect, passSince, fingerprinter } = await robot([name], "[1]");
     await collect();
     await writeFile(path, content);
@@ -228,13 +228,13 @@ describe("collect: content that looks half-written", () => {
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({ warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] });
 
-    // The same content is not waited for again, however it comes back, and the warning stays.
+    // The same content is not waited for again, however it returns, and the warning stays.
     await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
     await passSince(path, 600);
     collected = await collect();
     expect(collected).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
 
-    // Nor by the next process, which keeps the warning without reading the file.
+    // Nor does the next process wait: it keeps the warning without reading the file.
     const restarted = createFingerprinter({ files, clock }, LIMITS);
     restarted.remember(snapshotOf(collected).files);
     expect(await restarted.collect(listed(path), { settle: true })).toMatchObject({
@@ -249,13 +249,13 @@ describe("collect: content that looks half-written", () => {
     expect(fingerprinter.isUnchanged(listed(path))).toBe(true);
   });
 
-  test.each(suspects)("%s for longer than the grace already: taken at once", async (_what, name, content) => {
+  test.each(suspects)("%s for longer than the grace → hashed at once", async (_what, name, content) => {
     const { path, collect, passSince } = await robot([name], content);
     await passSince(path, 10_001);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable", path }] });
   });
 
-  test("touching does not prolong the grace", async () => {
+  test("touch → the grace is not extended", async () => {
     const { path, clock, collect, passSince } = await robot(["a.json"], "{");
     await passSince(path, 500);
     await collect();
@@ -268,13 +268,13 @@ describe("collect: content that looks half-written", () => {
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("a one-shot look hashes it with the warning", async () => {
+  test("one-shot check → hashed with the warning", async () => {
     const { path, fingerprinter } = await robot(["a.json"], "{");
     const collected = await fingerprinter.collect(listed(path), { settle: false });
     expect(collected).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
   });
 
-  test("a writer in place in three chunks: only the whole content is ever taken", async () => {
+  test("written in place in three chunks → only the complete content is hashed", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "calibration.json");
     const old = JSON.stringify({ shoulder: 1 });
@@ -310,7 +310,7 @@ describe("collect: content that looks half-written", () => {
     expect([...taken]).toEqual([before, await digestOfFiles(path)]);
   });
 
-  test("scenario 21: a rename over the file is one change", async () => {
+  test("scenario 21: rename over the file → one change", async () => {
     const { folder, path, clock, collect, passSince } = await robot(["a.json"]);
     await collect();
     await writeFile(join(folder, ".a.json.swp"), '{"new": 1}');
@@ -330,7 +330,7 @@ describe("createSettling", () => {
     return { clock, settling: createSettling(clock, LIMITS) };
   }
 
-  test("the grace of a changing file is over after ten seconds, and not a millisecond earlier", () => {
+  test("the grace of a changing file → exactly ten seconds", () => {
     const { clock, settling } = start();
     expect(settling.isUnsettled(PATH)).toBe(false);
     expect(settling.settleWaitMs(PATH, 0)).toBe(500);
@@ -343,15 +343,15 @@ describe("createSettling", () => {
 
   test.each([
     [
-      "the file held still",
+      "the file settled",
       (path: string, { settleWaitMs }: ReturnType<typeof createSettling>) => settleWaitMs(path, 500),
     ],
     [
-      "its half-written content held still",
+      "its half-written content settled",
       (path: string, { incompleteWaitMs }: ReturnType<typeof createSettling>) => incompleteWaitMs(path, FIRST, 500),
     ],
     ["it was taken or refused", (path: string, { restart }: ReturnType<typeof createSettling>) => restart(path)],
-  ])("unrest after %s has a grace of its own", (_what, end) => {
+  ])("changes after %s → a new grace", (_what, end) => {
     const { clock, settling } = start();
     settling.settleWaitMs(PATH, 0);
     clock.step(9000);
@@ -363,7 +363,7 @@ describe("createSettling", () => {
     expect([settling.settleWaitMs(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
   });
 
-  test("incomplete contents that settle in between have a grace each, those of a file that keeps changing share one", () => {
+  test("incomplete contents that settle in between → one grace each; those of a file that keeps changing → one grace together", () => {
     const { clock, settling } = start();
     settling.settleWaitMs(PATH, 0);
     expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(500);
@@ -378,7 +378,7 @@ describe("createSettling", () => {
     expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(0);
   });
 
-  test("content that was complete in between, or was accepted, is not waited for", () => {
+  test("content that was complete in between or accepted → not waited for", () => {
     const { clock, settling } = start();
     settling.incompleteWaitMs(PATH, FIRST, 0);
     clock.step(9900);
@@ -389,7 +389,7 @@ describe("createSettling", () => {
     expect(settling.incompleteWaitMs(PATH, SECOND, 0)).toBe(500);
   });
 
-  test("without a look for exactly the grace the wait goes on, for longer it starts again", () => {
+  test("no check for exactly the grace → the wait continues; for longer → it starts again", () => {
     const { clock, settling } = start();
     settling.settleWaitMs(PATH, 0);
     settling.incompleteWaitMs(PATH, FIRST, 0);
@@ -400,7 +400,7 @@ describe("createSettling", () => {
     expect([settling.isRestless(PATH), settling.incompleteWaitMs(PATH, FIRST, 0)]).toEqual([false, 500]);
   });
 
-  test("files that are off the list are forgotten", () => {
+  test("files off the list → forgotten", () => {
     const { clock, settling } = start();
     settling.settleWaitMs(PATH, 0);
     settling.incompleteWaitMs(PATH, FIRST, 0);

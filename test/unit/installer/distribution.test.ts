@@ -31,7 +31,7 @@ async function write(name: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Names of the program's parts, or why it cannot be installed. */
+/** Names of the program's parts, or the reason why it cannot be installed. */
 async function found(launcher = LAUNCHER): Promise<readonly string[]> {
   const distribution = await findDistribution(disk, launcher);
   if (distribution.kind !== "distribution") return [distribution.problem.code, distribution.problem.where ?? ""];
@@ -39,7 +39,7 @@ async function found(launcher = LAUNCHER): Promise<readonly string[]> {
 }
 
 describe("findDistribution", () => {
-  test("the launcher without its first line, for another way to the runtime", async () => {
+  test("launcher → without its first line, because the runtime is elsewhere", async () => {
     const distribution = await findDistribution(disk, LAUNCHER);
     expect(distribution).toMatchObject({
       launcher: 'require("./lib/robot-policy-agent.cjs");\n',
@@ -47,7 +47,7 @@ describe("findDistribution", () => {
     });
   });
 
-  test("all late-loaded parts, also when they load each other", async () => {
+  test("late-loaded parts → all found, also if they load each other", async () => {
     await write(MAIN, 'require("./zod.cjs"); require("./zod.cjs"); require("./undici.cjs");');
     await write("lib/zod.cjs", 'require("./undici.cjs"); require("./robot-policy-agent.cjs");');
     await write("lib/undici.cjs", 'require("./zod.cjs"); require("node:fs");');
@@ -56,24 +56,24 @@ describe("findDistribution", () => {
   });
 
   test.each(["robot-policy-agent.cjs", MAIN, SHARED.sysusers, SHARED.manifest])(
-    "%s is missing: refused",
+    "%s is missing → refused",
     async (name) => {
       await rm(join(folder, "dist", name));
       expect(await found()).toEqual(["incomplete-program", `/dist/${name}`]);
     },
   );
 
-  test("a late-loaded part is missing: refused", async () => {
+  test("a late-loaded part is missing → refused", async () => {
     await write(MAIN, 'require("./zod.cjs");');
     expect(await found()).toEqual(["incomplete-program", "/dist/lib/zod.cjs"]);
   });
 
-  test("a launcher without a #! line: refused", async () => {
+  test("launcher without a #! line → refused", async () => {
     await write("robot-policy-agent.cjs", 'require("./lib/robot-policy-agent.cjs");\n');
     expect(await found()).toEqual(["incomplete-program", LAUNCHER]);
   });
 
-  test.each(["/dist/agent.ts", "/elsewhere/robot-policy-agent.cjs"])("%s is not a built program", async (path) => {
+  test.each(["/dist/agent.ts", "/elsewhere/robot-policy-agent.cjs"])("%s → not a built program", async (path) => {
     expect(await found(path)).toEqual(["not-built", path]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
-/** The findings and the files of a manifest with this list, in YAML. */
+/** Findings and files of a manifest with this list, in YAML. */
 async function read(list: string) {
   const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${list}\n`;
   const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
@@ -17,24 +17,24 @@ async function read(list: string) {
 const pathsOf = (count: number) => Array.from({ length: count }, (_, index) => `/etc/arm/${count - index}.yaml`);
 
 describe("configuration_files", () => {
-  test("accepts 64 files, in order", async () => {
+  test("64 files → accepted, in order", async () => {
     const { findings, files } = await read(JSON.stringify(pathsOf(64)));
     expect(findings).toEqual([]);
     expect(files?.map(({ path }) => path)).toEqual(pathsOf(64));
   });
 
-  test("refuses 65 files", async () => {
+  test("65 files → refused", async () => {
     expect(await read(JSON.stringify(pathsOf(65)))).toMatchObject({
       findings: ["list_length /configuration_files"],
       files: undefined,
     });
   });
 
-  test("accepts an empty list, with a warning that the digest covers nothing", async () => {
+  test("empty list → warning that the digest covers nothing", async () => {
     expect(await read("[]")).toMatchObject({ findings: ["no_config_files /configuration_files"], files: [] });
   });
 
-  test("an entry is a path, or a label and a path", async () => {
+  test("entries → a path, or a label and a path", async () => {
     const { findings, files } = await read(
       "[/etc/left.yaml, {label: right, path: ~/right.yaml}, {path: /etc/base.yaml}]",
     );
@@ -67,7 +67,7 @@ describe("configuration_files", () => {
     ["\n  - {label: a, path: /etc/a.yaml}\n  - {label: a, path: /etc/b.yaml}", "a is already used at line 3"],
     ["[[/etc/a.yaml]]", "expected a path or {label, path}, found a list"],
     ["/etc/a.yaml", "expected a list, found a text"],
-  ])("%j is told so: %s", async (list, message) => {
+  ])("%j → %s", async (list, message) => {
     expect((await read(list)).messages).toEqual([message]);
   });
 });

@@ -5,7 +5,7 @@ import { renderFindings } from "../../../src/manifest/excerpt.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 describe("renderFindings", () => {
-  test("renderFindings: the place, the sentence, the line and a caret", async () => {
+  test("renderFindings: finding → place, message, source line and caret", async () => {
     expect(await render("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:\n  - opt/yam/left.yaml\n"))
       .toMatchInlineSnapshot(`
       "/etc/m.yaml:3:5: error config_path: opt/yam/left.yaml: not absolute; start it with / or ~/
@@ -14,7 +14,7 @@ describe("renderFindings", () => {
     `);
   });
 
-  test("renderFindings: tabs, wide and joining characters keep the caret in place", async () => {
+  test("renderFindings: tabs, wide and combining characters → the caret stays aligned", async () => {
     expect(await render('{robot_type_id: a.b.v1,\t"x-手": "🦾e\u0301", statsu: ready}')).toMatchInlineSnapshot(`
       "/etc/m.yaml:1:39: error unknown_key: unknown key statsu; did you mean status?
           {robot_type_id: a.b.v1,  "x-手": "🦾é", statsu: ready}
@@ -22,7 +22,7 @@ describe("renderFindings", () => {
     `);
   });
 
-  test("renderFindings: a long line is cut around the place", async () => {
+  test("renderFindings: long line → truncated around the place", async () => {
     const rendered = await render(
       `{robot_type_id: a.b.v1, x-a: "${"a ".repeat(250)}", statsu: ready, x-b: "${"b ".repeat(250)}"}`,
     );
@@ -34,7 +34,7 @@ describe("renderFindings", () => {
     for (const line of rendered.split("\n").slice(1)) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test("renderFindings: escapes terminal control characters", async () => {
+  test("renderFindings: terminal control characters → escaped", async () => {
     expect(await render("x: \u009b31m\u202Ebar\u2028\n")).toMatchInlineSnapshot(`
       "/etc/m.yaml:1:1: error missing: robot_type_id is required
           x: \\u009b31m\\u202ebar\\u2028
@@ -52,13 +52,13 @@ describe("renderFindings", () => {
     ["a password in a line that is no YAML", "password: 'hunter2-0123456789abcdef' x\n"],
     ["a password in an address", "display_name: 'https://me:0123456789abcdefXYZ@host' x\n"],
     ["the inside of a private key", `display_name: @ ${"0123456789abcdefXYZ".repeat(4)}\n`],
-  ])("scenario 16: an excerpt never shows %s", async (_, text) => {
+  ])("scenario 16: %s → never in an excerpt", async (_, text) => {
     const rendered = await render(text);
     expect(rendered).toMatch(/error/);
     expect(rendered).not.toContain("0123456789abcdef");
   });
 
-  test("renderFindings: a file that could not be read has no line to show", async () => {
+  test("renderFindings: unreadable file → no source line", async () => {
     const finding = {
       id: "file_missing",
       severity: "error",

@@ -34,13 +34,13 @@ describe("golden vectors", () => {
     expect(manifest).toBeNull();
   });
 
-  test("readManifest: no vector is left out", () => {
+  test("golden vectors: all are tested", () => {
     expect([load("valid").length, load("invalid").length, examples().length]).toEqual([39, 77, 7]);
   });
 });
 
 describe("examples", () => {
-  test.each(examples())("contractText: of %s, byte for byte", async (name) => {
+  test.each(examples())("contractText: %s → the same bytes", async (name) => {
     const { findings, manifest } = await readExample(`${name}.yaml`);
     expect(findings.filter(({ severity }) => severity === "error")).toEqual([]);
     if (manifest?.contract === null || manifest === null) throw new Error(`${name} has no contract`);
@@ -74,7 +74,7 @@ function bytesOf({ yaml, yaml_base64: yamlBase64, pad }: Vector): Uint8Array {
   return Buffer.concat([bytes, Buffer.alloc(pad.to_bytes - bytes.byteLength, pad.with)]);
 }
 
-/** The position of a syntax error is the parser's own. */
+/** The position of a syntax error is defined by the parser. */
 function comparable({ id, severity, loc, line, column }: GoldenFinding): unknown {
   return id === "yaml_syntax" ? { id, severity, loc } : { id, severity, loc, line, column };
 }

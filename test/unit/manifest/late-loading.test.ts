@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const SRC = new URL("../../../src/", import.meta.url).href;
 
-/** Files of custom robot types that a program loads. */
+/** Modules for custom robot types that a program loads. */
 async function loaded(program: string): Promise<readonly string[]> {
   const script = `
     const { registerHooks } = await import("node:module");
@@ -22,13 +22,13 @@ async function loaded(program: string): Promise<readonly string[]> {
 
 const read = (text: string) => `await readManifest(Buffer.from(${JSON.stringify(text)}), READY_CATALOG);`;
 
-test("a robot of a catalog type boots without loading the code for custom types", async () => {
+test("daemon with a catalog type → the code for custom types is not loaded", async () => {
   const byId = read("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [/a]\n");
   expect(await loaded(`await import("${SRC}agent/commands/run.ts"); ${byId}`)).toEqual([]);
-  // The question can be answered otherwise.
+  // Control: a program that needs the code loads it.
   const custom = await loaded(read("robot_type_id: a.b.v1\nextends: ur.ur5e-2f85.v1\n"));
   expect(custom).toContain(`${SRC}manifest/catalog/rows.ts`);
-  // Services hold contracts to the schema; who makes one does not load it, and neither does who reads the answer.
+  // Only services validate contracts by the schema; programs that create a contract or read an answer do not load it.
   const answers = await loaded(`await import("${SRC}api/robot-views.ts");`);
   expect([...custom, ...answers]).not.toContain(`${SRC}api/contract.ts`);
   expect(await loaded(`await import("${SRC}api/robots.ts");`)).toContain(`${SRC}api/contract.ts`);

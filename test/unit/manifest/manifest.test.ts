@@ -12,7 +12,7 @@ const YAM = "robot_type_id: yam.bimanual-joint-position.v1\n";
 const KEY = "sk_acme_0123456789abcdefXYZ";
 
 describe("readManifest", () => {
-  test("readManifest: the example of a type by id", async () => {
+  test("readManifest: example of a type by id", async () => {
     const bytes = readFileSync(new URL("../../golden/robot-manifest/examples/yam.yaml", import.meta.url));
     expect(await readManifest(bytes, READY_CATALOG)).toMatchObject({
       findings: [],
@@ -38,7 +38,7 @@ describe("readManifest", () => {
     });
   });
 
-  test("readManifest: everything optional, normalized", async () => {
+  test("readManifest: all optional members → normalized", async () => {
     const { findings, manifest } = await read(
       `schema: robot-manifest/v1\n${YAM}display_name: "  cafe\u0301 "\nstatus: ready\nx-note: {a: [1, ~]}\n` +
         "configuration_files: [{label: ' left ', path: ~/left.yaml, x-by: me}, /b//c/./d.yaml]\n",
@@ -53,7 +53,7 @@ describe("readManifest", () => {
     });
   });
 
-  test("scenario 29: every mistake of a manifest is found at once, with line and column", async () => {
+  test("scenario 29: manifest with many mistakes → all findings at once, with line and column", async () => {
     const { findings, manifest } = await read(
       "robot_type: yam.v1\nstatus: redy\ndisplay_name: 7\nregion: us-west-2\n" +
         "configuration_files:\n  - {label: arm, path: /opt/a.yaml}\n  - {label: arm, path: opt/b.yaml, mode: 1}\n  - /opt/./a.yaml\n",
@@ -104,7 +104,7 @@ describe("readManifest", () => {
     ],
     ["no files", `${YAM}configuration_files: []\n`, ["2:22 no_config_files /configuration_files"]],
     [
-      "a type that is a base only",
+      "a type that is only a base",
       "robot_type_id: ur.ur5e-2f85.v1\nconfiguration_files: [/a]\n",
       ["1:16 type_id_unlisted /robot_type_id"],
     ],
@@ -151,13 +151,13 @@ describe("readManifest", () => {
     "/a\u202Eb",
     "/a\\uD800",
     `/${"a".repeat(4096)}`,
-  ])("readManifest: %j is no path of a configuration file", async (path) => {
+  ])("readManifest: %j as a configuration file → refused", async (path) => {
     const written = JSON.stringify(path).replace("\\\\uD800", "\\uD800");
     expect(ids(await read(`${YAM}configuration_files: [${written}]\n`))).toEqual(["config_path"]);
   });
 
   test.each(["/a", "~/a", "/opt/a b.yaml", "/opt/..a", "/devices/a", "/é/🦾", "/.hidden", `/${"a".repeat(4095)}`])(
-    "readManifest: %j is a path of a configuration file",
+    "readManifest: %j as a configuration file → accepted",
     async (path) => {
       expect(ids(await read(`${YAM}configuration_files: [${JSON.stringify(path)}]\n`))).toEqual([]);
     },
@@ -174,7 +174,7 @@ describe("readManifest", () => {
     "/a/id_ecdsa",
     "/a/b.pem",
     "/a/b.key",
-  ])("readManifest: %j does not suit the digest, but is taken", async (path) => {
+  ])("readManifest: %j as a configuration file → warning, it does not suit the digest", async (path) => {
     const reading = await read(`${YAM}configuration_files: [${path}]\n`);
     expect(ids(reading)).toEqual(["config_unsuitable"]);
     expect(reading.manifest?.configuration_files).toHaveLength(1);
@@ -190,35 +190,35 @@ describe("readManifest", () => {
     ["a value of the wrong type", `${YAM}status: [${KEY}]\n`],
     ["an escaped value", `${YAM}display_name: "\\x73k_acme_0123456789abcdefXYZ"\n`],
     ["a private key", `${YAM}x-a: |\n  -----BEGIN RSA PRIVATE KEY-----\n  0123456789abcdefXYZ\n`],
-  ])("scenario 16: a secret as %s is found and never repeated", async (_, text) => {
+  ])("scenario 16: secret as %s → finding that does not repeat it", async (_, text) => {
     const reading = await read(text);
     expect(ids(reading)).toContain("secret_in_manifest");
     expect(reading.manifest).toBeNull();
     expect(JSON.stringify(reading.findings)).not.toContain("0123456789abcdef");
   });
 
-  test("scenario 16: an API key as the key of a mapping never appears in a message", async () => {
+  test("scenario 16: API key as a mapping key → never in a message", async () => {
     const { findings } = await read(`${YAM}${KEY}: 1\n${KEY}: 2\n`);
     expect(ids({ findings })).toEqual(["yaml_duplicate_key"]);
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
   });
 
   test.each(["apiToken", "API_KEY", "hf-token", "wifi.password", "Bearer", "my secret"])(
-    "readManifest: %j is the name of a secret",
+    "readManifest: key %j → counts as a secret",
     async (key) => {
       expect(ids(await read(`${YAM}x-a: {${key}: 1}\nconfiguration_files: [/a]\n`))).toEqual(["secret_in_manifest"]);
     },
   );
 
   test.each(["tokens", "tokenizer", "secretary", "keyboard", "passwords_file"])(
-    "readManifest: %j is no name of a secret",
+    "readManifest: key %j → no secret",
     async (key) => {
       expect(ids(await read(`${YAM}x-a: {${key}: 1}\nconfiguration_files: [/a]\n`))).toEqual([]);
     },
   );
 
   test.each(["replace_me", "REPLACE-WITH-PATH", " TODO ", "tbd: ask", "change_me", "ChangeMe", "<path>", "fixme!"])(
-    "readManifest: %j is a placeholder: an error, in a draft a warning",
+    "readManifest: placeholder %j → error, in a draft warning",
     async (value) => {
       const text = `${YAM}display_name: ${JSON.stringify(value)}\nconfiguration_files: [/a]\n`;
       expect((await read(text)).findings).toMatchObject([{ id: "placeholder", severity: "error" }]);
@@ -231,12 +231,12 @@ describe("readManifest", () => {
     },
   );
 
-  test("readManifest: limits the number of findings", async () => {
+  test("readManifest: many findings → limited", async () => {
     const { findings } = await read(Array.from({ length: 5000 }, (_, index) => `key${index}: 1\n`).join(""));
     expect(findings).toHaveLength(FINDING_LIMIT + 1);
   });
 
-  test("readManifest: hidden characters of a file are escaped in messages", async () => {
+  test("readManifest: invisible characters → escaped in messages", async () => {
     const { findings } = await read(`${YAM}"a\\e[31m\\u202e": 1\nconfiguration_files: [/a]\n`);
     expect(findings[0]?.message).toContain(String.raw`unknown key a\u001b[31m\u202e;`);
   });
@@ -255,7 +255,7 @@ describe("locate", async () => {
     ["/missing/deeper", 1, 1],
     ["/x-empty", 5, 1],
     ["no pointer", 1, 1],
-  ])("locate: %j is at %i:%i", async (loc, line, column) => {
+  ])("locate: %j → %i:%i", async (loc, line, column) => {
     expect(locate(loc)).toEqual({ line, column });
   });
 });
@@ -293,7 +293,7 @@ describe("hostile manifests", () => {
     ),
   });
 
-  test("readManifest: any mutation is read or refused, with positions inside the file", async () => {
+  test("readManifest: any mutation → read or refused, positions inside the file", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 5 }), async (mutations) => {
         const text = mutations.reduce(
@@ -307,7 +307,7 @@ describe("hostile manifests", () => {
     );
   });
 
-  test("readManifest: any bytes are read or refused", async () => {
+  test("readManifest: any bytes → read or refused", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         expectInside(await readManifest(bytes, READY_CATALOG), bytes);

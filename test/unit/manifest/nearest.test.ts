@@ -30,7 +30,7 @@ describe("nearest", () => {
     ["name", undefined],
     ["", undefined],
     ["s".repeat(65), undefined],
-  ])("nearest: %j is meant as %j", (written, word) => {
+  ])("nearest: %j → %j", (written, word) => {
     expect(nearest(written, KEYS)).toBe(word);
   });
 });

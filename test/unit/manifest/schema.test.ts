@@ -26,7 +26,7 @@ describe("manifestSchema", () => {
     "robot_type_id: a.b.v1\nconfiguration_files: [/a/]\n",
     "robot_type_id: a.b.v1\nconfiguration_files: [{label: a}]\n",
     `robot_type_id: a.b.v1\nconfiguration_files: [${"/a, ".repeat(65)}]\n`,
-  ])("manifestSchema: agrees with the reader on %j", async (text) => {
+  ])("manifestSchema: %j → agrees with the reader", async (text) => {
     const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
     const isValid = findings.every(({ severity }) => severity === "warning");
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
@@ -44,7 +44,7 @@ cameras:
   - {role: f, mount: wrist, side: left, width: 6.4e2, height: 480, fps: 0.5, rotation_degrees: 90, color_space: rgb, pixel_dtype: uint8}
 `;
 
-  /** The findings of what a schema can say: of each key by itself. */
+  /** Findings that a schema can express: those about single keys. */
   const BY_ITSELF = new Set(
     "wrong_type unknown_key missing duplicate_name not_allowed out_of_range list_length name_format text_format extends_unknown".split(
       " ",
@@ -78,7 +78,7 @@ cameras:
     ["uint8", "float32"],
     ["role: f", "rolle: f"],
     ["cameras:", "cameras: []\nx-cameras:"],
-  ])("manifestSchema: agrees with the reader on a custom type with %j → %j", async (from, to) => {
+  ])("manifestSchema: custom type with %j → %j: agrees with the reader", async (from, to) => {
     expect(CUSTOM).toContain(from);
     const text = CUSTOM.replace(from, to);
     const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
@@ -86,7 +86,7 @@ cameras:
     expect([findings, validator.safeParse(parse(text)).success]).toEqual([findings, isValid]);
   });
 
-  test("manifestSchema: every key is described", async () => {
+  test("manifestSchema: every key → has a description", async () => {
     const { properties } = schema as { properties: Record<string, { description?: string }> };
     for (const [key, { description }] of Object.entries(properties))
       expect([key, description?.length]).toEqual([key, expect.any(Number)]);

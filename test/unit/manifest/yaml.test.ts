@@ -61,7 +61,7 @@ describe("readYaml", () => {
     ["a secret after a block indicator", "a: |hunter2\n", 4, "Block scalar header includes extra characters"],
     ["a control character", "a: \u0001\n", 3, "a control character (U+0001)"],
     ["a carriage return alone", "a: b\rc: d\n", 4, "a control character (U+000D)"],
-  ])("readYaml: %s: syntax error with its place", (_, text, offset, message) => {
+  ])("readYaml: %s → syntax error with its place", (_, text, offset, message) => {
     const result = readYaml(text);
     expect(result).toMatchObject({
       kind: "syntax",
@@ -75,11 +75,11 @@ describe("readYaml", () => {
     ["after an end marker", "a: b\n...\nc: d\n", 9],
     ["three documents", "a: b\n---\nc: d\n---\ne: f\n", 5],
     ["two empty documents", "---\n---\n", 4],
-  ])("readYaml: %s: the second is found where its line starts", (_, text, offset) => {
+  ])("readYaml: %s → second document, at its first line", (_, text, offset) => {
     expect(readYaml(text)).toEqual({ kind: "second-document", offset });
   });
 
-  test("readYaml: forbidden constructs are found on their values and keys", () => {
+  test("readYaml: forbidden constructs → findings at their values and keys", () => {
     const result = readYaml("%YAML 1.2\n---\na: &x [*x, !t b]\n<<: c\n? [d]\n: e\n");
     if (result.kind !== "document") throw new Error(result.kind);
     expect([...result.constructs.values()].flat().sort()).toEqual([
@@ -93,12 +93,12 @@ describe("readYaml", () => {
     expect(readYaml("%YAML 1.2\n")).toMatchObject({ kind: "document", directives: [0] });
   });
 
-  test("readYaml: accepts padding with empty lines, and keeps a few at the end of a text", () => {
+  test("readYaml: many empty lines → accepted, a few are kept at the end of a text", () => {
     expect(plainValue(`a: b${"\n".repeat(TOKEN_LIMIT)}`)).toEqual({ a: "b" });
     expect(plainValue("a: |+\n  b\n\n\n")).toEqual({ a: "b\n\n\n" });
   });
 
-  test("readYaml: limits the number of tokens", () => {
+  test("readYaml: many tokens → refused", () => {
     expect(readYaml("- a\n".repeat(TOKEN_LIMIT))).toEqual({ kind: "size" });
   });
 });
@@ -116,7 +116,7 @@ describe("scalarType", () => {
   });
 });
 
-describe("readYaml of JSON, which is YAML", () => {
+describe("readYaml: JSON", () => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof({ maxDepth: 5 }, tie("text"), tie("list"), tie("map")),
     text: fc.oneof(
@@ -127,7 +127,7 @@ describe("readYaml of JSON, which is YAML", () => {
     map: fc.dictionary(fc.string({ maxLength: 12 }), tie("any"), { maxKeys: 4, noNullPrototype: true }),
   })).any;
 
-  test("readYaml: reads texts, lists and mappings", () => {
+  test("readYaml: JSON texts, lists and mappings → read", () => {
     fc.assert(
       fc.property(value, fc.integer({ min: 0, max: 6 }), (data, indentation) => {
         const text = JSON.stringify(data, null, indentation);
@@ -138,15 +138,15 @@ describe("readYaml of JSON, which is YAML", () => {
   });
 });
 
-// What grows with the square of the size is far beyond both.
+// Quadratic algorithms exceed both limits by far.
 describe(`hostile texts of ${times(512, 1024)} KiB`, () => {
   const SIZE = times(512, 1024) * 1024;
-  /** The keys that every custom manifest has; then its groups. */
+  /** The keys of every custom manifest, followed by groups. */
   const custom =
     '"robot_type_id: a.b.v1\\ntopology: single_arm\\naction_semantics: joint_position\\ncontrol_rate_hz: 20\\n' +
     'cameras: [{role: a, mount: head, width: 640, height: 480, fps: 30}]\\ngroups:\\n"';
   const elements = `Array.from({length:64},(_,i)=>"e".repeat(60)+i)`;
-  /** Expressions that make a text of `n` characters. */
+  /** Expressions that create a text of `n` characters. */
   const texts: Readonly<Record<string, string>> = {
     "open brackets": `"[".repeat(n)`,
     "balanced brackets": `"[".repeat(n/2)+"]".repeat(n/2)`,
@@ -181,11 +181,11 @@ describe(`hostile texts of ${times(512, 1024)} KiB`, () => {
     "groups without kind": `${custom}+"  - {name: gggggggggggggg, knid: arm, x-y: []}\\n".repeat(12000)`,
     speeds: `${custom}+"  - {name: a, limits: {velocity: ["+"1.1234567890123456789,".repeat(n/22-100)+"]}}"`,
     "deep keys of one's own": `${custom}+("  - {name: a, x-a: "+"[".repeat(28)+"sk_a_0123456789abcdef"+"]".repeat(28)+"}\\n").repeat(1600).padEnd(n-400)`,
-    // Composing them takes time that grows with the square of their number: three minutes for a megabyte.
+    // The parser composes them in quadratic time: three minutes for a megabyte.
     "marks on a letter": `"robot_type_id: a.b.v1\\ndisplay_name: 'a"+"\\u0f73".repeat(n/3-20)+"'"`,
   };
 
-  /** One process reads them all; what it takes alone is measured in the long tier, and for those that look as if they took too much. */
+  /** One process reads all texts. The long tier, and any text that seems too slow, measures each in its own process. */
   let together: Readonly<Record<string, Measured>> = {};
   beforeAll(async () => {
     if (!isLong) together = await measure(texts, SIZE);
@@ -193,7 +193,7 @@ describe(`hostile texts of ${times(512, 1024)} KiB`, () => {
 
   test.each(Object.keys(texts))("readManifest: %s: under 200 ms and 100 MB", async (name) => {
     let measured = together[name];
-    // The best of three: others use this machine's cores too.
+    // The best of three runs, because other programs use the same cores.
     for (let again = 0; again < 3 && !isBounded(measured); again += 1) {
       measured = (await measure({ [name]: texts[name] ?? "" }, SIZE))[name];
     }
@@ -210,7 +210,7 @@ function isBounded(measured: Measured | undefined): boolean {
   return measured !== undefined && measured.duration_ms < 200 && measured.growth_mb < 100;
 }
 
-/** Reads texts one after another, in a process that has read nothing before. */
+/** Reads texts one after another in a fresh process. */
 async function measure(
   texts: Readonly<Record<string, string>>,
   size: number,
@@ -221,13 +221,13 @@ async function measure(
     const { readManifest } = await import("${room}manifest.ts");
     const { READY_CATALOG } = await import("${room}catalog/ids.ts");
     const n = ${size};
-    // What a bundle has compiled already is not measured.
+    // Excludes code that a bundle has compiled already.
     await readManifest(Buffer.from("groups: 0"), READY_CATALOG);
     const measured = {};
     for (const [name, textOf] of Object.entries({ ${expressions.join(", ")} })) {
       const bytes = Buffer.from(textOf());
       const before_kb = process.resourceUsage().maxRSS;
-      // Time on a core, which is the whole duration where nobody else wants it: reading has one thread and waits for nothing.
+      // CPU time, which equals the duration on an idle machine: reading is single-threaded and never waits.
       const start = process.threadCpuUsage();
       await readManifest(bytes, READY_CATALOG);
       const { user, system } = process.threadCpuUsage(start);

@@ -24,25 +24,25 @@ const untrusted = (code: string): Failure => ({ kind: "unreachable", reason: "tl
 describe("showFailure", () => {
   test.each<[string, Failure, number, string]>([
     ["a private authority", untrusted("SELF_SIGNED_CERT_IN_CHAIN"), 4, "--ca-file FILE"],
-    ["a CA file that is none", untrusted("CA_FILE_NOT_PEM"), 4, "correct --ca-file"],
+    ["an invalid CA file", untrusted("CA_FILE_NOT_PEM"), 4, "correct --ca-file"],
     ["an expired certificate", untrusted("CERT_HAS_EXPIRED"), 4, "check the clock"],
-    ["a credential that is not accepted", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
+    ["a refused credential", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
     ["a key that lacks a scope", refused(403, "It lacks robots:read"), 5, "sent with the key in /k"],
-    ["what is not there", refused(404, "Robot not found"), 6, "list shows valid ones"],
+    ["an unknown resource", refused(404, "Robot not found"), 6, "list shows valid ones"],
     ["an operation the service lacks", refused(404, "Not Found"), 6, "does not know this operation"],
-    ["what is there already", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
+    ["an existing name", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
     ["too many requests", { ...refused(429, "slow down"), retryAfterMs: 2500 }, 6, "wait 3 s"],
-    ["a service in trouble", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
-    ["a request that is wrong", refused(422, "name: too long"), 6, "name: too long"],
+    ["an unavailable service", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
+    ["an invalid request", refused(422, "name: too long"), 6, "name: too long"],
     ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],
-  ])("showFailure: %s", (_case, failure, exitCode, told) => {
+  ])("showFailure: %s", (_case, failure, exitCode, expected) => {
     const { terminal, err } = open();
     expect(showFailure(failure, { credential, terminal })).toBe(exitCode);
-    expect(err()).toContain(told);
+    expect(err()).toContain(expected);
   });
 
-  test("showFailure: tells every finding of a 422 in the operator's own words, with the value and the rule", () => {
+  test("showFailure: 422 → every finding by its flag, with the value and the rule", () => {
     const { terminal, err } = open();
     const finding = (loc: (string | number)[], msg: string) => ({ loc, msg, type: "rule" });
     const validation = [

@@ -1,4 +1,4 @@
-/** What people write and read: times, sums, fields, comma-separated values. */
+/** Text formats of the command line: times, sums, fields, comma-separated values. */
 import { describe, expect, test } from "vitest";
 
 import { readNextCursor } from "../../../src/client/operation-client.ts";
@@ -23,7 +23,7 @@ test.each([
 
 test.each([
   ["2026-02-30", "back", "neither a date"],
-  // A time without its zone is another moment on every computer.
+  // A time without its zone means another moment on every computer.
   ["2026-07-01T02:00:00", "ahead", "neither a date"],
   ["tomorrow", "ahead", "neither a date"],
   ["7", "ahead", "neither a date"],
@@ -38,7 +38,7 @@ describe("readFields", () => {
   test.each<[string, string[], string[], unknown]>([
     ["texts stay texts", ["a=1", "b=true"], [], { a: "1", b: "true" }],
     [
-      "typed ones are what they look like",
+      "typed fields are parsed",
       [],
       ["a=1", "b=true", "c=null", "d=-1.5", "e=01", "f=x"],
       { a: 1, b: true, c: null, d: -1.5, e: "01", f: "x" },
@@ -50,14 +50,14 @@ describe("readFields", () => {
     expect(readFields(raw, typed)).toMatchObject({ kind: "fields", body });
   });
 
-  test("readFields: no name is special", () => {
+  test("readFields: names such as __proto__ → ordinary members", () => {
     const fields = readFields(["__proto__[x]=1"], []);
     expect(JSON.stringify(fields)).toContain('"body":{"__proto__":{"x":"1"}}');
     expect("x" in {}).toBe(false);
   });
 
   test.each([["a"], ["=b"], ["a[=b"], ["a=1", "a=2"], ["a=1", "a[b]=2"], ["a[]=1", "a[b]=2"], ["a[][b]=1"]])(
-    "readFields: %s %s is refused",
+    "readFields: %s %s → refused",
     (...raw) => {
       expect(
         readFields(
@@ -73,7 +73,7 @@ test.each([
   [undefined, null],
   ['</v1/robots?limit=2&cursor=x%3D>; rel="next"', "x="],
   ['</a?cursor=1>; rel="prev", </a?cursor=2>; rel=next', "2"],
-  // The cursor alone is taken: the credential goes nowhere else.
+  // Only the cursor is used, so that the credential is sent nowhere else.
   ['<https://evil.example/?cursor=2>; rel="next"', "2"],
   ['</a?limit=2>; rel="next"', null],
   ["nonsense", null],
@@ -109,7 +109,7 @@ describe("usage", () => {
     record("a", 1, "2026-06-02T10:00:00Z", { unit: "request" }),
   ];
 
-  test("sumUsage: by robot, the most first, units apart, nobody billed is not 0 cents", () => {
+  test("sumUsage: by robot, descending, one line per unit; no price is not 0 cents", () => {
     expect(sumUsage(records, "robot")).toEqual([
       { name: "b", quantity: 100, unit: "second", amount_cents: 5 },
       { name: "a", quantity: 30, unit: "second", amount_cents: 7 },
@@ -125,7 +125,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("isWithin: a record counts where it begins, so that days add up", () => {
+  test("isWithin: a record counts for the day in which it begins, so that days add up", () => {
     const [before, first] = records;
     const day = { since: "2026-06-02T00:00:00Z", until: "2026-06-03T00:00:00Z" };
     expect([before, first].map((each) => each !== undefined && isWithin(each, day))).toEqual([false, true]);
@@ -138,7 +138,7 @@ describe("usage", () => {
     [5400, "second", "1.5 h"],
     [90, "robot_seconds", "robot 1 min"],
     [12.345, "request", "12.35 request"],
-  ])("quantityText: %d %s is %s", (quantity, unit, text) => {
+  ])("quantityText: %d %s → %s", (quantity, unit, text) => {
     expect(quantityText(quantity, unit)).toBe(text);
   });
 });

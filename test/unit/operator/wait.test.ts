@@ -37,7 +37,7 @@ function open() {
       return EXIT.rejected;
     },
   } as unknown as Service;
-  return { context, service, pauses, told: () => err, nowMs: () => nowMs };
+  return { context, service, pauses, err: () => err, nowMs: () => nowMs };
 }
 
 const state = (summary: string, ended: Look["ended"] = null): Look => ({ lines: [summary], summary, ended });
@@ -61,7 +61,7 @@ const forbidden: CallResult<Look> = {
   request_id: null,
 };
 
-/** A wait that begins with the state `a`, and fetches the next of these each time, the last one again and again. */
+/** A wait that starts in state `a` and then fetches these states in turn; the last one repeats. */
 function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
   let index = 0;
   const fetch = async () => results[Math.min(index++, results.length - 1)] ?? lost;
@@ -69,24 +69,24 @@ function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
 }
 
 describe("waitUntilEnded", () => {
-  it("tells each change once and leaves the end to the result, looks less and less often, and gives the exit code it ended with", async () => {
-    const { service, pauses, told } = open();
+  it("prints each change once but not the result, polls less and less often, and returns the exit code", async () => {
+    const { service, pauses, err } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = [...Array.from({ length: 7 }, () => look("a")), look("ready", ended)];
     const { exitCode, last } = await waitUntilEnded(service, waiting(60_000, ...steps));
-    expect([exitCode, told(), last.summary]).toEqual([0, "a\n", "ready"]);
+    expect([exitCode, err(), last.summary]).toEqual([0, "a\n", "ready"]);
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
-  it("continues through an outage, which it reports once", async () => {
-    const { service, told } = open();
+  it("outage → continues, reports it once", async () => {
+    const { service, err } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = waiting(600_000, lost, lost, lost, look("a"), look("b", ended));
     expect((await waitUntilEnded(service, steps)).exitCode).toBe(0);
-    expect(told()).toBe("a\nconnection refused; trying again\n");
+    expect(err()).toBe("a\nconnection refused; trying again\n");
   });
 
-  it("waits at least as long as a busy service asks", async () => {
+  it("busy service → waits at least its Retry-After", async () => {
     const { service, pauses } = open();
     const busy: CallResult<Look> = { ...forbidden, status: 503, retryAfterMs: 7000 };
     const steps = waiting(60_000, busy, look("b", { exitCode: EXIT.ok, problem: null }));
@@ -95,17 +95,17 @@ describe("waitUntilEnded", () => {
     expect(pauses[1]).toBeGreaterThanOrEqual(7000);
   });
 
-  it("ends at once with what does not pass by itself", async () => {
-    const { service, told } = open();
+  it("permanent failure → ends at once", async () => {
+    const { service, err } = open();
     expect((await waitUntilEnded(service, waiting(60_000, forbidden))).exitCode).toBe(6);
-    expect(told()).toBe("a\nfailed\n");
+    expect(err()).toBe("a\nfailed\n");
   });
 
-  it("never waits longer than --timeout, polls once more at the end, and says what to do later", async () => {
-    const { service, told, nowMs } = open();
+  it("--timeout → never waits longer, polls once more at the end, and prints the next step", async () => {
+    const { service, err, nowMs } = open();
     expect((await waitUntilEnded(service, waiting(5000, look("a")))).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
-    expect(told()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
+    expect(err()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
   });
 });
 
@@ -121,13 +121,13 @@ const fleet = (parts: Partial<FleetView>): FleetView => ({
 });
 const generation = (generationId: string, status = "active") => ({ subject: "m", generation_id: generationId, status });
 
-describe("how a wait for a fleet ends", () => {
+describe("exit code of a wait for a fleet", () => {
   it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
     ["ready", { status: "ready" }, 0],
     ["degraded", { status: "degraded" }, 6],
     ["blocked", { status: "blocked", blocker: "mend it" }, 6],
     ["preparing", { active_model: generation("g", "preparing") }, undefined],
-    ["preparing, as a service that shows no model", { active_model: null }, undefined],
+    ["preparing, without a model in the view", { active_model: null }, undefined],
     ["prepared, before its window", { active_model: generation("g") }, 0],
   ])("creation: %s", (_what, parts, exitCode) => {
     expect(endOfCreation(fleet(parts))?.exitCode).toBe(exitCode);
@@ -135,7 +135,7 @@ describe("how a wait for a fleet ends", () => {
 
   it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
     ["active", { active_model: generation("new"), update: null }, 0],
-    ["active, and the next one begins", { active_model: generation("new"), update: generation("next") }, 0],
+    ["active, and the next one starts", { active_model: generation("new"), update: generation("next") }, 0],
     ["under way", { active_model: generation("old"), update: generation("new", "preparing") }, undefined],
     ["blocked", { active_model: generation("old"), update: generation("new", "blocked") }, 6],
     ["replaced", { active_model: generation("old"), update: generation("other", "pending") }, 7],
@@ -145,7 +145,7 @@ describe("how a wait for a fleet ends", () => {
   });
 });
 
-describe("words", () => {
+describe("text formats", () => {
   it.each([
     ["90", 90_000],
     ["90s", 90_000],
@@ -162,7 +162,7 @@ describe("words", () => {
     expect(readDuration(text)).toBe(expected);
   });
 
-  it.each<[counts: FleetView["robots"], bar: string, words: string]>([
+  it.each<[counts: FleetView["robots"], bar: string, text: string]>([
     [
       { registered: 4, ready: 1, active: 1, waiting: 1, blocked: 1 },
       "██████████▒▒▒▒▒░░░░░",
@@ -176,9 +176,9 @@ describe("words", () => {
       "█".repeat(20),
       "9 active, 9 ready, 9 blocked of 1",
     ],
-  ])("%j", (counts, bar, words) => {
+  ])("%j", (counts, bar, text) => {
     const { context } = open();
-    expect([countsAsBar(counts, context.terminal), countsText(counts)]).toEqual([bar, words]);
+    expect([countsAsBar(counts, context.terminal), countsText(counts)]).toEqual([bar, text]);
   });
 
   const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
@@ -189,7 +189,7 @@ describe("words", () => {
   const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
   const readinessEstimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
   it.each<[what: string, parts: Partial<FleetView>, reason: string]>([
-    ["one that runs", { status: "ready" }, ""],
+    ["ready", { status: "ready" }, ""],
     ["blocked", { status: "blocked", blocker: LACKS }, "No robot of this fleet can run pi0.5"],
     ["over", { status: "blocked", blocker: "All windows are past. Create a fleet." }, "All windows are past"],
     ["degraded by robots", { status: "degraded", robots: mixed }, "32 of 40 robots cannot run its model"],
@@ -197,7 +197,7 @@ describe("words", () => {
     ["preparing", { readiness_estimate: readinessEstimate }, "ready in 1 min to 3 min"],
     ["updated", { status: "ready", update: generation("g", "preparing") }, "preparing update to m"],
     [
-      "an update that is blocked",
+      "a blocked update",
       {
         status: "ready",
         update: { ...generation("g", "blocked"), blocker: "1 of 2 robots cannot run m: arm-1: why." },
@@ -208,7 +208,7 @@ describe("words", () => {
     expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs, NOW_MS)).toBe(reason);
   });
 
-  it("reasonOf: an endpoint that does not answer, since when, for a fleet that only prepares on the wire", () => {
+  it("reasonOf: preparing fleet with an unreachable endpoint → the endpoint, and since when", () => {
     const needs = [{ reason: DEAD, action: "Get it to answer again." }];
     const since = "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago)";
     expect(reasonOf(fleet({ status: "preparing" }), needs, NOW_MS)).toBe(since);
@@ -223,18 +223,18 @@ describe("words", () => {
     ["until 2026-11-22T11:50Z.", "until 11:50Z (in 2 h)."],
     ["since 2026-11-19T09:30:05Z", "since 2026-11-19 09:30Z (3 d ago)"],
     ["until 2030-01-31T08:00:00.000Z", "until 2030-01-31 08:00Z"],
-  ])("withRelativeTimes: %s", (text, words) => {
-    expect(withRelativeTimes(text, NOW_MS)).toBe(words);
+  ])("withRelativeTimes: %s", (text, expected) => {
+    expect(withRelativeTimes(text, NOW_MS)).toBe(expected);
   });
 
-  it("countsText: robots over the peak wait for nothing, unless the counts are of different moments", () => {
+  it("countsText: robots over the peak do not count as waiting, unless the counts are inconsistent", () => {
     const robots = { registered: 5, ready: 1, active: 1, waiting: 3, blocked: 0 };
-    const words = (peak: number) => countsText(robots, { endpoint: 1, window: 0, peak });
-    expect(words(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
-    expect(words(3)).toBe("1 active, 1 ready, 3 waiting of 5");
+    const text = (peak: number) => countsText(robots, { endpoint: 1, window: 0, peak });
+    expect(text(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
+    expect(text(3)).toBe("1 active, 1 ready, 3 waiting of 5");
   });
 
-  it("groupNeeds: what many fleets need is told once, and a single one in full", () => {
+  it("groupNeeds: need of many fleets → one line; of a single fleet → in full", () => {
     const action = "Set up robots again.";
     const blocked = (name: string, robot: string) => ({
       view: { ...fleet({}), name },

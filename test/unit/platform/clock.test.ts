@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("sleep: an aborted one rejects with the reason, and leaves no timer that would keep the program from its end", async () => {
+test("sleep: abort → rejects with the reason, leaves no timer that keeps the program running", async () => {
   vi.useFakeTimers();
   const stopping = new AbortController();
   const slept = systemClock.sleep(60_000, stopping.signal);
@@ -19,7 +19,7 @@ test("sleep: an aborted one rejects with the reason, and leaves no timer that wo
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("sleep: one that ended listens no more to a signal that lives as long as the program", async () => {
+test("sleep: ended → removes its listener from a long-lived signal", async () => {
   vi.useFakeTimers();
   const { signal } = new AbortController();
   const slept = systemClock.sleep(1000, signal);
@@ -29,7 +29,7 @@ test("sleep: one that ended listens no more to a signal that lives as long as th
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("sleep: longer than a timer can be set to is not over at once", async () => {
+test("sleep: longer than setTimeout allows → does not end at once", async () => {
   vi.useFakeTimers();
   const slept = vi.fn();
   void systemClock.sleep(1e12).then(slept);

@@ -9,7 +9,7 @@ import { createLog, type LogOptions } from "../../../src/platform/log/pino-log.t
 import { endWithTest } from "../../support/programs/children.ts";
 import { execute } from "../../support/programs/execute.ts";
 
-/** The line that a log in this format makes of one event, without its time. */
+/** The log line of one event in this format, without its time. */
 async function lineOf(format: LogOptions["format"], fields: Readonly<Record<string, unknown>>): Promise<string> {
   const written = Promise.withResolvers<string>();
   createLog({ level: "info", format }, maskWholeKeys, () => ({ write: written.resolve })).warn("finding", fields);
@@ -29,13 +29,13 @@ test.each([
   ["text", { id: "file_missing", where: "/etc/a.yaml:3:1" }, "warn  finding id=file_missing where=/etc/a.yaml:3:1"],
   ["text", { detail: "no robot=b", lines: 3, empty: "" }, 'warn  finding detail="no robot=b" lines=3 empty=""'],
 ] as const)(
-  "createLog: as %s a stranger's text neither begins a line nor adds a field: %j",
+  "createLog: untrusted text as %s → neither starts a line nor adds a field: %j",
   async (format, fields, expected) => {
     expect(await lineOf(format, fields)).toBe(`${expected}\n`);
   },
 );
 
-test.each(["json", "text"] as const)("createLog: as %s a line is bounded, and holds no key", async (format) => {
+test.each(["json", "text"] as const)("createLog: any line as %s → bounded, without keys", async (format) => {
   const key = "sk_live_0123456789abcdef";
   const long = "N".repeat(900_000);
   const line = await lineOf(format, { detail: `not ${key}`, robot: { id: key }, name: long, list: [long] });
@@ -46,18 +46,18 @@ test.each(["json", "text"] as const)("createLog: as %s a line is bounded, and ho
 const outputPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/log-output.ts"));
 const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/pino-log.ts"));
 
-/** Writes 5,000 lines of a kilobyte while nobody reads them, and one more when it is told to. */
+/** Writes 5,000 lines of a kilobyte while nobody reads, and one more on request. */
 const CHATTY = `
   import { createLog } from ${logPath};
   import { openLogOutput } from ${outputPath};
   const log = createLog({ level: "info", format: "json" }, (text) => text, (dropped) => openLogOutput(process.stderr, dropped));
   log.info("first");
   while (process.stderr.bytesWritten === 0) await new Promise(setImmediate);
-  for (let index = 0; index < 5000; index += 1) log.info("told", { text: "x".repeat(1000) });
+  for (let index = 0; index < 5000; index += 1) log.info("written", { text: "x".repeat(1000) });
   console.log(process.stderr.writableLength);
   process.stdin.once("data", () => log.info("last")).once("end", () => process.exit());`;
 
-test("createLog: a reader that stalls holds nobody up; what it missed is counted", async () => {
+test("createLog: reader stalls → the program continues, dropped lines are counted", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", CHATTY], { stdio: "pipe" });
   endWithTest(child);
   expect(Number(await once(child.stdout, "data"))).toBeLessThan(1_000_000);
@@ -76,17 +76,17 @@ test("createLog: a reader that stalls holds nobody up; what it missed is counted
     .map((line): { event: string; lines?: number } => JSON.parse(line));
   const [dropped, ...again] = lines.filter(({ event }) => event === "log-lines-dropped");
   expect(again).toEqual([]);
-  expect(lines.filter(({ event }) => event === "told").length + (dropped?.lines ?? 0)).toBe(5000);
+  expect(lines.filter(({ event }) => event === "written").length + (dropped?.lines ?? 0)).toBe(5000);
   expect(dropped?.lines).toBeGreaterThan(1000);
 });
 
-test("openLogOutput: a disk that is full loses lines, not the program", async () => {
+test("openLogOutput: disk full → lines are lost, the program continues", async () => {
   const script = `
     import { openLogOutput } from ${outputPath};
     const output = openLogOutput(process.stderr, () => {});
     for (const line of ["a\\n", "b\\n"]) output.write(line);
     console.log("alive");`;
-  const words = ["-c", 'exec "$@" 2>/dev/full', "sh", process.execPath, "--input-type=module", "-e", script];
-  const { stdout } = await execute(["sh", ...words]);
+  const args = ["-c", 'exec "$@" 2>/dev/full', "sh", process.execPath, "--input-type=module", "-e", script];
+  const { stdout } = await execute(["sh", ...args]);
   expect(stdout).toBe("alive\n");
 });

@@ -5,12 +5,12 @@ import { createBackoff } from "../../../src/platform/retry.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** As the agent uses it. */
+/** The agent's settings. */
 const AGENT = { firstMs: 1_000, capMs: 300_000 };
 
 const always = (unit: number): Random => ({ unit: () => unit, bytes: (count) => new Uint8Array(count) });
 
-/** mulberry32: the same numbers on every run. */
+/** mulberry32: the same numbers in every run. */
 function seeded(seed: number): Random {
   let state = seed;
   return {
@@ -28,13 +28,13 @@ test.each([
   ["the longest", 1, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]],
   ["the middle", 0.5, [750, 1_250, 2_250, 4_250, 8_250, 16_250, 32_250, 64_250, 128_250, 150_250, 150_250]],
   ["the shortest", 0, [500, 500, 500, 500, 500, 500, 500, 500, 500, 500, 500]],
-])("createBackoff: %s draws", (_name, unit, delaysMs) => {
+])("createBackoff: %s draws → delays", (_name, unit, delaysMs) => {
   const backoff = createBackoff({ ...AGENT, random: always(unit) });
   expect(delaysMs.map(() => backoff.nextMs())).toEqual(delaysMs);
   expect(backoff.attempts).toBe(delaysMs.length);
 });
 
-test("createBackoff: starts over after a reset", () => {
+test("createBackoff: reset → starts over", () => {
   const backoff = createBackoff({ ...AGENT, random: always(1) });
   expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([1_000, 2_000, 4_000]);
   backoff.reset();
@@ -42,7 +42,7 @@ test("createBackoff: starts over after a reset", () => {
   expect(backoff.nextMs()).toBe(1_000);
 });
 
-test("createBackoff: stays at the cap after years of failures", () => {
+test("createBackoff: years of failures → stays at the cap", () => {
   const backoff = createBackoff({ ...AGENT, random: always(1) });
   for (let attempt = 0; attempt < 5_000; attempt += 1) backoff.nextMs();
   expect(backoff.nextMs()).toBe(300_000);
@@ -61,11 +61,11 @@ test.each([
   ["an hour", HOUR_MS, HOUR_MS],
   ["a year", 31_536_000_000, HOUR_MS],
   ["for ever", Infinity, HOUR_MS],
-])("scenario 6: asked to wait %s", (_name, retryAfterMs, delayMs) => {
+])("scenario 6: Retry-After of %s", (_name, retryAfterMs, delayMs) => {
   expect(createBackoff({ ...AGENT, random: always(1) }).nextMs(retryAfterMs)).toBe(delayMs);
 });
 
-test("scenario 6: a fleet told one date comes back spread, and none of it early", () => {
+test("scenario 6: fleet with the same Retry-After date → retries are spread, none is early", () => {
   const delaysMs = Array.from({ length: 500 }, (_, seed) => {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
     for (let attempt = 0; attempt < 9; attempt += 1) backoff.nextMs();
@@ -75,7 +75,7 @@ test("scenario 6: a fleet told one date comes back spread, and none of it early"
   expect(busiestSecond(delaysMs)).toBeLessThan(12);
 });
 
-test("scenario 5: 500 agents that fail together for 30 minutes come back spread over the cap", () => {
+test("scenario 5: 500 agents that fail together for 30 minutes → retries are spread over the cap", () => {
   const outageMs = 1_800_000;
   const returnsMs = Array.from({ length: 500 }, (_, seed) => {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
@@ -83,7 +83,7 @@ test("scenario 5: 500 agents that fail together for 30 minutes come back spread 
     while (nowMs < outageMs) nowMs += backoff.nextMs();
     return nowMs - outageMs;
   });
-  // 500 over 300 s: 1.7 a second on average; without jitter it would be all of them at once.
+  // 500 in 300 s are 1.7 per second on average; without jitter all would retry at once.
   expect(busiestSecond(returnsMs)).toBeLessThan(15);
   expect(Math.max(...returnsMs)).toBeLessThan(300_000);
   const tenths = Array.from({ length: 10 }, (_, tenth) => {
@@ -92,7 +92,7 @@ test("scenario 5: 500 agents that fail together for 30 minutes come back spread 
   expect(Math.min(...tenths)).toBeGreaterThan(0);
 });
 
-test("scenario 5: jitter at the cap uses the whole range", () => {
+test("scenario 5: jitter at the cap → uses the entire range", () => {
   const backoff = createBackoff({ ...AGENT, random: seeded(7) });
   for (let attempt = 0; attempt < 20; attempt += 1) backoff.nextMs();
   const delaysMs = Array.from({ length: 10_000 }, () => backoff.nextMs());
@@ -106,7 +106,7 @@ test("scenario 5: jitter at the cap uses the whole range", () => {
   }
 });
 
-test("createBackoff: no delay is shorter than half the first, so that bad luck is no burst", () => {
+test("createBackoff: any draw → at least half of the first delay, so that chance causes no burst", () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
     for (let attempt = 0; attempt < 50; attempt += 1) expect(backoff.nextMs()).toBeGreaterThanOrEqual(500);

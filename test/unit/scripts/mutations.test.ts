@@ -7,7 +7,7 @@ import { MUTATION_KINDS, type MutationKind, mutationsOf } from "../../../scripts
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A real place for each kind of mistake. A kind that no longer matches its place would find nothing, silently. */
+/** A real code example for each kind of mutation, because a kind that no longer matches would silently find nothing. */
 const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: string, replacement: string]>> = {
   "dropped-await": ["src/platform/files/durable-file.ts", "await file.close()", "(file.close())"],
   "dropped-fsync": ["src/platform/files/durable-file.ts", "await file.sync();", ";"],
@@ -55,7 +55,7 @@ it.each(MUTATION_KINDS)("mutationsOf: %s", (kind) => {
   expect(planted).toContainEqual([mistake, replacement]);
 });
 
-it("mutationsOf: plants no mistake in types, nor where nothing would change", () => {
+it("mutationsOf: types, and code without effect → no mutation", () => {
   const source = 'type Status = 500; same(a, a); query.where("id", "=", id); socket.on("close", () => end());';
   const kinds = mutationsOf("a.ts", source, ["swapped-arguments", "wrong-status", "dropped-where"]);
   expect(kinds.map(({ kind }) => kind)).toEqual(["dropped-where"]);

@@ -6,7 +6,7 @@ import { nearestTests, readImports } from "../../../scripts/mistakes/nearest-tes
 
 const root = join(import.meta.dirname, "../../..");
 
-it("nearestTests: own room first, also through a re-export or a bundle; the conformance tests last", () => {
+it("nearestTests: the module's own folder first, also through a re-export or a bundle; conformance tests last", () => {
   const importers = readImports(root);
   const nearest = (path: string, most: number) => nearestTests(root, path, importers, most);
   expect(nearest("src/agent/decide.ts", 1)).toEqual(["test/unit/agent/decide.test.ts"]);

@@ -13,7 +13,7 @@ function findingsOf(text: string): readonly string[] {
 }
 
 describe("readConfiguration", () => {
-  it("nothing but where things are kept: the defaults", () => {
+  it("only the required paths → the defaults", () => {
     expect(read("data: /srv/data\n")).toEqual({
       findings: [],
       value: { ...DEFAULTS, keep: { kind: "data", directory: "/srv/data" } },
@@ -21,7 +21,7 @@ describe("readConfiguration", () => {
     });
   });
 
-  it("the example says what the defaults are, switched on or off", () => {
+  it("example file → its active and commented lines are the defaults", () => {
     const example = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
     const standard = { ...DEFAULTS, keep: { kind: "data", directory: "/var/lib/robot-policy-service" } };
     expect(read(example)).toEqual({ findings: [], value: standard, locate: expect.any(Function) });
@@ -46,14 +46,14 @@ describe("readConfiguration", () => {
     });
   });
 
-  it("webhooks.allow takes hosts, addresses and networks, and nothing else", () => {
+  it("webhooks.allow: hosts, addresses and networks → accepted, anything else → refused", () => {
     const good = ["hooks", "hooks.lab", "10.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"];
     expect(read(JSON.stringify({ webhooks: { allow: good } })).value?.webhooks.allow).toEqual(good);
     const bad = ["https://hooks.lab", "hooks lab", "10.0.0.0/33", "*.lab", "10.0.0.0/8/8", ""];
     expect(read(JSON.stringify({ webhooks: { allow: bad } })).findings).toHaveLength(bad.length);
   });
 
-  it("reads all of it", () => {
+  it("complete document → every member", () => {
     const { value: configuration, findings } = read(`
 listen: "[::1]:443"
 database:
@@ -82,7 +82,7 @@ x-note: mine
     });
   });
 
-  it("limits of parties: those that are not written are as they were, or the whole where that is less", () => {
+  it("limits of parties: omitted → their defaults, or the total if that is less", () => {
     const { findings, value: configuration } = read(`limits:
   connections: 500
   in_flight_mib: { credential: 2, all: 30 }
@@ -118,18 +118,18 @@ x-note: mine
     ]);
   });
 
-  it("rate_limit can be switched off", () => {
+  it("rate_limit: off → no limit", () => {
     expect(read("rate_limit: { enabled: false }\n").value?.rate_limit).toBe("off");
   });
 
-  it("trusted_proxies holds 256 entries", () => {
+  it("trusted_proxies: 256 entries → accepted, more → refused", () => {
     const proxies = (count: number) =>
       `trusted_proxies: [${Array.from({ length: count }, () => "10.0.0.1").join(", ")}]\n`;
     expect(read(proxies(256)).value?.trusted_proxies).toHaveLength(256);
     expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
   });
 
-  it("every mistake at once, each at its place", () => {
+  it("many mistakes → all findings at once, each with its place", () => {
     expect(
       findingsOf(`listen: 8080
 tls: { cert_file: cert.pem, key: /k.pem }
@@ -179,7 +179,7 @@ prot: 8080
     ["a list", "- data", "wrong_type"],
     ["nothing", "", "wrong_type"],
     ["a broken file", "data: [", "yaml_syntax"],
-  ])("%s: refused, and never repeated", (_what, text, id) => {
+  ])("%s → refused, never repeated", (_what, text, id) => {
     const { findings, value: configuration } = read(text);
     expect(configuration).toBeNull();
     expect(findings.map((finding) => finding.id)).toEqual([id]);

@@ -9,7 +9,7 @@ test.each([
   ["postgres://robots:hunter2@db/robots", "postgres://robots:PASSWORD@db/robots"],
   ["postgres://robots@db/robots?password=hunter2", "'postgres://robots@db/robots?password=PASSWORD'"],
   ["postgres://db/robots?user=robots&password=hunter2", "'postgres://db/robots?user=robots&password=PASSWORD'"],
-])("commandLine: shows no password of %s", (database, shown) => {
+])("commandLine: %s → no password", (database, shown) => {
   expect(commandLine("orgs list", { database })).toBe(`robot-policy-service orgs list --database ${shown}`);
 });
 
@@ -17,7 +17,7 @@ test.each([
   ["postgres://robots@db/robots", "database-password-missing"],
   ["postgres://robots:wrong@db/robots", "database-unreachable"],
   ["postgres://robots@db/robots?password=wrong", "database-unreachable"],
-])("storeProblem: where the server refuses the password of %s: %s", (url, code) => {
+])("storeProblem: server refuses the password of %s → %s", (url, code) => {
   const cause = Object.assign(new Error("password authentication failed"), { code: "28P01" });
   const error = new StoreUnavailableError(cause.message, { cause });
   expect(storeProblem(error, { kind: "postgres", url })).toMatchObject({ code });

@@ -10,14 +10,14 @@ test.each([
   ["uv_interface_addresses", "ERR_SYSTEM_ERROR", 8080, /withholds the addresses/, /AF_NETLINK/],
   ["listen", "EADDRINUSE", 8080, /Another program listens there/, /--listen HOST:PORT/],
   ["listen", "EADDRINUSE", 443, /Another program listens there/, /--listen HOST:PORT/],
-])("startProblem: %s fails with %s on port %i", (syscall, code, port, what, fix) => {
+])("startProblem: %s → %s on port %i", (syscall, code, port, what, fix) => {
   const problem = startProblem(failed(syscall, code), { store, listen: { host: "0.0.0.0", port } });
   expect(problem).toMatchObject({ code: "cannot-listen", where: `0.0.0.0:${port}` });
   expect(problem?.what).toMatch(what);
   expect(problem?.fix).toMatch(fix);
 });
 
-test("startProblem: the way to a database fails with codes of its own", () => {
+test("startProblem: database connection fails → its own codes", () => {
   const problem = startProblem(failed("connect", "EADDRNOTAVAIL"), { store, listen: { host: "0.0.0.0", port: 80 } });
   expect(problem?.code).not.toBe("cannot-listen");
 });

@@ -10,17 +10,17 @@ const tls = (keyFile: string) => ({ certFile: `${ETC}/cert.pem`, keyFile });
 
 test.each([
   [
-    "everything in its place",
+    "all paths within reach",
     { store: sqlite(STATE), bootstrapKeyFile: `${STATE}/key`, tls: tls(`${ETC}/key.pem`) },
     [],
   ],
   ["data elsewhere", { store: sqlite("/srv/robots") }, ["/srv/robots"]],
   ["data in a folder of a similar name", { store: sqlite(`${STATE}-2`) }, [`${STATE}-2`]],
   ["data by ..", { store: sqlite(`${STATE}/../other`) }, [`${STATE}/../other`]],
-  ["a key to be written elsewhere", { store: sqlite(STATE), bootstrapKeyFile: `${ETC}/key` }, [`${ETC}/key`]],
+  ["a key file outside", { store: sqlite(STATE), bootstrapKeyFile: `${ETC}/key` }, [`${ETC}/key`]],
   ["a certificate's key in a home", { store: sqlite(STATE), tls: tls("/home/ada/key.pem") }, ["/home/ada/key.pem"]],
   ["models in /tmp", { store: sqlite(STATE), modelsFile: "/tmp/models.yaml" }, ["/tmp/models.yaml"]],
 ])("beyondReachOfUnit: %s", (_what, configuration, paths) => {
-  const told = beyondReachOfUnit({ listen, ...configuration });
-  expect(told.map((text) => paths.filter((path) => text.includes(path)))).toEqual(paths.map((path) => [path]));
+  const problems = beyondReachOfUnit({ listen, ...configuration });
+  expect(problems.map((text) => paths.filter((path) => text.includes(path)))).toEqual(paths.map((path) => [path]));
 });

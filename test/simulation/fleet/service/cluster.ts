@@ -3,25 +3,25 @@ import type { Dice } from "../../dice.ts";
 import type { Scheduler } from "../../scheduler.ts";
 import type { Replica } from "./replica.ts";
 
-/** A request on its way to the service, and whose it is. */
-export interface Asked {
+/** A request to the service, and its sender. */
+export interface ReceivedRequest {
   /** Mark of the organization. */
   readonly organization: string;
   readonly request: HttpRequest;
-  /** When a replica took it. */
+  /** When a replica received it. */
   readonly arrived_ms: number;
   readonly replica: string;
 }
 
-/** The replicas as their clients see them: one address, behind which a request comes to any of them. */
+/** The replicas as clients see them: one address that forwards a request to any replica. */
 export interface Cluster {
-  /** Replicas that refuse connections now. */
+  /** Replicas that refuse connections. */
   readonly unreachable: Set<Replica>;
-  /** Replicas that requests reach, and whose answers are lost without a word. */
+  /** Replicas that receive requests but whose answers are lost. */
   readonly halfOpen: Set<Replica>;
-  /** Addresses of clients, and names of replicas, that nothing comes to from the others, and that nothing comes from; null without. */
+  /** A network partition: clients and replicas on one side, which cannot reach the others; null without one. */
   island: ReadonlySet<string> | null;
-  /** The longest way round that a request, and an answer, may take: so one overtakes the other. */
+  /** Maximum transit time of a request and of an answer, so that they can overtake each other. */
   detourMs: number;
   /** Requests that reached a replica. */
   readonly requests: number;
@@ -32,11 +32,11 @@ export interface ClusterOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly replicas: readonly Replica[];
-  /** An answer leaves a replica, whoever hears of it. */
-  onAnswer(asked: Asked, answer: HttpAnswer): void;
+  /** Called when an answer leaves a replica, whether or not it arrives. */
+  onAnswer(received: ReceivedRequest, answer: HttpAnswer): void;
 }
 
-/** Longer than any client waits. */
+/** Longer than any client's timeout. */
 const SILENCE_MS = 60_000;
 
 export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOptions): Cluster {
@@ -70,12 +70,12 @@ export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOp
     async serve(organization, address, request) {
       const replica = dice.pick(replicas);
       await travel();
-      if (isCutOff(address, replica)) return after(SILENCE_MS, "nobody answers");
+      if (isCutOff(address, replica)) return after(SILENCE_MS, "no answer");
       if (unreachable.has(replica) || !replica.isServing) return null;
       requests += 1;
-      const asked = { organization, request, arrived_ms: scheduler.nowMs, replica: replica.name };
+      const received = { organization, request, arrived_ms: scheduler.nowMs, replica: replica.name };
       const answer = await replica.handle(request, address);
-      if (answer !== null) onAnswer(asked, answer);
+      if (answer !== null) onAnswer(received, answer);
       await travel();
       if (isCutOff(address, replica) || halfOpen.has(replica)) return after(SILENCE_MS, "the answer is lost");
       return unreachable.has(replica) ? null : answer;

@@ -17,10 +17,10 @@ import type { Connections, ServiceDisk } from "./service-disk.ts";
 import { type Connection, type ConnectionOptions, slowDialect } from "./slow-dialect.ts";
 
 /**
- * The database behind all replicas: the store of the service as it is, over one file. Between queries time passes, and whoever is killed
- * then leaves what it had not committed.
+ * The database of all replicas: the service's real store in one file. Time passes between queries, and a process killed then leaves
+ * uncommitted work.
  *
- * SQLite would keep a second writer waiting without letting go of the thread, so writers take turns here, as they do for a row of PostgreSQL.
+ * SQLite would block the thread while a second writer waits. So writers queue here, as they queue for a row lock in PostgreSQL.
  */
 export interface Database {
   /** Changes with every commit. */
@@ -34,7 +34,7 @@ interface Turn {
   readonly begin: () => void;
 }
 
-/** Within one step of the world no time passes. */
+/** No time passes within one step of the world. */
 const NO_TIME = { monotonicMs: () => 0 };
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
@@ -55,7 +55,7 @@ export function createDatabase(disk: ServiceDisk): Database {
   }
 
   function takeTurn(process: Process): Promise<void> {
-    // Killed while it opened the database; it would keep the turn for ever.
+    // Killed while opening the database: it would hold its place in the queue forever.
     if (!process.alive) return new Promise(() => {});
     if (holder === null) {
       holder = process;
@@ -64,7 +64,7 @@ export function createDatabase(disk: ServiceDisk): Database {
     return new Promise((resolve) => waiting.push({ process, begin: resolve }));
   }
 
-  /** One writer at a time, and what is committed is acknowledged a moment later. */
+  /** Allows one writer at a time, and acknowledges a commit with a delay. */
   function inTurn(runner: WriteRunner, { process, pause }: ConnectionOptions): WriteRunner {
     return {
       ...runner,
@@ -93,7 +93,7 @@ export function createDatabase(disk: ServiceDisk): Database {
       disk.attach(reading, "reader");
       for (const database of [running, committing]) mistake.openWriter(database);
       const close = () => {
-        // Where a power cut has closed them, nothing is done.
+        // A power cut has closed the connection.
         for (const database of [reading, running, committing]) database[Symbol.dispose]();
       };
       const drop = async () => {

@@ -2,31 +2,31 @@ import * as z from "zod";
 
 import type { Watcher } from "./service-disk.ts";
 
-/** Counts by itself how long each deployment was active, and holds the ledger to it. */
+/** Computes independently how long each deployment was active, and compares it with the usage ledger. */
 export interface Ledger {
-  /** After every commit. */
+  /** Call after every commit. */
   look(nowMs: number): void;
-  /** What was written since then may be lost: what ran then runs on in its place. */
+  /** Writes since then may be lost: deployments active then stay active instead. */
   lose(sinceMs: number, nowMs: number): void;
-  /** What the ledger says otherwise; null where nothing. */
+  /** The first difference from the ledger; null without one. */
   complaint(times: LedgerTimes): string | null;
 }
 
 export interface LedgerTimes {
   readonly nowMs: number;
   readonly wall_ms: number;
-  /** By how much each beginning and end may be off. */
+  /** Tolerance of each start and end. */
   readonly toleranceMs: number;
-  /** By how much usage may be too little, and too much, because clocks were set. */
+  /** How much usage may be missing or excessive because clocks were set. */
   readonly behindMs: number;
   readonly aheadMs: number;
 }
 
 interface Account {
   active_ms: number;
-  /** Since when it is active; null while it is not. */
+  /** Start of the active period; null while inactive. */
   since_ms: number | null;
-  /** How often it began and ended: each is cut to a second. */
+  /** Number of starts and ends: each is cut to a second. */
   changes: number;
 }
 
@@ -70,7 +70,7 @@ export function createLedger(database: Watcher): Ledger {
         const usualMs = (1 + changes) * (SECOND_MS + toleranceMs) + lostMs;
         const surplusMs = ledgerMs - countedMs;
         if (surplusMs > usualMs + aheadMs || -surplusMs > usualMs + behindMs)
-          return `${id} was active for ${countedMs / SECOND_MS} s, and the ledger says ${ledgerMs / SECOND_MS} s`;
+          return `${id} was active for ${countedMs / SECOND_MS} s, but the ledger has ${ledgerMs / SECOND_MS} s`;
       }
       return null;
     },

@@ -9,7 +9,7 @@ function refuseNow(path: string): never {
   throw systemError("ENOENT", path);
 }
 
-/** The files of a replica, which has none: its database is there already, and it is told everything else. */
+/** File access of a replica that has no files: its database exists, and its configuration is passed in. */
 export const refuseFiles: Files = {
   stat: refuse,
   linkStat: refuse,

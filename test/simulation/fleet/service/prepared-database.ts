@@ -14,7 +14,7 @@ import { insertOrganization } from "../../../../src/service/organizations/querie
 import { createDice } from "../../dice.ts";
 import { BEGINNING_MS } from "../../machine/wall-clock.ts";
 
-/** What a service holds before its first day: organizations, each with a key that may do everything, and a catalog. */
+/** Initial data of the service: organizations with one key of all scopes each, and a catalog. */
 export interface PreparedDatabase {
   readonly bytes: Uint8Array;
   readonly organizations: readonly Organization[];
@@ -22,7 +22,7 @@ export interface PreparedDatabase {
 
 export interface Organization {
   readonly id: string;
-  /** Its robots' names begin so, and nobody else's do. */
+  /** Exclusive prefix of its robots' names. */
   readonly mark: string;
   readonly key: string;
 }
@@ -45,7 +45,7 @@ ${MODELS.map(
 
 let prepared: Promise<PreparedDatabase> | null = null;
 
-/** Made once for all worlds of a process, and the same in every process. */
+/** Created once per process, and identical in every process. */
 export function preparedDatabase(): Promise<PreparedDatabase> {
   prepared ??= prepare();
   return prepared;

@@ -21,27 +21,26 @@ import { refuseFiles } from "./no-files.ts";
 import { silentMetrics } from "./silent-metrics.ts";
 import type { Connection } from "./slow-dialect.ts";
 
-/** One process of the service: the shipped one but for its sockets, over the shared database. */
+/** A process of the service as released, without sockets, on the shared database. */
 export interface Replica {
   readonly name: string;
   readonly wall: WallClock;
-  /** Whether it answers, or would if it were not stopped. */
+  /** Whether the process answers, or would if it were not stopped. */
   readonly isServing: boolean;
-  /** How often it was started. */
   readonly starts: number;
-  /** How many times as long as usual its queries take. */
+  /** Factor for the duration of its queries. */
   slowness: number;
   start(): void;
-  /** kill -9. The service manager starts it again. */
+  /** kill -9. The service manager restarts the process. */
   crash(): void;
-  /** SIGTERM: it lets requests in flight end. The service manager starts it again. */
+  /** SIGTERM: requests in flight complete. The service manager restarts the process. */
   terminate(): void;
-  /** SIGSTOP, and SIGCONT. */
+  /** SIGSTOP and SIGCONT. */
   stop(): void;
   goOn(): void;
-  /** Ends it for good. */
+  /** Ends the process permanently. */
   end(): void;
-  /** Null where the connection breaks. */
+  /** Null when the connection breaks. */
   handle(request: HttpRequest, address: string): Promise<HttpAnswer | null>;
 }
 
@@ -53,15 +52,15 @@ export interface ReplicaOptions {
   readonly wall: WallClock;
   readonly database: Database;
   readonly mistake: ServiceMistake;
-  /** Whether the disk of the database fails, so that it may say so, and may fail to start. */
+  /** Whether the database's disk fails, so that the process may report it or fail to start. */
   isDiskFailing(): boolean;
-  /** What a probe of this URL finds. */
+  /** The result of a probe of this URL. */
   isHealthy(healthUrl: string): boolean;
   onLog(level: "info" | "warn" | "error", text: string): void;
   fail(message: string): void;
 }
 
-/** As shipped, but for the looks at what is due, which are rarer: each is worth as many queries as a request. */
+/** As released, with longer task intervals, because each check costs as many queries as a request. */
 const READINESS: ReadinessTimes = {
   expectedMs: 10_000,
   idleMs: 300_000,
@@ -69,7 +68,7 @@ const READINESS: ReadinessTimes = {
   probeTimeoutMs: 5_000,
   tickMs: 4_000,
 };
-/** As shipped, but with lives as short as the worlds'. */
+/** As released, with lifetimes as short as the simulated runs. */
 const IDENTITY = { ...IDENTITY_SETTINGS, codeTtlMs: 90_000, credentialTtlMs: 45_000 };
 const CONFIGURATION = {
   tls: null,
@@ -87,18 +86,18 @@ const CONFIGURATION = {
   webhooks: WEBHOOK_SETTINGS,
 };
 const RESTART_MS = { minimum: 200, maximum: 5000 };
-/** A query takes no time worth mentioning, mostly. */
+/** Most queries take negligible time. */
 const SLOW_QUERIES = 0.2;
 const QUERY_MS = 2;
 
-/** A run of the service. */
+/** One run of the process. */
 interface Run {
   readonly process: Process;
   readonly resources: AsyncDisposableStack;
-  /** Requests that wait for their answer; null is what they get when the process ends. */
+  /** Requests without an answer so far; they get null when the process ends. */
   readonly owed: Set<(answer: null) => void>;
   app: FastifyInstance | null;
-  /** Ends its connection to the database; null before there is one. */
+  /** Closes its database connection; null before there is one. */
   drop: Connection["drop"] | null;
 }
 
@@ -188,7 +187,7 @@ export function createReplica(options: ReplicaOptions): Replica {
     });
   }
 
-  /** Nobody hears of it again. */
+  /** The process disappears without a trace. */
   function bury(ended: Run): void {
     ended.process.alive = false;
     if (run === ended) run = null;
@@ -255,7 +254,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       const { process, owed } = run;
       const { promise, resolve } = Promise.withResolvers<HttpAnswer | null>();
       owed.add(resolve);
-      // Of a stopped process the kernel takes the request, and nobody reads it.
+      // The kernel accepts a request for a stopped process, which does not read it.
       scheduler.after(0, process, `${name} takes a request`, () => {
         void inject(request, address).then(resolve, (error: unknown) => {
           if (process.alive) options.fail(`${name}: ${describe(error)}`);

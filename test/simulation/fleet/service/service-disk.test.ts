@@ -16,7 +16,7 @@ interface Writer {
   add(id: string): Promise<void>;
 }
 
-/** A disk with the database of a service, and a connection that writes to it. */
+/** A disk with a service database, and a connection that writes to it. */
 function writerOn(disk: ServiceDisk): Writer {
   const database = new DatabaseSync(join(disk.folder, SQLITE_FILE));
   database.exec("pragma journal_mode = wal");
@@ -44,7 +44,7 @@ async function diskOf(seed = 1): Promise<ServiceDisk> {
   return createServiceDisk((await preparedDatabase()).bytes, createDice(seed));
 }
 
-/** What is found after a power cut, over many seeds. */
+/** All results of a power cut, over many seeds. */
 async function outcomes(prepare: (disk: ServiceDisk) => Promise<unknown>): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const seed of SEEDS) {
@@ -58,7 +58,7 @@ async function outcomes(prepare: (disk: ServiceDisk) => Promise<unknown>): Promi
 }
 
 describe("createServiceDisk", () => {
-  it("powerCut: what was committed and synced is there", async () => {
+  it("powerCut: committed and synced → kept", async () => {
     expect(await outcomes(async (disk) => writerOn(disk).add("test 1"))).toEqual(['["test 1"]']);
   });
 
@@ -75,7 +75,7 @@ describe("createServiceDisk", () => {
     expect(await outcomes(write)).toEqual(['["test 1","test 2"]', '["test 1"]']);
   });
 
-  it("powerCut: a commit that is under way happens whole or not at all", async () => {
+  it("powerCut: during a commit → all or nothing of it", async () => {
     const underWay = async (disk: ServiceDisk) => {
       const { database, add } = writerOn(disk);
       await add("test 1");
@@ -91,7 +91,7 @@ describe("createServiceDisk", () => {
     expect(await outcomes(underWay)).toEqual(['["test 1","test 2","test 3"]', '["test 1"]']);
   });
 
-  it("restore: puts back what was there, and connections of before are closed", async () => {
+  it("restore: earlier snapshot → its content, old connections are closed", async () => {
     using disk = await diskOf();
     const { database, add } = writerOn(disk);
     const backup = disk.backUp();
@@ -101,7 +101,7 @@ describe("createServiceDisk", () => {
     expect(disk.watcher.prepare(ids).all()).toEqual([]);
   });
 
-  it("trouble: a full disk refuses rows that need a page, then commits, and forgets about it", async () => {
+  it("trouble: full disk → refuses rows that need a page, then commits, recovers afterwards", async () => {
     using disk = await diskOf();
     const { database, add } = writerOn(disk);
     disk.trouble = "no page left";

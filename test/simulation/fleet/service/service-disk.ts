@@ -9,59 +9,60 @@ import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.t
 import type { Dice } from "../../dice.ts";
 
 /**
- * The disk under the database of the service. SQLite works on real files; what a disk does to them is done between two of its calls:
+ * The disk of the service's database. SQLite works on real files; the simulated disk changes them between two calls:
  *
- * - A power cut replaces the files by what was synced, and by what chance leaves of the rest. SQLite recovers from that by itself.
- * - A disk that lies says that it synced: what it was told since is lost like anything that was not.
- * - A full disk is SQLite's own limit of pages, or a commit that fails as it does when the log cannot grow.
+ * - A power cut leaves the synced content and a random part of the rest. SQLite recovers from that.
+ * - A lying disk claims to have synced. What was written since is treated like any unsynced data.
+ * - A full disk is SQLite's own page limit, or a commit that fails because the log cannot grow.
  *
- * What is synced follows from what SQLite documents for its journal and `pragma synchronous`, not from its system calls. What it moved from
- * its log to the database file counts as durable at once: a disk that lies about that destroys the database, and no service can help it.
+ * What is synced follows from SQLite's documentation of its journal and `pragma synchronous`, not from its system calls. What SQLite moves
+ * from its log to the database file counts as durable at once: a disk that lies about that destroys the database, which no service can
+ * prevent.
  */
 export interface ServiceDisk extends Disposable {
   readonly folder: string;
   /** Connection of the invariant checks; it survives power cuts. */
   readonly watcher: Watcher;
   trouble: DiskTrouble;
-  /** From now on it says that it synced, and does not. */
+  /** From now on the disk claims to sync, and does not. */
   lie(nowMs: number): void;
-  /** It writes down everything that it said it had. */
+  /** Really writes everything that the disk claimed to have synced. */
   makeTrue(): void;
-  /** Has a connection of the service suffer whatever the disk does. */
+  /** Applies the disk's faults to a connection of the service. */
   attach(connection: DatabaseSync, role: "reader" | "writer"): void;
-  /** A connection is asked for something. @throws what SQLite says of a disk that fails. */
+  /** Called for each query of a connection. @throws SQLite's error for a failing disk. */
   beforeQuery(): void;
-  /** Commits the transaction of a connection; the disk takes its time. */
+  /** Commits the transaction of a connection, with the disk's delay. */
   commit(connections: Connections, pause: () => Promise<void>, commit: () => Promise<void>): Promise<void>;
-  /** Closes all connections, and leaves in the files what a power cut leaves. */
+  /** Closes all connections and leaves the files as a power cut does. */
   powerCut(dice: Dice): PowerCut;
-  /** The files as they are, to be put back later. */
+  /** A copy of the files, for a later restore. */
   backUp(): Backup;
-  /** Closes all connections and puts the files back. */
+  /** Closes all connections and restores the files. */
   restore(backup: Backup): void;
 }
 
-/** May be one and the same. */
+/** Both may be the same connection. */
 export interface Connections {
-  /** In its transaction is what is to be committed. */
+  /** Has the transaction to commit. */
   readonly running: DatabaseSync;
-  /** How it syncs is how durable that is. */
+  /** Its `synchronous` setting determines the durability. */
   readonly committing: DatabaseSync;
 }
 
 export type DiskTrouble =
   | "none"
-  /** SQLite finds no page for another row, in the middle of a transaction. */
+  /** SQLite finds no page for another row in the middle of a transaction. */
   | "no page left"
-  /** No commit succeeds. */
+  /** Every commit fails. */
   | "the log cannot grow"
-  /** It cannot be synced, and now and then not be read. */
+  /** Syncs fail, and sometimes reads do. */
   | "input and output fail";
 
 export interface PowerCut {
-  /** There was something that was not synced, and it is not there as it was written. */
+  /** Whether unsynced data existed and was lost or damaged. */
   readonly hasTorn: boolean;
-  /** Since when what was acknowledged may be lost, because the disk lied; null where nothing is. */
+  /** Since when acknowledged data may be lost because the disk lied; null if none is. */
   readonly lostSince_ms: number | null;
 }
 
@@ -71,7 +72,7 @@ export interface Backup {
 }
 
 export interface Watcher {
-  /** The same as long as nothing is committed. */
+  /** Changes with each commit only. */
   version(): string;
   prepare(sql: string): Watch;
 }
@@ -81,10 +82,10 @@ export interface Watch {
   get(...parameters: SQLInputValue[]): unknown;
 }
 
-/** A file system in memory, where there is one: thousands of worlds are no work for a disk. */
+/** In memory if possible, because thousands of worlds would wear and wait for a disk. */
 const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const NOTHING = Buffer.alloc(0);
-/** Another one begins with another header: SQLite starts its log over when all of it is in the database file. */
+/** The header of a log. SQLite starts a log with a new header after moving all of it to the database file. */
 const LOG_HEADER_BYTES = 32;
 const SECTOR_BYTES = 512;
 const PAGES_MAXIMUM = 0xffff_fffe;
@@ -101,11 +102,11 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
   const readers = new Set<DatabaseSync>();
   const writers = new Set<DatabaseSync>();
   let trouble: DiskTrouble = "none";
-  /** In simulated time; null where it does not. */
+  /** In simulated time; null while the disk is honest. */
   let liesSince_ms: number | null = null;
-  /** The transaction whose commit is under way. */
+  /** The transaction being committed. */
   let underWay: DatabaseSync | null = null;
-  /** The log as far as it is synced. */
+  /** The synced part of the log. */
   let synced: { readonly header: Buffer; readonly bytes: number } = { header: NOTHING, bytes: 0 };
   writeFileSync(path, bytes);
   let watching = new DatabaseSync(path, { readOnly: true });
@@ -122,7 +123,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     underWay = null;
   }
 
-  /** The connections are closed, and nothing is left of them. */
+  /** Closes the connections and discards their state. */
   function replaceFiles({ file, log }: Backup): void {
     closeAll();
     rmSync(paths.index, { force: true });
@@ -144,14 +145,14 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     else synced = { ...synced, bytes: size };
   }
 
-  /** What of the log was not synced, and so depends on chance. */
+  /** The unsynced part of the log, whose survival is random. */
   function unsyncedFrom(log: Buffer): number {
     const isSameLog = synced.bytes === 0 || log.subarray(0, LOG_HEADER_BYTES).equals(synced.header);
     return isSameLog ? Math.min(synced.bytes, log.byteLength) : log.byteLength;
   }
 
   function limitPages(connection: DatabaseSync): void {
-    // No limit is less than what there is.
+    // A limit below the current size has no effect.
     connection.exec(`pragma max_page_count = ${trouble === "no page left" ? 1 : PAGES_MAXIMUM}`);
   }
 
@@ -217,7 +218,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
       noteCommit(connections.committing);
     },
     powerCut(chance) {
-      // SQLite writes in one go; a commit that the power cut meets is one whose bytes are there, and not synced.
+      // SQLite writes synchronously: at a power cut the bytes of a running commit are written but not synced.
       if (underWay?.isOpen === true && underWay.isTransaction && chance.chance(0.8)) underWay.exec("commit");
       const { file, log } = { file: readFileSync(path), log: readLog() };
       const from = unsyncedFrom(log);
@@ -239,7 +240,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
   };
 }
 
-/** What is left of a log after a power cut. @returns `log` itself where all of it is. */
+/** The rest of a log after a power cut. @returns `log` itself if it is complete. */
 function tear(log: Buffer, from: number, dice: Dice): Buffer {
   if (from === log.byteLength) return log;
   const fate = dice.pick(["kept", "gone", "cut", "some sectors"] as const);

@@ -1,6 +1,6 @@
 import type { Metrics } from "../../../../src/service/kernel/metrics.ts";
 
-/** Metrics of the process would measure the simulation, with timers of their own. */
+/** No process metrics: they would measure the simulation, and have their own timers. */
 export const silentMetrics: Metrics = {
   contentType: "text/plain",
   render: () => Promise.resolve(""),

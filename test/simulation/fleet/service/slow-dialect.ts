@@ -7,18 +7,21 @@ import type { Connections, ServiceDisk } from "./service-disk.ts";
 
 export interface Connection {
   readonly store: Store;
-  /** kill -9: what was not committed is gone. */
+  /** kill -9: uncommitted work is lost. */
   drop(): Promise<void>;
 }
 
 export interface ConnectionOptions {
   readonly process: Process;
   readonly now: string;
-  /** Told how to end the connection, before it is ready: a replica that is killed while it migrates must give up its turn. */
+  /**
+   * Receives the function that ends the connection before the connection is ready, so that a replica killed during migration leaves the
+   * queue.
+   */
   onDrop(drop: Connection["drop"]): void;
-  /** Lets time pass, as long as a query takes. */
+  /** Waits for the duration of a query. */
   pause(): Promise<void>;
-  /** Changes what queries ask and are answered, to plant a mistake. */
+  /** Changes queries and answers, to plant a mistake. */
   readonly mistake: Pick<ServiceMistake, "rewrite" | "rows" | "openWriter">;
 }
 
@@ -27,7 +30,7 @@ interface Surroundings extends Pick<ConnectionOptions, "pause" | "mistake"> {
   readonly connections: Connections;
 }
 
-/** A dialect of the service, with time that passes before a query is answered, a disk that fails, and room for mistakes. */
+/** A dialect of the service with simulated query times, a failing disk, and hooks for mistakes. */
 export function slowDialect(dialect: Dialect, surroundings: Surroundings): Dialect {
   return {
     ...dialect,

@@ -20,12 +20,12 @@ const KEY = "sk_acme_0123456789abcdefXYZ";
 const SERVICE = "service: {url: https://policy.example.com}\n";
 const ROBOT = "robot: {region: us-west-2}\n";
 const MINIMAL = SERVICE + ROBOT;
-/** A configuration with more members of a section. */
+/** A configuration with additional members in a section. */
 const robot = (members: string) => `${SERVICE}robot: {region: a, ${members}}\n`;
 const service = (members: string) => `${ROBOT}service: {url: https://a, ${members}}\n`;
 
 describe("readConfiguration", () => {
-  test("readConfiguration: the least one can write, with every default", async () => {
+  test("readConfiguration: minimal document → every default", async () => {
     const { findings, value: configuration } = read(MINIMAL);
     expect(findings).toEqual([]);
     expect(configuration).toEqual({
@@ -50,7 +50,7 @@ describe("readConfiguration", () => {
     });
   });
 
-  test("readConfiguration: everything one can write", async () => {
+  test("readConfiguration: complete document → every member", async () => {
     const { findings, value: configuration } = read(`
 service:
   url: https://policy.example.com:8443/robots/
@@ -109,7 +109,7 @@ x-note: whatever
     });
   });
 
-  test("scenario 29: every mistake of a configuration is found at once, with line and column", async () => {
+  test("scenario 29: configuration with many mistakes → all findings at once, with line and column", async () => {
     const { findings, value: configuration } = read(
       "sevice:\n  url: http://policy.example.com\nrobot:\n  name: '{host}'\n  regoin: us\n  labels:\n    line: 4\nwatch:\n" +
         "  settle_ms: fast\n  resync_s: 0x10\nlog: {level: verbose}\nservice:\n  url: http://policy.example.com\n  key_file: ~/key\n",
@@ -142,12 +142,12 @@ x-note: whatever
     ["infinity", `${MINIMAL}watch: {poll_s: .inf}\n`, "not_finite /watch/poll_s", "3:17"],
     ["a negative limit", `${MINIMAL}watch: {file_limit_bytes: -1}\n`, "out_of_range /watch/file_limit_bytes", "3:27"],
     [
-      "a part longer than the whole",
+      "a part of a timeout longer than the total",
       service("request_timeout_s: 5, headers_timeout_s: 6"),
       "timeout_order /service/headers_timeout_s",
       "2:68",
     ],
-    ["a yes that is no boolean", service("allow_insecure: yes"), "wrong_type /service/allow_insecure", "2:43"],
+    ["yes instead of a boolean", service("allow_insecure: yes"), "wrong_type /service/allow_insecure", "2:43"],
     ["plain http to another machine", `${ROBOT}service: {url: http://10.0.0.1}\n`, "insecure_url /service/url", "2:16"],
     [
       "a password in the address",
@@ -160,7 +160,7 @@ x-note: whatever
     ["a version in the address", `${ROBOT}service: {url: https://a/v1}\n`, "url_format /service/url", "2:16"],
     ["another scheme", `${ROBOT}service: {url: ftp://a}\n`, "url_format /service/url", "2:16"],
     ["no address", `${ROBOT}service: {url: policy.example.com}\n`, "url_format /service/url", "2:16"],
-    ["a proxy of another kind", service("proxy: socks5://b"), "url_format /service/proxy", "2:34"],
+    ["a proxy with an unsupported scheme", service("proxy: socks5://b"), "url_format /service/proxy", "2:34"],
     ["an empty proxy", service(`proxy: ""`), "url_format /service/proxy", "2:34"],
     ["a relative path", `${MINIMAL}manifest: robot.yaml\n`, "path_format /manifest", "3:11"],
     ["a path with NUL", `${MINIMAL}manifest: "/a\\0"\n`, "path_format /manifest", "3:11"],
@@ -172,7 +172,7 @@ x-note: whatever
       "name_length /robot/name",
       "2:26",
     ],
-    ["a lonely brace", robot(`name: "a}b"`), "name_template /robot/name", "2:26"],
+    ["an unmatched brace", robot(`name: "a}b"`), "name_template /robot/name", "2:26"],
     ["an empty name", robot(`name: " "`), "text_format /robot/name", "2:26"],
     [
       "a region that is too long",
@@ -237,7 +237,7 @@ x-note: whatever
   });
 
   test.each(["http://localhost:8080", "http://127.0.0.1:8080/a", "http://[::1]:8080", "https://10.0.0.1"])(
-    "readConfiguration: %s is allowed as it is",
+    "readConfiguration: %s → no finding",
     async (url) => {
       expect(read(`${ROBOT}service: {url: "${url}"}\n`)).toMatchObject({
         findings: [],
@@ -246,7 +246,7 @@ x-note: whatever
     },
   );
 
-  test("readConfiguration: a name may have any length that a short host name makes fit", async () => {
+  test("readConfiguration: long name template → allowed if a short hostname makes it fit", async () => {
     const name = `${"n".repeat(63)}{hostname}`;
     expect(read(robot(`name: "${name}"`))).toMatchObject({
       findings: [],
@@ -254,13 +254,13 @@ x-note: whatever
     });
   });
 
-  test("readConfiguration: plain http to another machine is a warning once it is allowed", async () => {
+  test("readConfiguration: allowed plain http to another machine → warning", async () => {
     const { findings, value: configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
     expect(findings).toMatchObject([{ id: "unencrypted_service", severity: "warning", loc: "/service/url" }]);
     expect(configuration?.service.allow_insecure).toBe(true);
   });
 
-  test("readConfiguration: defaults of the parts give way to a short whole", async () => {
+  test("readConfiguration: short total timeout → limits the defaults of its parts", async () => {
     const { value: configuration } = read(service("request_timeout_s: 5"));
     expect(configuration?.service).toMatchObject({ connect_timeout_s: 5, headers_timeout_s: 5, request_timeout_s: 5 });
   });
@@ -278,14 +278,14 @@ x-note: whatever
     ["a note", `${MINIMAL}x-note: [${KEY}]\n`],
     ["a password", service("password: 0123456789abcdef")],
     ["an API key by name", service("api_key: 0123456789abcdef")],
-  ])("scenario 16: a secret as %s is an error and never repeated", async (_, text) => {
+  ])("scenario 16: a secret as %s → error that does not repeat it", async (_, text) => {
     const { findings, value: configuration } = read(text);
     expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
     expect(configuration).toBeNull();
   });
 
-  test("readConfiguration: findings of any mutation lie inside the file", async () => {
+  test("readConfiguration: mutated document → findings lie inside the file", async () => {
     const base = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
     const mutation = fc.tuple(
       fc.nat({ max: base.length }),
@@ -310,7 +310,7 @@ x-note: whatever
     );
   });
 
-  test("locate: the place of what a service refuses", async () => {
+  test("locate: pointer of a refused member → its line and column", async () => {
     const { locate } = read(`${SERVICE}robot:\n  region: us\n  labels:\n    a/b: c\n`);
     expect(locate("/robot/region")).toEqual({ line: 3, column: 11 });
     expect(locate("/robot/labels/a~1b")).toEqual({ line: 5, column: 10 });
@@ -325,11 +325,11 @@ describe("expandName", () => {
     ["{hostname}-{machine_id}", "cell-3-0123456789ab"],
     ["arm", "arm"],
     ["{hostname}{hostname}", "cell-3cell-3"],
-  ])("expandName: %s becomes %s", async (template, name) => {
+  ])("expandName: %s → %s", async (template, name) => {
     expect(expandName(template, facts)).toBe(name);
   });
 
-  test("expandName: what is filled in is not expanded again", async () => {
+  test("expandName: placeholder in an inserted value → not expanded", async () => {
     expect(expandName("{hostname}", { hostname: "{machine_id}$&", machineId: "0" })).toBe("{machine_id}$&");
   });
 });
@@ -356,12 +356,12 @@ describe("configurationSchema", () => {
     `${ROBOT}service: {url: "https://a/?b"}\n`,
     `${ROBOT}service: {url: "https://me@a/"}\n`,
     service(`proxy: ""`),
-  ])("configurationSchema: agrees with the reader on %j", async (text) => {
+  ])("configurationSchema: %j → agrees with the reader", async (text) => {
     const isValid = read(text).value !== null;
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
   });
 
-  test("configurationSchema: has the keys, defaults and descriptions of the reader", async () => {
+  test("configurationSchema: keys, defaults and descriptions → those of the reader", async () => {
     const described = describeSchema(schema);
     expect(described.every(({ description }) => description !== undefined)).toBe(true);
     const { value: configuration } = read(MINIMAL);
@@ -380,7 +380,7 @@ describe("configurationSchema", () => {
 });
 
 describe("examples", () => {
-  test("config.example.yaml: reads without a finding, and its switched-off lines show the defaults", async () => {
+  test("config.example.yaml: no finding; commented lines show the defaults", async () => {
     const text = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
     const reading = read(text);
     expect(reading.findings).toEqual([]);
@@ -416,7 +416,7 @@ describe("examples", () => {
     expect(switchedOn).toContain("\n  settle_ms: 500");
   });
 
-  test("robot-manifest.example.yaml: reads without a finding", async () => {
+  test("robot-manifest.example.yaml: no finding", async () => {
     const { findings, manifest } = await readManifest(
       readFileSync(new URL("../../../../config/robot-manifest.example.yaml", import.meta.url)),
       READY_CATALOG,

@@ -11,15 +11,15 @@ const SETTLE_MS = 500;
 
 let folder = "";
 let path = "";
-/** Where both clocks stand still: at the last write. */
+/** Fixed time of both clocks: the last write. */
 let stoppedMs = 0;
-/** Milliseconds added to both clocks. */
+/** Offset of both clocks in milliseconds. */
 let laterMs = 0;
 let reads = 0;
 let document: DocumentInput<string>;
-/** What somebody does to the file when it is opened, once. */
+/** Action to perform once, when the file is opened. */
 let meanwhile: (() => Promise<void>) | null = null;
-/** What the filesystem keeps of a timestamp. */
+/** How the filesystem rounds timestamps. */
 let rounding = (stat: FileStat) => stat;
 
 beforeEach(async () => {
@@ -62,14 +62,14 @@ async function write(text: string): Promise<void> {
 }
 
 describe("document input", () => {
-  test("an old file is read at once", async () => {
+  test("old file → read at once", async () => {
     await write("one");
     laterMs = 60_000;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("one");
   });
 
-  test("a fresh file is waited for, exactly as long as it has to hold still", async () => {
+  test("fresh file → waits exactly the settle time", async () => {
     await write("one");
     const waitMs = await document.refresh(true);
     expect(waitMs).toBeGreaterThan(SETTLE_MS - 1);
@@ -79,13 +79,13 @@ describe("document input", () => {
     expect(document.reading.value).toBe("one");
   });
 
-  test("without settling, a fresh file is read at once", async () => {
+  test("fresh file without settling → read at once", async () => {
     await writeFile(path, "one");
     expect(await document.refresh(false)).toBe(0);
     expect(document.reading.value).toBe("one");
   });
 
-  test("an unchanged file is not read again", async () => {
+  test("unchanged file → not read again", async () => {
     await write("one");
     laterMs = 60_000;
     await document.refresh(false);
@@ -94,7 +94,7 @@ describe("document input", () => {
     expect(document.isUnchanged()).toBe(true);
   });
 
-  test("an unchanged file is read again when it is not to be trusted", async () => {
+  test("unchanged but invalidated file → read again", async () => {
     await write("one");
     laterMs = 60_000;
     await document.refresh(true);
@@ -108,7 +108,7 @@ describe("document input", () => {
     ["the kernel's tick", 0],
     ["a whole second", 1000],
     ["an even second, as on FAT", 2000],
-  ])("two edits of equal length within %s: the second is read too", async (_what, granularityMs) => {
+  ])("two edits of equal length within %s → the second one is read, too", async (_what, granularityMs) => {
     const round = (timeNs: bigint) => {
       const stepNs = BigInt(Math.max(granularityMs, 10)) * 1_000_000n;
       return (timeNs / stepNs) * stepNs + (granularityMs === 0 ? 1n : 0n);
@@ -127,7 +127,7 @@ describe("document input", () => {
     expect(document.isUnchanged()).toBe(true);
   });
 
-  test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
+  test("timestamps of even seconds → waits until a further edit would be visible", async () => {
     rounding = (seen) => ({ ...seen, mtimeNs: 4_000_000_000n, ctimeNs: 4_000_000_000n });
     stoppedMs = 4000;
     await writeFile(path, "one");
@@ -137,10 +137,10 @@ describe("document input", () => {
   });
 
   test.each([
-    ["written on", () => writeFile(path, "half")],
+    ["appended to", () => writeFile(path, "half")],
     ["replaced", () => writeFile(`${path}.new`, "half").then(() => rename(`${path}.new`, path))],
     ["removed", () => rm(path)],
-  ])("of a file that is %s while it is read nothing is believed, and the last reading stands", async (_what, act) => {
+  ])("%s during a read → discarded, the last reading stays", async (_what, act) => {
     await write("whole");
     laterMs = 60_000;
     await document.refresh(true);
@@ -158,7 +158,7 @@ describe("document input", () => {
     expect([document.isUnchanged(), await document.isAsRead()]).toEqual([true, true]);
   });
 
-  test("without settling, a file that is written while it is read is a finding", async () => {
+  test("written during the read without settling → finding", async () => {
     await write("whole");
     laterMs = 60_000;
     meanwhile = () => writeFile(path, "half");
@@ -166,7 +166,7 @@ describe("document input", () => {
     expect(document.reading).toMatchObject({ value: null, findings: [{ id: "file_unstable" }] });
   });
 
-  test("a file that cannot be read for a moment is read at the next look, moved or not", async () => {
+  test("temporarily unreadable file → read at the next check, even if unchanged", async () => {
     await write("whole");
     laterMs = 60_000;
     meanwhile = async () => {
@@ -181,7 +181,7 @@ describe("document input", () => {
     expect(document.reading.value).toBe("whole");
   });
 
-  test("a replaced file is noticed and read again", async () => {
+  test("replaced file → read again", async () => {
     await writeFile(path, "one");
     await document.refresh(false);
     await writeFile(`${path}.new`, "two");
@@ -191,7 +191,7 @@ describe("document input", () => {
     expect(document.reading.value).toBe("two");
   });
 
-  test("a stamp from the future is waited out by this process's own watch", async () => {
+  test("timestamp in the future → waits the settle time by the monotonic clock", async () => {
     await write("one");
     laterMs = -3_600_000;
     expect(await document.refresh(true)).toBeGreaterThan(SETTLE_MS - 1);
@@ -199,7 +199,7 @@ describe("document input", () => {
     expect(await document.refresh(true)).toBe(0);
   });
 
-  test("a missing file is a finding that says what to do, once it stayed away", async () => {
+  test("missing for the settle time → finding with a remedy", async () => {
     expect(await document.refresh(true)).toBeGreaterThan(0);
     laterMs = SETTLE_MS + 1;
     expect(await document.refresh(true)).toBe(0);
@@ -212,7 +212,7 @@ describe("document input", () => {
     expect(document.isUnchanged()).toBe(false);
   });
 
-  test("a folder in its place is a finding", async () => {
+  test("a folder instead of the file → finding", async () => {
     await rm(path, { force: true });
     document = createDocumentInput({
       files: systemFiles,
@@ -226,7 +226,7 @@ describe("document input", () => {
     expect(document.reading.findings).toMatchObject([{ id: "file_not_regular" }]);
   });
 
-  test.skipIf(process.getuid?.() === 0)("a file that may not be read is a finding", async () => {
+  test.skipIf(process.getuid?.() === 0)("unreadable file → finding", async () => {
     await writeFile(path, "secret");
     await chmod(path, 0);
     await document.refresh(false);

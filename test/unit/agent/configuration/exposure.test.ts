@@ -12,7 +12,7 @@ interface Entry {
   readonly userId: number;
 }
 
-/** The findings about /etc/a/config.yaml, as `severity: what is wrong`. */
+/** Findings about /etc/a/config.yaml, as `severity: message`. */
 async function judge(file: Entry, folder: Entry): Promise<readonly string[]> {
   const some = await systemFiles.stat("/");
   const stat = async (path: string): Promise<FileStat> => ({ ...some, ...(path.endsWith(".yaml") ? file : folder) });
@@ -27,11 +27,11 @@ const OPEN_FOLDER = { mode: 0o777, userId: AGENT };
 const OPEN = "warning: /etc/a has mode 0777: bad; chmod o-w /etc/a";
 
 test.each([
-  ["as it is installed", FILE, FOLDER, []],
-  ["that a group may edit", { ...FILE, mode: 0o664 }, FOLDER, []],
-  ["of a user who keeps it in a closed folder", { ...FILE, userId: STRANGER }, FOLDER, []],
+  ["as installed", FILE, FOLDER, []],
+  ["writable by its group", { ...FILE, mode: 0o664 }, FOLDER, []],
+  ["of another user in a closed folder", { ...FILE, userId: STRANGER }, FOLDER, []],
   [
-    "that all may edit",
+    "writable by everyone",
     { ...FILE, mode: 0o666 },
     FOLDER,
     ["error: /etc/a/config.yaml has mode 0666: bad; chmod o-w /etc/a/config.yaml"],
@@ -39,7 +39,7 @@ test.each([
   ["in an open folder", FILE, OPEN_FOLDER, [OPEN]],
   ["of the owner of an open folder", { ...FILE, userId: AGENT }, OPEN_FOLDER, [OPEN]],
   [
-    "of a stranger in an open folder",
+    "of another user in an open folder",
     { ...FILE, userId: STRANGER },
     OPEN_FOLDER,
     [
@@ -47,7 +47,7 @@ test.each([
       OPEN,
     ],
   ],
-  ["in a folder like /tmp", FILE, { ...OPEN_FOLDER, mode: 0o1777 }, []],
+  ["in a sticky folder such as /tmp", FILE, { ...OPEN_FOLDER, mode: 0o1777 }, []],
 ])("findExposure: a file %s", async (_name, file, folder, expected) => {
   expect(await judge(file, folder)).toEqual(expected);
 });

@@ -38,8 +38,14 @@ describe("judgeKey", () => {
   };
 
   test.each([
-    ["a key for setup alone, of a registered robot", 403, "The API key lacks the scope robots:read", true, "ok"],
-    ["a key for setup alone, before setup", 403, "The API key lacks the scope robots:read", false, "ok"],
+    [
+      "a key with only the scope for setup, robot registered",
+      403,
+      "The API key lacks the scope robots:read",
+      true,
+      "ok",
+    ],
+    ["a key with only the scope for setup, before setup", 403, "The API key lacks the scope robots:read", false, "ok"],
     ["refused for another reason, but registered", 403, "not with this key", true, "warn"],
     ["refused for another reason", 403, "not with this key", false, "fail"],
     ["revoked", 401, "Invalid API key", true, "fail"],
@@ -47,7 +53,7 @@ describe("judgeKey", () => {
     expect(judged(status, detail, registered).status).toBe(verdict);
   });
 
-  test("judgeKey: names the program that makes keys", () => {
+  test("judgeKey: bad key → names the program that creates keys", () => {
     expect(judged(401, "Invalid API key", true)).toMatchObject({
       remedy: expect.stringContaining("robot-policy-service keys create"),
     });
@@ -55,7 +61,7 @@ describe("judgeKey", () => {
 });
 
 describe("startExamination", () => {
-  test("run: gives the verdict to whoever shows it, and the value to later checks", async () => {
+  test("run: check → verdict to the display, value to later checks", async () => {
     const examination = startExamination(systemClock, new AbortController().signal);
     const value = await examination.run("dns", { limitMs: 1000, late: LATE }, async () => ({
       verdict: ok("found"),
@@ -65,7 +71,7 @@ describe("startExamination", () => {
     expect(await examination.result("dns")).toMatchObject({ id: "dns", verdict: { status: "ok", what: "found" } });
   });
 
-  test("run: a check that hangs has the verdict for that when its time is up, and its signal aborts", async () => {
+  test("run: hanging check → timeout verdict at its limit, its signal aborts", async () => {
     const clock = new HeldClock();
     const examination = startExamination(clock, new AbortController().signal);
     let aborted = false;
@@ -81,7 +87,7 @@ describe("startExamination", () => {
     expect(aborted).toBe(true);
   });
 
-  test("run: a check that gives up because its time is up is late as well", async () => {
+  test("run: check that fails by its aborted signal → timeout verdict", async () => {
     const clock = new HeldClock();
     const examination = startExamination(clock, new AbortController().signal);
     const running = examination.run("tcp", { limitMs: 1000, late: LATE }, async (signal) => {
@@ -93,7 +99,7 @@ describe("startExamination", () => {
     expect((await examination.result("tcp")).verdict).toBe(LATE);
   });
 
-  test("run: an interrupt ends it at once", async () => {
+  test("run: interrupt → ends at once", async () => {
     const interrupt = new AbortController();
     const examination = startExamination(systemClock, interrupt.signal);
     const running = examination.run("dns", { limitMs: 60_000, late: LATE }, () => new Promise<never>(() => {}));
@@ -101,7 +107,7 @@ describe("startExamination", () => {
     await expect(running).rejects.toThrow("interrupted");
   });
 
-  test("run: an error of the system is a verdict, a bug is not", async () => {
+  test("run: system error → verdict, bug → thrown", async () => {
     const examination = startExamination(systemClock, new AbortController().signal);
     const limit = { limitMs: 1000, late: LATE };
     await examination.run("disk", limit, () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
@@ -109,14 +115,14 @@ describe("startExamination", () => {
     await expect(examination.run("state", limit, () => Promise.reject(new TypeError("bug")))).rejects.toThrow("bug");
   });
 
-  test("CHECK_IDS: no two alike, and none that a script could not match by word", () => {
+  test("CHECK_IDS: unique, and each a single word for scripts", () => {
     expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
     for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
   });
 });
 
 describe("checkClock", () => {
-  test("scenario 3: a clock that lost its battery, without any answer to compare with", () => {
+  test("scenario 3: clock at 1970, no answer to compare with → error", () => {
     expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null, "unknown")).toMatchObject({
       status: "fail",
       exitCode: 4,
@@ -129,25 +135,22 @@ describe("checkClock", () => {
     ["synchronized", "skip"],
     ["not-synchronized", "warn"],
     ["not-installed", "warn"],
-  ] as const)(
-    "checkClock: a plausible one cannot be judged alone; a time service that is %s: %s",
-    (service, status) => {
-      expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
-    },
-  );
+  ] as const)("checkClock: plausible time, time service %s → %s", (service, status) => {
+    expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
+  });
 
   test.each([
     ["NTPSynchronized=yes\nCanNTP=yes\n", "synchronized"],
     ["CanNTP=yes\nNTPSynchronized=no\n", "not-synchronized"],
     ["CanNTP=no\nNTPSynchronized=no\n", "not-installed"],
-    // Set by a program that systemd does not know.
+    // Set by a program unknown to systemd.
     ["CanNTP=no\nNTPSynchronized=yes\n", "synchronized"],
     ["", "unknown"],
-  ])("readTimeService: %j is %s", (shown, service) => {
+  ])("readTimeService: %j → %s", (shown, service) => {
     expect(readTimeService(shown)).toBe(service);
   });
 
-  test("checkClock: where no time service is installed, the remedy names the package", () => {
+  test("checkClock: no time service installed → the remedy names the package", () => {
     for (const now of ["1970-01-01T00:01:00Z", "2030-01-01T00:00:00Z"]) {
       expect(checkClock(clockAt(now), null, "not-installed")).toMatchObject({
         remedy: expect.stringContaining("sudo apt install systemd-timesyncd"),
@@ -155,7 +158,7 @@ describe("checkClock", () => {
     }
   });
 
-  test("checkClock: the day this program was written is in the past", () => {
+  test("RELEASED_AT_MS: in the past", () => {
     expect(RELEASED_AT_MS).toBeLessThan(Date.now());
   });
 });

@@ -40,13 +40,13 @@ function judge(changes: Readonly<Record<string, string>>, hasConfiguration = tru
   return judgeUnit({ kind: "unit", unit: parseUnit(text) }, { isOfTheseFolders: true, hasConfiguration });
 }
 
-describe("credentialsOfUnit: where the key is that systemd handed over", () => {
+describe("credentialsOfUnit: path of a key passed by systemd", () => {
   const folder = "/run/credentials/robot-policy-agent.service";
   const stopped = RUNNING.replace("ActiveState=active", "ActiveState=inactive");
   test.each([
-    ["of the service that runs", RUNNING, "/var/lib/robot-policy-agent", folder],
-    ["of a stopped service: nowhere", stopped, "/var/lib/robot-policy-agent", null],
-    ["of an agent with folders of its own: nowhere", RUNNING, "/home/tech/state", null],
+    ["running service → its folder", RUNNING, "/var/lib/robot-policy-agent", folder],
+    ["stopped service → none", stopped, "/var/lib/robot-policy-agent", null],
+    ["agent with its own folders → none", RUNNING, "/home/tech/state", null],
   ])("%s", (_name, text, stateDirectory, expected) => {
     const unit = { kind: "unit", unit: parseUnit(text) } as const;
     const agentUser = { unit, account: null, relation: "root", judge: null, name: "" } as const;
@@ -54,12 +54,12 @@ describe("credentialsOfUnit: where the key is that systemd handed over", () => {
   });
 });
 
-describe("howToStart: what brings up an agent that is down", () => {
+describe("howToStart: command that starts a stopped agent", () => {
   const unit = (text: string) => ({ kind: "unit", unit: parseUnit(text) }) as const;
   const masked = RUNNING.replace("LoadState=loaded", "LoadState=masked");
   const stopped = RUNNING.replace("ActiveState=active", "ActiveState=inactive");
   test.each([
-    ["with folders of its own", unit(RUNNING), false, "robot-policy-agent run, with the same folders"],
+    ["with its own folders", unit(RUNNING), false, "robot-policy-agent run, with the same folders"],
     [
       "without systemd",
       { kind: "no-systemd" },
@@ -68,7 +68,7 @@ describe("howToStart: what brings up an agent that is down", () => {
     ],
     ["with a masked unit", unit(masked), true, "systemctl unmask robot-policy-agent"],
     ["with a stopped unit", unit(stopped), true, "systemctl start robot-policy-agent"],
-    ["that runs, and is not heard", unit(RUNNING), true, "systemctl restart robot-policy-agent"],
+    ["running, but not answering", unit(RUNNING), true, "systemctl restart robot-policy-agent"],
   ] as const)("%s", (_name, found, isOfTheseFolders, command) => {
     expect(howToStart(found, { isOfTheseFolders, hasConfiguration: true })).toBe(command);
   });
@@ -81,23 +81,23 @@ describe("judgeUnit", () => {
     ["not installed", { LoadState: "not-found" }, "warn", "there is no unit"],
     ["masked", { LoadState: "masked", UnitFileState: "masked" }, "fail", "masked"],
     ["broken", { LoadState: "bad-setting" }, "fail", "bad-setting"],
-    ["edited and not read again", { NeedDaemonReload: "yes" }, "warn", "has not read it yet"],
+    ["edited and not reloaded", { NeedDaemonReload: "yes" }, "warn", "has not read it yet"],
     ["down", { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "3" }, "fail", "exit code 3"],
     [
-      "of a user that does not exist",
+      "with a user that does not exist",
       { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "217" },
       "fail",
       "its user does not exist (217)",
     ],
     [
-      "about to be started again for the first time",
+      "waiting for its first restart",
       { ActiveState: "activating", SubState: "auto-restart", Result: "exit-code", ExecMainStatus: "1" },
       "fail",
       "it ends and is started again: exit code 1",
     ],
     ["ended by the watchdog", { ActiveState: "failed", Result: "watchdog" }, "fail", "watchdog"],
     [
-      "starting over and over",
+      "restarting repeatedly",
       { ActiveState: "activating", SubState: "auto-restart", Result: "oom-kill", NRestarts: "7" },
       "fail",
       "7 times so far: it exceeded its memory limit",
@@ -111,7 +111,7 @@ describe("judgeUnit", () => {
     ["stopped", { ActiveState: "inactive" }, "warn", "not running"],
     ["stopped and disabled", { ActiveState: "inactive", UnitFileState: "disabled" }, "warn", "not started at boot"],
     ["disabled", { UnitFileState: "disabled" }, "warn", "not start at the next boot"],
-    ["started again by systemd", { NRestarts: "1" }, "warn", "start it again once"],
+    ["restarted by systemd", { NRestarts: "1" }, "warn", "start it again once"],
   ] as const)("a unit that is %s", (_name, changes, status, what) => {
     const verdict = judge(changes);
     expect(verdict.status).toBe(status);
@@ -121,18 +121,18 @@ describe("judgeUnit", () => {
   test.each([
     ["masked", "masked", "systemctl unmask robot-policy-agent"],
     ["masked until the next boot", "masked-runtime", "systemctl unmask --runtime robot-policy-agent"],
-  ])("a unit that is %s: the command that undoes just that", (_name, UnitFileState, remedy) => {
+  ])("unit %s → the command that undoes exactly that", (_name, UnitFileState, remedy) => {
     expect(judge({ LoadState: "masked", UnitFileState })).toMatchObject({ remedy });
   });
 
   test.each([
-    ["is there now", true, "it exists now: systemctl start robot-policy-agent"],
-    ["is not there yet", false, "write it with robot-policy-agent init, then: systemctl start robot-policy-agent"],
-  ])("a unit that was skipped for want of a configuration, which %s", (_name, hasConfiguration, remedy) => {
+    ["exists now", true, "it exists now: systemctl start robot-policy-agent"],
+    ["is still missing", false, "write it with robot-policy-agent init, then: systemctl start robot-policy-agent"],
+  ])("unit skipped because the configuration was missing, which %s", (_name, hasConfiguration, remedy) => {
     expect(judge({ ActiveState: "inactive", ConditionResult: "no" }, hasConfiguration)).toMatchObject({ remedy });
   });
 
-  test("no systemd, and an agent that somebody runs by hand: nothing to judge", () => {
+  test("no systemd, agent started by hand → no verdict", () => {
     expect(judgeUnit({ kind: "no-systemd" }, here).status).toBe("skip");
     expect(judgeUnit({ kind: "unit", unit: parseUnit(RUNNING) }, { ...here, isOfTheseFolders: false }).status).toBe(
       "skip",
@@ -149,7 +149,7 @@ test.each([
   ["PrivateTmp=yes", "/tmp/a.json", "PrivateTmp=yes"],
   ["PrivateTmp=no", "/tmp/a.json", null],
   ["InaccessiblePaths=-/srv /opt/closed", "/srv/a.json", "InaccessiblePaths=/srv"],
-])("hiddenBy: %s and %s", (setting, path, hidden) => {
+])("hiddenBy: %s, %s", (setting, path, hidden) => {
   expect(hiddenBy(parseUnit(setting), path)).toBe(hidden);
 });
 
@@ -165,7 +165,7 @@ test.each([
   expect("remedy" in verdict ? verdict.remedy : "").toContain(remedy);
 });
 
-test("findWornDisk: an eMMC that has used nine tenths of its life, and no other disk", async () => {
+test("findWornDisk: only an eMMC with nine tenths of its life used", async () => {
   const folder = mkdtempSync(join(tmpdir(), "block-"));
   for (const [name, life] of [
     ["mmcblk0", "0x02 0x03"],

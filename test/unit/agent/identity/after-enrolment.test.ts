@@ -8,7 +8,7 @@ import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../../src/platform/machine.ts";
 import { testFolder } from "../../../support/folder.ts";
 
-test("discardApiKey: the key file is removed, and stays so after a power cut", async () => {
+test("discardApiKey: removes the key file durably", async () => {
   const folder = testFolder("after-enrolment");
   const [configPath, keyPath] = [join(folder, "config.yaml"), join(folder, "api-key")];
   await writeFile(configPath, `service: {url: "https://policy.example", key_file: ${keyPath}}\nrobot: {region: eu}\n`);

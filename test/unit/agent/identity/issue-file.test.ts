@@ -35,7 +35,7 @@ function waitingFor(code: string): IdentityStatus {
   };
 }
 
-test("enroll --issue: code and key are above the login while it waits, the newest code alone, and nothing after", async () => {
+test("enroll --issue: while waiting → the newest code and the key above the login prompt, afterwards nothing", async () => {
   const root = await temporaryFolder();
   const folder = join(root, "etc/issue.d");
   await mkdir(join(root, "etc"));
@@ -53,7 +53,7 @@ test("enroll --issue: code and key are above the login while it waits, the newes
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("enroll --issue: a user who may not write there is told to be root", async () => {
+test("enroll --issue: user without write permission → error that suggests root", async () => {
   const root = await temporaryFolder();
   const denied: Files = {
     ...below(root),

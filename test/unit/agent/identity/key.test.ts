@@ -1,4 +1,4 @@
-/** The test vectors of the wire. */
+/** Test vectors of the protocol. */
 import { expect, test } from "vitest";
 
 import { signPoll } from "../../../../src/agent/identity/key.ts";
@@ -9,7 +9,7 @@ const SEED = "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A";
 const PUBLIC_KEY = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
 const RENEWAL_SIGNATURE = "FbuZ9RZ1n1rzWCWAje9n-M10iSb99SL38lXAueUCFPYmaPKeVAFzGrzBm813Uva8y2Hi4MtFxC8MQagTgGWSCg";
 
-test("signingKey: public key, fingerprint and signatures are those of the wire", () => {
+test("signingKey: test vectors → public key, fingerprint and signatures of the protocol", () => {
   const key = signingKey(Buffer.from(SEED, "base64url"));
   expect(key.publicKey).toBe(PUBLIC_KEY);
   expect(keyFingerprint(PUBLIC_KEY)).toBe("SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk");

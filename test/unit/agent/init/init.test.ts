@@ -31,14 +31,14 @@ function hint(name: string): string {
 }
 
 describe("configurationText", () => {
-  test("configurationText: gives config/config.example.yaml for the example robot", async () => {
+  test("configurationText: example robot → config/config.example.yaml", async () => {
     expect(configurationText(EXAMPLE, hint("config.yaml"))).toBe(example("config.example.yaml"));
   });
 
-  test("configurationText: whatever the answers, they read back as themselves", async () => {
-    const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((text) => isPrintable(text));
+  test("configurationText: any answers → read back unchanged", async () => {
+    const anyText = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((text) => isPrintable(text));
     fc.assert(
-      fc.property(words, words, words, words, (region, site, label, value) => {
+      fc.property(anyText, anyText, anyText, anyText, (region, site, label, value) => {
         const text = configurationText({ ...EXAMPLE, region, site, labels: { [label]: value } }, hint("config.yaml"));
         const { robot } = parse(text) as { robot: object };
         expect(robot).toMatchObject({ region, site, labels: { [label]: value } });
@@ -46,7 +46,7 @@ describe("configurationText", () => {
     );
   });
 
-  test("configurationText: what is open is a placeholder that the reader finds, and nothing else is wrong", async () => {
+  test("configurationText: missing answers → only findings about placeholders", async () => {
     const text = configurationText({ ...EXAMPLE, url: null, region: null, site: null, labels: {} }, "x");
     const { findings } = readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
     expect(findings.map(({ id, loc }) => [id, loc])).toEqual([
@@ -57,7 +57,7 @@ describe("configurationText", () => {
 });
 
 describe("manifestText", () => {
-  test("manifestText: gives config/robot-manifest.example.yaml for the example robot", async () => {
+  test("manifestText: example robot → config/robot-manifest.example.yaml", async () => {
     const answers = {
       robotTypeId: "yam.bimanual-joint-position.v1",
       displayName: "Packing cell, two YAM arms",
@@ -73,7 +73,7 @@ describe("manifestText", () => {
   test.each([
     [[], ["status_draft", "no_config_files"]],
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
-  ])("manifestText: with files %j has the findings %j", async (paths, ids) => {
+  ])("manifestText: files %j → findings %j", async (paths, ids) => {
     const files = paths.map((path) => ({ label: null, path }));
     const text = manifestText({ robotTypeId: "yam.bimanual-joint-position.v1", displayName: null, files }, "x");
     const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
@@ -96,11 +96,11 @@ describe("yamlText", () => {
     ["a #b", '"a #b"'],
     ["a:", '"a:"'],
     ["", '""'],
-  ])("yamlText: %j is written %s", async (text, written) => {
+  ])("yamlText: %j → %s", async (text, written) => {
     expect(yamlText(text)).toBe(written);
   });
 
-  test("yamlText: whatever the text, YAML reads it back", async () => {
+  test("yamlText: any text → YAML reads it back", async () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         expect(parse(`key: ${yamlText(text)}\n`)).toEqual({ key: text });
@@ -114,7 +114,7 @@ function isPrintable(text: string): boolean {
 }
 
 describe("extendedManifestText", async () => {
-  /** What the person at the robot writes in place of each placeholder. */
+  /** Replaces each placeholder, as the user would. */
   const answers: readonly (readonly [RegExp, string])[] = [
     [/"<yourname\.(.*)>"/, "acme.$1"],
     [/"<front.*>"/, "front"],
@@ -125,7 +125,7 @@ describe("extendedManifestText", async () => {
   ];
 
   test.each(await loadCatalog())(
-    "extendedManifestText: from $robot_type_id, nothing is wrong but what only a person knows",
+    "extendedManifestText: base $robot_type_id → only findings about placeholders",
     async (base) => {
       const text = extendedManifestText({ base, files: [{ label: null, path: "/etc/robot.yaml" }] }, "x");
       const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
@@ -135,7 +135,7 @@ describe("extendedManifestText", async () => {
         text,
       );
       const reading = await readManifest(Buffer.from(filled), READY_CATALOG);
-      // DROID's own full scale is beyond the limits of its arm.
+      // DROID's full scale exceeds the limits of its arm.
       expect(reading.findings.filter(({ id }) => id !== "full_scale_over_limit")).toEqual([]);
       expect(reading.manifest?.contract?.robot_type_id).toMatch(/^acme\./);
       expect(filled).not.toContain('"<');

@@ -1,4 +1,4 @@
-/** What a person who answers `init` is asked, and what comes of the answers. */
+/** The questions of `init`, and the results of the answers. */
 import { expect, test } from "vitest";
 
 import { interview } from "../../../../src/agent/init/interview.ts";
@@ -10,23 +10,23 @@ import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 const NOTHING: Answers = { url: null, caFile: null, region: null, type: null, files: [] };
 const URL = "https://policy.example.com";
 const YAM = "yam.bimanual-joint-position.v1";
-/** Enter alone. */
+/** Enter without text. */
 const ENTER = "";
 
 interface Told {
   readonly answers: Answers | null;
-  /** Everything a person saw, questions and what was typed included. */
+  /** The complete terminal session, including the questions and typed answers. */
   readonly seen: string;
 }
 
 interface Surroundings {
   readonly files?: readonly string[];
   test?(url: string, caFile: string | null): ServiceFailure | null;
-  /** Of the service. */
+  /** URL of the service. */
   readonly regions?: readonly string[];
 }
 
-/** The input ends behind the last answer. */
+/** The input ends after the last answer. */
 async function tell(lines: readonly string[], surroundings: Surroundings = {}): Promise<Told> {
   const { files = [], test: examine, regions = [] } = surroundings;
   let seen = "";
@@ -55,7 +55,7 @@ async function tell(lines: readonly string[], surroundings: Surroundings = {}): 
   return { answers, seen };
 }
 
-test("interview: a wrong answer is asked for again, however often, and never lands in the next field", async () => {
+test("interview: invalid answers → the same question again, any number of times", async () => {
   const wrong = ["policy", "ftp://policy", "https://policy/v1", "https://u:p@policy"];
   const regions = ["https://user:pw@x", "eu west", "-", "ü"];
   const { answers, seen } = await tell([...wrong, URL, ENTER, ...regions, "eu-west", "6", ENTER, ENTER]);
@@ -63,26 +63,23 @@ test("interview: a wrong answer is asked for again, however often, and never lan
   expect(seen.match(/expected the code of a region/g)).toHaveLength(regions.length);
 });
 
-test("interview: what is no person comes to an end", async () => {
+test("interview: twenty invalid answers → ends without a result", async () => {
   const { answers } = await tell(Array.from({ length: 20 }, () => "nonsense"));
   expect(answers).toBeNull();
 });
 
-test.each([0, 1, 2, 3, 4, 5, 6])(
-  "interview: an input that ends after %i answers leaves nothing to write",
-  async (count) => {
-    const { answers } = await tell([URL, ENTER, "eu-west", "yam", "/etc/arm.yaml", ENTER].slice(0, count));
-    expect(answers).toBeNull();
-  },
-);
+test.each([0, 1, 2, 3, 4, 5, 6])("interview: input ends after %i answers → nothing to write", async (count) => {
+  const { answers } = await tell([URL, ENTER, "eu-west", "yam", "/etc/arm.yaml", ENTER].slice(0, count));
+  expect(answers).toBeNull();
+});
 
-test("interview: Enter alone leaves everything for later", async () => {
+test("interview: only Enter → every field stays open", async () => {
   const { answers, seen } = await tell([ENTER, ENTER, ENTER, ENTER, ENTER]);
   expect(answers).toEqual(NOTHING);
   expect(seen).toMatch(/address {2}\(later\)\n.*region {3}\(later\)\n.*type {5}\(later\)\n.*files {4}\(later\)\n/);
 });
 
-test("interview: a path is corrected at once, taken back, or kept although nothing is there yet", async () => {
+test("interview: path to a missing file → corrected, dropped, or kept", async () => {
   const paths = ["/a/*.yaml", "/typo", "/arm.yaml", "/second.yaml", "-", "/later.yaml", ENTER, ENTER];
   const { answers, seen } = await tell([URL, ENTER, "eu", "yam", ...paths, ENTER], {
     files: ["/arm.yaml", "/second.yaml"],
@@ -105,7 +102,7 @@ test("interview: each answer can be corrected before anything is written", async
 const REST = ["eu", "yam", ENTER, ENTER];
 const FAILURE = { id: "dns", what: "no address", remedy: "check it", isAboutAuthority: false } as const;
 
-test("interview: an unknown authority is told, and its certificate asked for until it is the right one", async () => {
+test("interview: unknown authority → reported, asks for its certificate until it is the right one", async () => {
   const tested: unknown[] = [];
   const { answers, seen } = await tell([URL, "ca.pem", "/etc/ca.pem", ...REST], {
     test(url, caFile) {
@@ -123,7 +120,7 @@ test("interview: an unknown authority is told, and its certificate asked for unt
   expect(seen).toContain(`${URL} answers, and its certificate is trusted.`);
 });
 
-test("interview: an address that does not answer is corrected, or kept", async () => {
+test("interview: unreachable address → corrected, or kept", async () => {
   const right = "https://right.example.com";
   const examine = (url: string) => (url === right ? null : FAILURE);
   expect((await tell([URL, right, ...REST], { test: examine })).answers).toMatchObject({ url: right });
@@ -143,7 +140,7 @@ test.each([
   expect(chooseType(answer, READY_CATALOG)).toEqual(choice);
 });
 
-test("interview: a type that nothing matches is an id of one's own, or asked for again", async () => {
+test("interview: unknown robot type → used as a custom id, or asked again", async () => {
   const { answers, seen } = await tell([URL, ENTER, "eu", "nonsense", "g1", "acme.cell.v1", ENTER, ENTER]);
   expect(answers?.type).toBe("acme.cell.v1");
   expect(seen).toContain("Nothing in the list matches, and as an id:");
@@ -152,7 +149,7 @@ test("interview: a type that nothing matches is an id of one's own, or asked for
 test.each([
   ["2", "eu-west-3"],
   ["eu-west-3", "eu-west-3"],
-])("interview: a region is chosen from the service's, by %s", async (answer, region) => {
+])("interview: region %s → one of the service's regions", async (answer, region) => {
   const regions = ["eu-central-1", "eu-west-3"];
   const { answers, seen } = await tell([URL, ENTER, "3", "e u", answer, "yam", ENTER, ENTER], { regions });
   expect(answers?.region).toBe(region);
@@ -164,7 +161,7 @@ test.each([
   expect(seen).not.toContain("no endpoint");
 });
 
-test("interview: a region that the service does not list is pointed out, and taken", async () => {
+test("interview: region that the service does not list → warning, accepted", async () => {
   const { answers, seen } = await tell([URL, ENTER, "eu-west-4", "yam", ENTER, ENTER], { regions: ["eu-west-3"] });
   expect(answers?.region).toBe("eu-west-4");
   expect(seen).toContain("the service has no endpoint in the region eu-west-4 (did you mean eu-west-3?).\n");

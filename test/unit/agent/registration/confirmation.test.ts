@@ -53,20 +53,20 @@ const refused = (status: number, retryAfterMs: number | null = null): CallResult
 };
 
 const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] = [
-  ["everything as registered", ok({}), "held"],
+  ["same registration", ok({}), "held"],
   ["another digest, registered since", ok({ configuration_digest: "sha256:b", registered_at: LATER }), "replaced"],
   ["another digest, registered before", ok({ configuration_digest: "sha256:b", registered_at: EARLIER }), "lost"],
   ["another type", ok({ robot_type_id: "other", registered_at: LATER }), "replaced"],
   ["another region", ok({ region: "us", registered_at: LATER }), "replaced"],
-  ["a site", ok({ site: "hall-2", registered_at: LATER }), "replaced"],
-  ["no site, from a service that does not know sites", ok({ site: undefined }), "held"],
-  ["a label", ok({ labels: { line: "a" }, registered_at: LATER }), "replaced"],
+  ["an additional site", ok({ site: "hall-2", registered_at: LATER }), "replaced"],
+  ["no site, from a service without support for sites", ok({ site: undefined }), "held"],
+  ["an additional label", ok({ labels: { line: "a" }, registered_at: LATER }), "replaced"],
   ["no contract", ok({ contract: null, registered_at: LATER }), "replaced"],
-  ["another robot of this name", ok({ robot_id: "rob_2" }), "lost"],
+  ["another robot with this name", ok({ robot_id: "rob_2" }), "lost"],
   ["an answer about another name", ok({ robot: "arm-8" }), "unanswered"],
-  ["401: the key is no longer accepted, which registering shows", refused(401), "unknown"],
-  ["403: a key that may not ask", refused(403), "unknown"],
-  ["404: no robot, or no such operation", refused(404), "unknown"],
+  ["401: revoked key, which a registration will report", refused(401), "unknown"],
+  ["403: a key without the scope", refused(403), "unknown"],
+  ["404: no robot, or unsupported operation", refused(404), "unknown"],
   ["405", refused(405), "unknown"],
   ["429", refused(429, 5000), "unanswered"],
   ["503", refused(503), "unanswered"],
@@ -92,7 +92,7 @@ describe("createConfirmations", () => {
   const MINUTE_MS = 60_000;
   const HOUR_MS = 60 * MINUTE_MS;
 
-  /** With the dice at one end of their range, and the wait until the next question. */
+  /** Uses an extreme value of the random source; returns the wait until the next question. */
   function start(unit: number) {
     const clock = new SteppedClock();
     const confirmations = createConfirmations({ clock, random: { unit: () => unit, bytes: () => new Uint8Array() } });
@@ -102,35 +102,38 @@ describe("createConfirmations", () => {
   test.each([
     [0, 4, 0.9],
     [1, 10, 1.1],
-  ])("dice at %i: %i minutes after a start, and %f days after each answer and registration", (unit, minutes, days) => {
-    const { confirmations, waitMs } = start(unit);
-    expect(waitMs()).toBe(minutes * MINUTE_MS);
-    const verdicts: readonly Verdict[] = [
-      { kind: "held", contestedSince: null },
-      { kind: "lost", detail: "" },
-      { kind: "unknown", detail: "" },
-      { kind: "replaced", at: LATER, configuration_digest: digest },
-    ];
-    for (const verdict of verdicts) {
+  ])(
+    "random value %i → %i minutes after a start, and %f days after each answer and registration",
+    (unit, minutes, days) => {
+      const { confirmations, waitMs } = start(unit);
+      expect(waitMs()).toBe(minutes * MINUTE_MS);
+      const verdicts: readonly Verdict[] = [
+        { kind: "held", contestedSince: null },
+        { kind: "lost", detail: "" },
+        { kind: "unknown", detail: "" },
+        { kind: "replaced", at: LATER, configuration_digest: digest },
+      ];
+      for (const verdict of verdicts) {
+        confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
+        confirmations.take(verdict);
+        expect([verdict.kind, waitMs()]).toEqual([verdict.kind, Math.round(days * 24 * HOUR_MS)]);
+      }
       confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
-      confirmations.take(verdict);
-      expect([verdict.kind, waitMs()]).toEqual([verdict.kind, Math.round(days * 24 * HOUR_MS)]);
-    }
-    confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
-    confirmations.registered();
-    expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
-  });
+      confirmations.registered();
+      expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
+    },
+  );
 
-  test("a contested name is remembered until the service no longer says so", () => {
+  test("contested name → remembered until the service no longer reports it", () => {
     const { confirmations } = start(1);
-    const told = [EARLIER, null].map((contestedSince) => {
+    const contested = [EARLIER, null].map((contestedSince) => {
       confirmations.take(judgeHeld(ok({ contested_since: contestedSince }), registration));
       return confirmations.current.contestedSince;
     });
-    expect(told).toEqual([EARLIER, null]);
+    expect(contested).toEqual([EARLIER, null]);
   });
 
-  test("without an answer: a minute, then less and less often, at most an hour; Retry-After is waited out", () => {
+  test("no answer → retried after a minute, then with growing waits up to an hour, and not before Retry-After", () => {
     const { confirmations, waitMs } = start(1);
     const waits = Array.from({ length: 9 }, () => {
       confirmations.take({ kind: "unanswered", detail: "503", retryAfterMs: null });

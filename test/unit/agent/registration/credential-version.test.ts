@@ -11,14 +11,14 @@ import { testFolder } from "../../../support/folder.ts";
 const SECOND_NS = 1_000_000_000n;
 const toSeconds = (ns: bigint) => ns - (ns % SECOND_NS);
 
-/** A key file on a filesystem that keeps whole seconds, or nanoseconds, and both clocks at its last write. */
+/** A key file on a filesystem with timestamps of seconds or nanoseconds, and both clocks at its last write. */
 async function keyFile(keepsNanoseconds: boolean) {
   const folder = testFolder("credential-version");
   const path = join(folder, "api-key");
   await writeFile(path, "sk_test_one");
   const written = await stat(path);
   let nowMs = written.mtimeMs;
-  /** The kernel's tick did not move between two edits, or the filesystem forgets that it did. */
+  /** Two edits with the same timestamp, within one tick or by its lost precision. */
   const frozen = await systemFiles.stat(path);
   const times = keepsNanoseconds ? frozen : { mtimeNs: toSeconds(frozen.mtimeNs), ctimeNs: toSeconds(frozen.ctimeNs) };
   const coarse = (seen: FileStat): FileStat => ({ ...seen, mtimeNs: times.mtimeNs, ctimeNs: times.ctimeNs });
@@ -48,7 +48,7 @@ test.each([
   ["whole seconds", false, 4000],
   ["nanoseconds, within one tick", true, 30],
 ])(
-  "credential version: an edit that leaves the same stat is seen until the file has rested: %s",
+  "credential version: edit with an equal stat → noticed until the file has settled: %s",
   async (_name, nanos, restMs) => {
     const key = await keyFile(nanos);
     const first = await key.look();
@@ -67,8 +67,8 @@ test.each([
 
 test.each([
   ["another length", (path: string) => writeFile(path, "sk_test_longer")],
-  ["its removal", (path: string) => rm(path)],
-])("credential version: changes with %s", async (_name, change) => {
+  ["removal", (path: string) => rm(path)],
+])("credential version: %s → changes", async (_name, change) => {
   const key = await keyFile(false);
   key.pass(10_000);
   const before = await key.look();
@@ -78,14 +78,14 @@ test.each([
   expect(await key.look()).not.toBe(before);
 });
 
-test("credential version: a key that rests after it was seen fresh is the same key", async () => {
+test("credential version: fresh key that settles → same version", async () => {
   const key = await keyFile(true);
   const fresh = await key.look();
   key.pass(1000);
   expect([await key.look(), key.isUnchanged()]).toEqual([fresh, true]);
 });
 
-test("credential version: a file that is replaced between its stat and its reading changes it once", async () => {
+test("credential version: file replaced between stat and read → one change", async () => {
   const folder = testFolder("credential-version");
   const path = join(folder, "api-key");
   await writeFile(path, "sk_test_one");

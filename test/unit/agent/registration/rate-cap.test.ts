@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { createRateCap } from "../../../../src/agent/registration/rate-cap.ts";
 
-/** When the attempts of 100 seconds are let through that come ten times a second, each with the digest of its number. */
+/** Times, within 100 s, of the admitted attempts. An attempt follows every 100 ms, each with a digest computed from its number. */
 function sentWithin100Seconds(digestOf: (attempt: number) => string): readonly number[] {
   const cap = createRateCap();
   const sentMs: number[] = [];
@@ -15,25 +15,25 @@ function sentWithin100Seconds(digestOf: (attempt: number) => string): readonly n
   return sentMs;
 }
 
-test("rate cap: of files that change again and again three at once, then one every twenty seconds", () => {
+test("rate cap: flapping files → three at once, then one every twenty seconds", () => {
   const sentMs = sentWithin100Seconds((attempt) => `digest ${attempt}`);
   expect(sentMs).toEqual([0, 100, 200, 20_000, 40_000, 60_000, 80_000, 100_000]);
 });
 
-test("rate cap: corrections of anything else pass at once, and are bounded all the same", () => {
+test("rate cap: other corrections → at once, but bounded", () => {
   const sentMs = sentWithin100Seconds(() => "digest");
   expect(sentMs.slice(0, 31)).toEqual([...Array.from({ length: 30 }, (_, index) => index * 100), 20_000]);
   expect(sentMs).toHaveLength(30 + 5);
 });
 
-test("rate cap: after files that flapped, a correction of the last one sent is not held back", () => {
+test("rate cap: correction of the last sent digest after flapping files → not delayed", () => {
   const cap = createRateCap();
   for (const digest of ["a", "b", "c"]) cap.take(digest, 0);
   expect(cap.untilMs("c")).toBeLessThanOrEqual(0);
   expect(cap.untilMs("d")).toBe(20_000);
 });
 
-test("rate cap: a quiet minute fills it again, and no more than that", () => {
+test("rate cap: quiet minute → refilled to the maximum", () => {
   const cap = createRateCap();
   for (const digest of ["a", "b", "c"]) cap.take(digest, 0);
   expect(cap.untilMs("d")).toBe(20_000);

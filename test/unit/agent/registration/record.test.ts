@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { isRegistrationRecord } from "../../../../src/agent/registration/record.ts";
 
-/** With every member that may be left out. */
+/** With every optional member. */
 const RECORD = {
   service_url: "https://policy.example",
   machine: "ab".repeat(32),
@@ -49,11 +49,11 @@ const RECORD = {
   registered_at: "2026-01-01T00:00:01Z",
 };
 
-/** An earlier agent did not save the texts that only later agents know. */
+/** An earlier agent did not save these texts. */
 const OPTIONAL = new Set(["request.site", "request.labels", "request.contract", "robot.site"]);
 const NULLABLE = new Set([...OPTIONAL, "machine"]);
 
-/** Every member, `files.0.stat.mode` among them. */
+/** Paths of all members, such as `files.0.stat.mode`. */
 function membersOf(value: unknown, prefix = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) =>
@@ -61,7 +61,7 @@ function membersOf(value: unknown, prefix = ""): readonly string[] {
   );
 }
 
-/** A copy whose member is another value, or is gone. */
+/** A copy with a member replaced or removed. */
 function change(value: unknown, member: string, next: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const [name, ...rest] = member.split(".");
@@ -73,24 +73,24 @@ function change(value: unknown, member: string, next: unknown): unknown {
   return Array.isArray(value) ? changed.map(([, item]) => item) : Object.fromEntries(changed);
 }
 
-/** What the service may put in: any names, none of them required. */
+/** Content chosen by the service: arbitrary names, none required. */
 const isFree = (member: string) => /^request\.(labels|contract)\.|^robot\.labels\.|^files\.\d+$/.test(member);
 const REQUIRED = membersOf(RECORD).filter((member) => !isFree(member));
 
-test("isRegistrationRecord: what is saved", () => {
+test("isRegistrationRecord: saved record → true", () => {
   expect(isRegistrationRecord(RECORD)).toBe(true);
   expect(isRegistrationRecord({ ...RECORD, files: [] })).toBe(true);
 });
 
-test.each(REQUIRED)("isRegistrationRecord: without %s", (member) => {
+test.each(REQUIRED)("isRegistrationRecord: without %s → false", (member) => {
   expect(isRegistrationRecord(change(RECORD, member, undefined))).toBe(OPTIONAL.has(member));
 });
 
-test.each(REQUIRED)("isRegistrationRecord: with null as %s", (member) => {
+test.each(REQUIRED)("isRegistrationRecord: null as %s → false", (member) => {
   expect(isRegistrationRecord(change(RECORD, member, null))).toBe(NULLABLE.has(member));
 });
 
-test.each(REQUIRED)("isRegistrationRecord: with a value of another kind as %s", (member) => {
+test.each(REQUIRED)("isRegistrationRecord: another type as %s → false", (member) => {
   expect(isRegistrationRecord(change(RECORD, member, [[]]))).toBe(false);
 });
 
@@ -107,6 +107,6 @@ test.each([
   ["files.0.stat.inode", "1e3"],
   ["files.0.stat.mtime_ns", "9".repeat(21)],
   ["in_doubt", "false"],
-])("isRegistrationRecord: with a wrong %s", (member, value) => {
+])("isRegistrationRecord: invalid %s → false", (member, value) => {
   expect(isRegistrationRecord(change(RECORD, member, value))).toBe(false);
 });

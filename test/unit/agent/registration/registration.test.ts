@@ -56,76 +56,76 @@ async function example(): Promise<Registration> {
 }
 
 describe("registration", () => {
-  test("what is saved is loaded, to the nanosecond", async () => {
+  test("save, load → the same record, to the nanosecond", async () => {
     const saved = await example();
     await saveRegistration(systemFiles, folder, saved);
     expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
   });
 
-  test("a state that lacks a text, as an earlier agent writes it: the robot has none", async () => {
+  test("state of an earlier agent without a text → the robot has none", async () => {
     const saved = await example();
     const { site: _site, ...robot } = saved.robot;
-    // @ts-expect-error -- this agent always saves it
+    // @ts-expect-error -- this agent always saves the text
     await saveRegistration(systemFiles, folder, { ...saved, robot });
     expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
   });
 
-  test("saving leaves nothing beside the file", async () => {
+  test("save → no other file remains", async () => {
     await saveRegistration(systemFiles, folder, await example());
     await saveRegistration(systemFiles, folder, await example());
     expect(await readdir(folder)).toEqual(["registration.json"]);
   });
 
-  test("scenario 34: a leftover of a power cut is replaced", async () => {
+  test("scenario 34: leftover of a power cut → replaced", async () => {
     await writeFile(`${registrationPath(folder)}.new`, "half of a regis");
     await saveRegistration(systemFiles, folder, await example());
     expect(await readdir(folder)).toEqual(["registration.json"]);
     expect((await loadRegistration(systemFiles, folder)).kind).toBe("registration");
   });
 
-  test("no file: none", async () => {
+  test("no file → none", async () => {
     expect(await loadRegistration(systemFiles, folder)).toEqual({ kind: "none" });
   });
 
-  test("scenario 34: torn at any byte, nothing is believed", async () => {
+  test("scenario 34: file truncated at any byte → damaged", async () => {
     await saveRegistration(systemFiles, folder, await example());
     const whole = await readFile(registrationPath(folder));
-    // The last byte is a line feed that nobody misses.
+    // The last byte is an optional line feed.
     for (let length = 0; length < whole.byteLength - 1; length += 7) {
       await writeFile(registrationPath(folder), whole.subarray(0, length));
       expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
     }
   });
 
-  test("a changed byte: damaged", async () => {
+  test("changed byte → damaged", async () => {
     await saveRegistration(systemFiles, folder, await example());
     const text = await readFile(registrationPath(folder), "utf8");
     await writeFile(registrationPath(folder), text.replace('"arm-7"', '"arm-8"'));
     expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
   });
 
-  test("a flipped bit anywhere: damaged, never taken for the state of a newer agent", async () => {
+  test("any flipped bit → damaged, never the state of a newer agent", async () => {
     await saveRegistration(systemFiles, folder, await example());
     const path = registrationPath(folder);
     const whole = await readFile(path);
     const original = await loadRegistration(systemFiles, folder);
-    // Each bit of the head, with the version in it, and some bits of the rest.
+    // All bits of the head, which contains the version, and some bits of the rest.
     for (let bit = 0; bit < whole.byteLength * 8; bit += bit < 64 * 8 ? 1 : 41) {
       const flipped = Uint8Array.from(whole, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
       await writeFile(path, flipped);
       const loaded = await loadRegistration(systemFiles, folder);
-      // White space may become other white space.
+      // One white space may become another.
       if (loaded.kind === "registration") expect(loaded).toStrictEqual(original);
       else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
     }
   });
 
-  test("of a newer agent: kept, and said so", async () => {
+  test("state of a newer agent → kept and reported", async () => {
     await writeFile(registrationPath(folder), stateOfNewerAgent(2));
     expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "newer", version: 2 });
   });
 
-  test("setAside: the file is kept under a name that says why", async () => {
+  test("setAside: keeps the file under a name with the reason", async () => {
     await writeFile(registrationPath(folder), "foreign");
     expect(await setAside(systemFiles, registrationPath(folder))).toBe(join(folder, "registration.json.damaged"));
     expect(await readFile(join(folder, "registration.json.damaged"), "utf8")).toBe("foreign");

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/platform/files/files.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 
-/** Open files that never answer. */
+/** Opened files that never answer. */
 const readable: ReadableFile = { stat: never, read: never, close: never };
 const writable: WritableFile = { write: never, sync: never, close: never };
 
@@ -19,10 +19,10 @@ function never(): Promise<never> {
 }
 
 function refuse(): never {
-  throw new Error("not asked");
+  throw new Error("not pending");
 }
 
-/** A disk that answers a stat when the test says so, opens files, and nothing else. */
+/** A disk on which the test answers each stat; files can be opened, nothing else works. */
 function silentDisk() {
   const answers = new Map<string, PromiseWithResolvers<FileStat>>();
   const files: Files = {
@@ -51,9 +51,9 @@ function silentDisk() {
   return { clock, answers, pending: trackFiles(files, clock) };
 }
 
-test("hanging: what has been waited for longest decides, also while newer questions are asked", async () => {
+test("hanging: decided by the oldest pending operation, also while newer ones start", async () => {
   const { clock, answers, pending } = silentDisk();
-  const asked = ["/a", "/b", "/c"].map((path) => {
+  const stats = ["/a", "/b", "/c"].map((path) => {
     const answer = pending.files.stat(path);
     clock.step(2000);
     return answer;
@@ -63,14 +63,14 @@ test("hanging: what has been waited for longest decides, also while newer questi
   expect(pending.hanging(6001)).toBeNull();
   const stat = await systemFiles.stat("/");
   answers.get("/a")?.resolve(stat);
-  expect(await asked[0]).toBe(stat);
+  expect(await stats[0]).toBe(stat);
   expect(pending.hanging(5000)).toBeNull();
   expect(pending.hanging(4000)).toBe("/b");
   answers.get("/c")?.resolve(stat);
-  await asked[2];
+  await stats[2];
   expect(pending.hanging(4000)).toBe("/b");
   answers.get("/b")?.reject(new Error("EIO"));
-  await expect(asked[1]).rejects.toThrow("EIO");
+  await expect(stats[1]).rejects.toThrow("EIO");
   expect(pending.hanging(0)).toBeNull();
 });
 
@@ -92,7 +92,7 @@ const questions: readonly (readonly [string, (files: Files) => unknown])[] = [
   ["close of a new file", async (files) => (await files.createExclusive("/drive", 0o644)).close()],
 ];
 
-test.each(questions)("hanging: a disk that does not answer %s hangs", async (_what, ask) => {
+test.each(questions)("hanging: disk does not answer %s → hangs", async (_what, ask) => {
   const { clock, pending } = silentDisk();
   void ask(pending.files);
   await new Promise(setImmediate);
@@ -103,7 +103,7 @@ test.each(questions)("hanging: a disk that does not answer %s hangs", async (_wh
 test.each([
   ["openForReading", (files: Files) => files.openForReading("/drive")],
   ["createExclusive", (files: Files) => files.createExclusive("/drive", 0o644)],
-])("hanging: a disk that does not answer %s hangs", (_what, ask) => {
+])("hanging: disk does not answer %s → hangs", (_what, ask) => {
   const clock = new SteppedClock();
   const pending = trackFiles({ ...systemFiles, openForReading: never, createExclusive: never }, clock);
   void ask(pending.files);

@@ -13,7 +13,7 @@ beforeEach(async () => {
   folder = await realpath(testFolder("watch-plan"));
 });
 
-/** The planned names per directory below the test's folder. */
+/** Watched names by directory, relative to the test's folder. */
 async function planned(...paths: string[]): Promise<Record<string, string[]>> {
   const plan = await planWatches(
     systemFiles,
@@ -26,13 +26,13 @@ async function planned(...paths: string[]): Promise<Record<string, string[]>> {
 }
 
 describe("planWatches", () => {
-  test("a file: its folder, and the folders above", async () => {
+  test("file → its folder and the folders above", async () => {
     await mkdir(join(folder, "a/b"), { recursive: true });
     await writeFile(join(folder, "a/b/file.json"), "");
     expect(await planned("a/b/file.json")).toEqual({ ".": ["a"], "/a": ["b"], "/a/b": ["file.json"] });
   });
 
-  test("every link of a chain, as a Kubernetes volume has them", async () => {
+  test("chain of links, as in a Kubernetes volume → every link", async () => {
     await mkdir(join(folder, "volume/..2026"), { recursive: true });
     await writeFile(join(folder, "volume/..2026/arm.yaml"), "");
     await symlink("..2026", join(folder, "volume/..data"));
@@ -44,7 +44,7 @@ describe("planWatches", () => {
     });
   });
 
-  test("`..` behind a link leads above what the link leads to, as in the kernel", async () => {
+  test("`..` after a link → parent of the link's target, as in the kernel", async () => {
     await mkdir(join(folder, "far/inner"), { recursive: true });
     await mkdir(join(folder, "near"));
     await writeFile(join(folder, "far/arm.yaml"), "");
@@ -57,21 +57,21 @@ describe("planWatches", () => {
     });
   });
 
-  test("a path that does not exist yet: the nearest folder that does", async () => {
+  test("missing path → the nearest existing folder", async () => {
     expect(await planned("not/yet/there.json")).toEqual({ ".": ["not"] });
   });
 
-  test("scenario 27: a link to itself ends", async () => {
+  test("scenario 27: link to itself → ends", async () => {
     await symlink("loop", join(folder, "loop"));
     expect(await planned("loop")).toEqual({ ".": ["loop"] });
   });
 
-  test("files in one folder share its watch", async () => {
+  test("files in one folder → one watch", async () => {
     for (const name of ["a", "b"]) await writeFile(join(folder, name), "");
     expect(await planned("a", "b")).toEqual({ ".": ["a", "b"] });
   });
 
-  test("sticky folders and the root are not watched for the folders in them", async () => {
+  test("sticky folders and the root → not watched for their subfolders", async () => {
     const plan = await planWatches(systemFiles, [join(folder, "file")]);
     expect(plan.directories.has("/")).toBe(false);
     expect(plan.directories.has(await realpath(tmpdir()))).toBe(false);
@@ -105,39 +105,39 @@ describe("isLocal", () => {
     return { files, plan, lookedAtNow, directory: plan.directories.get(join(folder, "local")) };
   }
 
-  test("everything on the way is", async () => {
+  test("all components local → true", async () => {
     const { files, plan, directory } = await planOver(drive("elsewhere"));
     expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([true, true]);
   });
 
   test.each([
     ["the folder is a drive", "local"],
-    ["the file is one by itself", "local/arm.yaml"],
-  ])("%s: it is not, and the folder is polled", async (_what, place) => {
+    ["the file is a mount of its own", "local/arm.yaml"],
+  ])("%s → not local, the folder is polled", async (_what, place) => {
     const { files, plan, directory } = await planOver(drive(place));
     expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([false, false]);
   });
 
-  test.each(["local", "local/inner", "local/arm.yaml"])("a drive at %s holds up no other work", async (place) => {
+  test.each(["local", "local/inner", "local/arm.yaml"])("drive at %s → not accessed synchronously", async (place) => {
     const path = join(folder, place);
     const { lookedAtNow } = await planOver(drive(place));
     expect(lookedAtNow.length).toBeGreaterThan(0);
     expect(lookedAtNow.filter((each) => `${each}/`.startsWith(`${path}/`))).toEqual([]);
   });
 
-  test("a folder that `..` leads out of is a drive: it is not, and the folder around it is watched", async () => {
+  test("`..` leads out of a drive → false, the surrounding folder is watched", async () => {
     const { files, plan, directory } = await planOver(drive("local/inner"));
     expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([false, true]);
   });
 
-  test("something was mounted since: nobody knows", async () => {
+  test("mounts changed since → unknown", async () => {
     const { files, plan } = await planOver("");
     expect(isLocal(files, plan)).toBe(true);
     expect(isLocal({ ...files, mountsNow: () => `${ROOT}\n${drive("local")}` }, plan)).toBe(false);
   });
 });
 
-test("isPlanCurrent: false once another folder stands in the place of a planned one", async () => {
+test("isPlanCurrent: planned folder replaced by another → false", async () => {
   await mkdir(join(folder, "a"));
   await writeFile(join(folder, "a/file"), "");
   const plan = await planWatches(systemFiles, [join(folder, "a/file")]);

@@ -12,7 +12,7 @@ function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>
   return { ...EMPTY_PLAN, directories: new Map(whole) };
 }
 
-/** A watcher over events that the test sends itself. */
+/** A watcher whose events the test sends. */
 function watcherUnderTest() {
   const listeners = new Map<string, DirectoryListener>();
   const counts = { changes: 0, gone: 0, modes: 0, started: 0 };
@@ -33,35 +33,35 @@ function watcherUnderTest() {
 }
 
 describe("watcher", () => {
-  test("an event of a planned name: a change", () => {
+  test("event of a planned name → change", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onEvent("file");
     expect(counts).toMatchObject({ changes: 1, gone: 0 });
   });
 
-  test("an event of a neighbour: none", () => {
+  test("event of another name → no change", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onEvent("neighbour.log");
     expect(counts.changes).toBe(0);
   });
 
-  test("an event of the directory itself: a change, and what was seen there is gone", () => {
+  test("event of the directory itself → change, its observations are dropped", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onEvent(null);
     expect(counts).toMatchObject({ changes: 1, gone: 1 });
   });
 
-  test("ready: a change, because the time before was not watched", () => {
+  test("ready → change, because the time before was not watched", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onReady();
     expect(counts.changes).toBe(1);
   });
 
-  test("the same plan again: nothing is watched anew, new names count", () => {
+  test("same directories again → no new watch, new names apply", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     watcher.follow(planOf({ "/a": { names: new Set(["other"]) } }));
@@ -70,21 +70,21 @@ describe("watcher", () => {
     expect(counts.changes).toBe(1);
   });
 
-  test("another directory at the same path: watched anew", () => {
+  test("another directory at the same path → new watch", () => {
     const { watcher, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     watcher.follow(planOf({ "/a": { id: "two" } }));
     expect(counts.started).toBe(2);
   });
 
-  test("no longer planned: closed", () => {
+  test("no longer planned → closed", () => {
     const { watcher, listeners } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {}, "/b": {} }));
     watcher.follow(planOf({ "/b": {} }));
     expect([...listeners.keys()]).toEqual(["/b"]);
   });
 
-  test("scenario 25: a failure is polling with its reason, and is not tried again at every look", () => {
+  test("scenario 25: failed watch → polls with the reason, not retried at every check", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     const plan = planOf({ "/a": {}, "/b": {} });
     watcher.follow(plan);
@@ -94,7 +94,7 @@ describe("watcher", () => {
     expect(counts).toMatchObject({ started: 2, modes: 1 });
   });
 
-  test("scenario 25: retry keeps the mode until the directory is watched", () => {
+  test("scenario 25: retry → stays in polling until the directory is watched", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onFailure("EMFILE");
@@ -105,7 +105,7 @@ describe("watcher", () => {
     expect(counts.modes).toBe(2);
   });
 
-  test("scenario 26: a filesystem that reports no changes is polled, not watched", () => {
+  test("scenario 26: filesystem without change events → polled, not watched", () => {
     const { watcher, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/nfs": { reportsChanges: false } }));
     watcher.retry();
@@ -115,14 +115,14 @@ describe("watcher", () => {
     expect(watcher.mode().mode).toBe("events");
   });
 
-  test("close: everything is closed", () => {
+  test("close → all watches closed", () => {
     const { watcher, listeners } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {}, "/b": {} }));
     watcher.close();
     expect(listeners.size).toBe(0);
   });
 
-  test("renew: at the next look everything is watched anew", () => {
+  test("renew → the next check watches everything again", () => {
     const { watcher, counts } = watcherUnderTest();
     const plan = planOf({ "/a": {}, "/b": {} });
     watcher.follow(plan);
@@ -131,7 +131,7 @@ describe("watcher", () => {
     expect(counts.started).toBe(4);
   });
 
-  test.each(["EACCES", "EPERM"])("a folder above that may be entered and not listed (%s): done without", (code) => {
+  test.each(["EACCES", "EPERM"])("folder above without list permission (%s) → ignored", (code) => {
     const { watcher, listeners, counts } = watcherUnderTest();
     const plan = planOf({ "/home/ann": { holdsTarget: false }, "/home/ann/cal": {} });
     watcher.follow(plan);
@@ -144,7 +144,7 @@ describe("watcher", () => {
     expect(counts.started).toBe(3);
   });
 
-  test("the file's own folder that may not be listed: polling, with the reason", () => {
+  test("the file's folder without list permission → polls, with the reason", () => {
     const { watcher, listeners } = watcherUnderTest();
     watcher.follow(planOf({ "/home/ann/cal": {} }));
     listeners.get("/home/ann/cal")?.onFailure("EACCES");

@@ -48,7 +48,7 @@ test.each<[Partial<AuditEntryView>, string]>([
   [{}, ""],
   [{ subject_model: "pi0.5", subject_name: "arm-3" }, "pi0.5 on arm-3"],
   [{ subject_model: "pi0.5" }, "pi0.5 on a robot"],
-])("subjectOf: %j is %j", (entry, words) => {
+])("subjectOf: %j → %j", (entry, words) => {
   expect(subjectOf(entryOf(entry))).toBe(words);
 });
 

@@ -8,14 +8,14 @@ const codeOf = (lastErrorCode: string | null | undefined) => ({
   last_error_code: lastErrorCode,
 });
 
-test("failureOf: what the service's code means", () => {
+test("failureOf: known code → its meaning", () => {
   expect(failureOf(codeOf("preparation_timeout"))?.what).toBe("Its endpoint was not healthy in time.");
 });
 
-test("failureOf: an unknown code is shown as it is", () => {
+test("failureOf: unknown code → unchanged", () => {
   expect(failureOf(codeOf("robot_on_fire"))).toEqual({ what: "robot_on_fire.", remedy: "" });
 });
 
-test.each([null, undefined, ""])("failureOf: %j is no failure", (code) => {
+test.each([null, undefined, ""])("failureOf: %j → no failure", (code) => {
   expect(failureOf(codeOf(code))).toBeNull();
 });

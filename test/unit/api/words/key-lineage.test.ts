@@ -31,7 +31,7 @@ describe("keysEndingWith", () => {
     expect(endingWithRoot(...keys)).toEqual(["expires-later", "below"]);
   });
 
-  test("a service whose keys come from each other in a circle keeps nobody waiting", () => {
+  test("keys that created each other in a cycle → terminates", () => {
     expect(
       keysEndingWith(
         { id: "a" },
@@ -54,7 +54,7 @@ test.each<[Partial<ApiKeyView>, string]>([
   [{ created_by: "named", parent_id: null }, "line 4, independent"],
   [{ created_by: "unnamed", parent_id: "unnamed" }, "unnamed"],
   [{ created_by: "gone", parent_id: "gone" }, "gone"],
-])("makerInWords: %j is %j", (key, words) => {
+])("makerInWords: %j → %j", (key, words) => {
   const keys = new Map<string, ApiKeyView>([
     ["named", { id: "named", label: "line 4" }],
     ["unnamed", { id: "unnamed", label: "" }],

@@ -13,6 +13,6 @@ test.each([
   [axes({ minimum_count: 6 }), "at least 6"],
   [axes({ maximum_count: 8, units: ["rad", "1"] }), "at most 8; each in rad or ratio"],
   [axes({ names: ["arm.wrist.position"] }), "among them arm.wrist.position"],
-])("axesInWords: %j is %j", (value, text) => {
+])("axesInWords: %j → %j", (value, text) => {
   expect(axesInWords(value)).toBe(text);
 });

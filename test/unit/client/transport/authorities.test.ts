@@ -31,7 +31,7 @@ async function scene(content = readFileSync(authority.ca_file, "utf8")) {
   return { path, content, counts, clock, read: createAuthorities(files, path, clock) };
 }
 
-it("createAuthorities: a file that has settled is read once more, and then only its stat", async () => {
+it("createAuthorities: settled file → read once more, then only stat", async () => {
   const { counts, clock, read } = await scene();
   const first = await read();
   expect(first).toHaveLength(1);
@@ -42,7 +42,7 @@ it("createAuthorities: a file that has settled is read once more, and then only 
   expect(counts.opened).toBe(2);
 });
 
-it("createAuthorities: a file that changed just now may change again without another stat, and is read each time", async () => {
+it("createAuthorities: recently changed file → read each time, because another change may have an equal stat", async () => {
   const { path, content, counts, clock, read } = await scene();
   await read();
   clock.push(1999);
@@ -56,7 +56,7 @@ it("createAuthorities: a file that changed just now may change again without ano
   expect(counts.opened).toBe(4);
 });
 
-it("createAuthorities: an edit, a damaged file and one that is gone count for the next connection", async () => {
+it("createAuthorities: edited, damaged or removed file → applies to the next connection", async () => {
   const { path, content, clock, read } = await scene();
   for (let heartbeats = 0; heartbeats < 3; heartbeats += 1) {
     await read();

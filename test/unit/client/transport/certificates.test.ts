@@ -12,12 +12,12 @@ test.each([
   ["a CA file", OURS, false, [...usual, ...OURS]],
   ["the machine's own", [], true, [...usual, ...ofMachine]],
   ["a CA file and the machine's own", OURS, true, [...usual, ...ofMachine, ...OURS]],
-  ["a CA file of what is trusted anyway", usual.slice(0, 1), false, usual],
-])("trustedCertificates: %s beside Node's own, each once", (_what, extra, withSystem, expected) => {
+  ["a CA file with an already trusted certificate", usual.slice(0, 1), false, usual],
+])("trustedCertificates: %s → in addition to Node's own, without duplicates", (_what, extra, withSystem, expected) => {
   const trusted = trustedCertificates(extra, withSystem);
   expect(trusted?.toSorted()).toEqual([...new Set(expected)].toSorted());
 });
 
-test("trustedCertificates: nothing to add leaves Node's own, which it keeps parsed", () => {
+test("trustedCertificates: nothing to add → undefined, so that Node uses its cached default", () => {
   expect(trustedCertificates([], false)).toBeUndefined();
 });

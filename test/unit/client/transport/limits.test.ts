@@ -26,7 +26,7 @@ test.each<[string, (limits: Limits) => void, number, string]>([
     30_000,
     "TOTAL_TIMEOUT",
   ],
-])("startLimits: %s, and not a millisecond earlier", async (message, reach, limitMs, code) => {
+])("startLimits: %s → exactly at its limit", async (message, reach, limitMs, code) => {
   using limits = startLimits(TIMEOUTS, systemClock, new AbortController().signal);
   reach(limits);
   await vi.advanceTimersByTimeAsync(limitMs - 1);
@@ -35,7 +35,7 @@ test.each<[string, (limits: Limits) => void, number, string]>([
   expect(limits.signal.reason).toMatchObject({ reason: "timeout", code, message });
 });
 
-test("startLimits: what comes in time is not held against what comes after", async () => {
+test("startLimits: phases within their limits → no abort", async () => {
   using limits = startLimits(TIMEOUTS, systemClock, new AbortController().signal);
   await vi.advanceTimersByTimeAsync(9000);
   limits.connected();
@@ -45,7 +45,7 @@ test("startLimits: what comes in time is not held against what comes after", asy
   expect(limits.signal.aborted).toBe(false);
 });
 
-test("startLimits: a finished exchange leaves no timer, and no listener on the signal of the whole program", () => {
+test("startLimits: finished exchange → no timer and no listener remains", () => {
   const { signal } = new AbortController();
   {
     using limits = startLimits(TIMEOUTS, systemClock, signal);
@@ -55,7 +55,7 @@ test("startLimits: a finished exchange leaves no timer, and no listener on the s
   expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
 });
 
-test("startLimits: the caller's wish to stop counts at once, also one from before", () => {
+test("startLimits: caller aborts, before or during the exchange → ends at once", () => {
   const stopping = new AbortController();
   using limits = startLimits(TIMEOUTS, systemClock, stopping.signal);
   stopping.abort();

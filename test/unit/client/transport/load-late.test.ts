@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { loadLate } from "../../../../src/client/transport/load-late.ts";
 
-test("loadLate: a package that cannot be read for now fails the request", async () => {
+test("loadLate: package temporarily unreadable → the request fails", async () => {
   const exhausted = Object.assign(new Error("too many open files"), { code: "EMFILE" });
   await expect(loadLate(() => Promise.reject(exhausted))).rejects.toMatchObject({
     name: "TransportError",
@@ -12,6 +12,6 @@ test("loadLate: a package that cannot be read for now fails the request", async 
   });
 });
 
-test("loadLate: a bug stays one", async () => {
+test("loadLate: bug → thrown unchanged", async () => {
   await expect(loadLate(() => Promise.reject(new SyntaxError("x")))).rejects.toThrow(SyntaxError);
 });

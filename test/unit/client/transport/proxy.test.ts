@@ -38,7 +38,7 @@ test.each([
   [".", "example.com", 443, false],
   ["/", "example.com", 443, false],
   ["::::", "example.com", 443, false],
-])("scenario 11: NO_PROXY %j and %s:%i: %s", (noProxy, host, port, expected) => {
+])("scenario 11: NO_PROXY %j, %s:%i → %s", (noProxy, host, port, expected) => {
   expect(isExempt(noProxy, host, port)).toBe(expected);
 });
 
@@ -95,7 +95,7 @@ test.each([
   ["http://", "PROXY_URL"],
   ["http://u:hidden@:99999", "PROXY_URL"],
   ["http://u:%zz-hidden@proxy.test", "PROXY_URL"],
-])("scenario 16: parseProxy: what is wrong with %s is said without it", (address, code) => {
+])("scenario 16: parseProxy: invalid %s → error that does not repeat it", (address, code) => {
   const problem = parseProxy(address);
   expect(problem).toMatchObject({ kind: "proxy-problem", code });
   expect(JSON.stringify(problem)).not.toContain("hidden");

@@ -22,7 +22,7 @@ const onlyLook: ReadonlySet<string> = new Set(["look", "lookThrough", "readPart"
 
 let folder: string;
 let disk: Disk & AsyncDisposable;
-/** Every change of the disk, in order. */
+/** Records every change of the disk, in order. */
 let changes: string[];
 let site: Site;
 beforeEach(async () => {
@@ -34,9 +34,9 @@ beforeEach(async () => {
     get(target, name: keyof Disk) {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function" || typeof name === "symbol" || onlyLook.has(name)) return member;
-      return (...words: readonly unknown[]) => {
-        changes.push([name, ...words.filter((word) => typeof word === "string")].join(" "));
-        return Reflect.apply(member, target, words);
+      return (...args: readonly unknown[]) => {
+        changes.push([name, ...args.filter((word) => typeof word === "string")].join(" "));
+        return Reflect.apply(member, target, args);
       };
     },
   });
@@ -53,7 +53,7 @@ async function writeStep(path: string, content: Content, replaces: boolean): Pro
   return { kind: "write-file", path, mode: 0o644, owner: "root", replaces, ...(await measure(content, disk)) };
 }
 
-const text = (words: string): Content => ({ kind: "text", text: words });
+const text = (value: string): Content => ({ kind: "text", text: value });
 
 async function changesOf(...steps: readonly Step[]): Promise<readonly string[]> {
   expect(await applySteps(steps, site, never, () => {})).toEqual({ kind: "untouched" });
@@ -80,12 +80,12 @@ describe.runIf(isRoot)("durable (needs root): each change syncs its folder", () 
     ]);
   });
 
-  test("a folder", async () => {
+  test("create a folder", async () => {
     const step: Step = { kind: "make-directory", path: "/etc/new", mode: 0o755, owner: "root" };
     expect(await changesOf(step)).toEqual(["makeDirectory /etc/new", "syncDirectory /etc"]);
   });
 
-  test("a new file", async () => {
+  test("install a new file", async () => {
     expect((await changesOf(await writeStep("/etc/a", text("a"), false))).slice(1)).toEqual([
       "create /etc/a.robot-policy-agent-new",
       "rename /etc/a.robot-policy-agent-new /etc/a",
@@ -93,7 +93,7 @@ describe.runIf(isRoot)("durable (needs root): each change syncs its folder", () 
     ]);
   });
 
-  test("a file in the place of another", async () => {
+  test("replace a file", async () => {
     await writeFile(join(folder, "etc/a"), "old");
     expect(await changesOf(await writeStep("/etc/a", text("new"), true))).toEqual([
       "remove /etc/a.robot-policy-agent-new",
@@ -104,7 +104,7 @@ describe.runIf(isRoot)("durable (needs root): each change syncs its folder", () 
     expect(await read("etc/a")).toBe("new");
   });
 
-  test("a removal", async () => {
+  test("remove a file", async () => {
     await writeFile(join(folder, "etc/a"), "old");
     expect(await changesOf({ kind: "remove", path: "/etc/a" })).toEqual(["removeTree /etc/a", "syncDirectory /etc"]);
   });
@@ -123,32 +123,29 @@ describe("applySteps: a service that does not start", () => {
   }
   const restart = (wasWell: boolean) => apply({ kind: "restart", unit: "a.service", wasWell });
 
-  test("first start: reported, and the installation stays", async () => {
+  test("first start → reported, the installation stays", async () => {
     const outcome = await apply({ kind: "start", unit: "a.service" });
     expect(outcome).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
   });
 
-  test("it was active before: an error, so that the previous version is restored", async () => {
+  test("previously active → error, so that the previous version is restored", async () => {
     await expect(restart(true)).rejects.toThrow(RestartFailed);
   });
 
-  test("it was not active before: reported, and the new version stays", async () => {
+  test("previously inactive → reported, the new version stays", async () => {
     expect(await restart(false)).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
   });
 });
 
-test.runIf(isRoot)(
-  "applySteps (needs root): a program that changed since it was measured is not installed",
-  async () => {
-    await writeFile(join(folder, "program"), "measured");
-    const copy = await writeStep("/etc/program", { kind: "copy", from: "/program" }, false);
-    await writeFile(join(folder, "program"), "replaced");
-    await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("it changed while it was copied");
-    expect(await readdir(join(folder, "etc"))).not.toContain("program");
-  },
-);
+test.runIf(isRoot)("applySteps (needs root): program changed since it was hashed → not installed", async () => {
+  await writeFile(join(folder, "program"), "measured");
+  const copy = await writeStep("/etc/program", { kind: "copy", from: "/program" }, false);
+  await writeFile(join(folder, "program"), "replaced");
+  await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("it changed while it was copied");
+  expect(await readdir(join(folder, "etc"))).not.toContain("program");
+});
 
-test("applyRemoval: a tree that was removed does not come back after a power cut", async () => {
+test("applyRemoval: power cut after the removal → the tree stays removed", async () => {
   await mkdir(join(folder, "etc/agent/below"), { recursive: true });
   await applyRemoval({ kind: "tree", path: "/etc/agent" }, site);
   expect(changes).toEqual(["removeTree /etc/agent", "syncDirectory /etc"]);

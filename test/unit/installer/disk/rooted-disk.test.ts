@@ -50,7 +50,7 @@ describe("openRootedDisk", () => {
     ["a link to a folder", "/etc/up/secret"],
     ["an absolute link to a folder", "/etc/top/secret"],
     ["a chain of links", "/etc/chain"],
-  ])("%s ends at the root", async (_what, path) => {
+  ])("%s → stops at the root", async (_what, path) => {
     await symlink("/secret", join(root, "absolute"));
     await symlink("../../secret", join(root, "etc/relative"));
     await symlink("../..", join(root, "etc/up"));
@@ -59,14 +59,14 @@ describe("openRootedDisk", () => {
     expect(await read(path)).toBe("inside");
   });
 
-  test.each(["/..", "/etc/../..", "/../../.."])("%s is the root itself", async (path) => {
+  test.each(["/..", "/etc/../..", "/../../.."])("%s → the root itself", async (path) => {
     expect((await disk.list(path)).toSorted()).toEqual(["etc", "secret"]);
     await chmod(root, 0o711);
     expect(await disk.look(path)).toMatchObject({ kind: "directory", mode: 0o711 });
     await expect(disk.removeDirectory(path)).rejects.toThrow(DiskError);
   });
 
-  test("writes through links stay inside the tree", async () => {
+  test("write through links → stays inside the tree", async () => {
     await symlink(folder, join(root, "out"));
     await mkdir(join(root, folder), { recursive: true });
     await disk.create("/out/made", [Buffer.from("x")], access);
@@ -78,7 +78,7 @@ describe("openRootedDisk", () => {
     await expect(readFile(join(folder, "renamed"))).rejects.toThrow("ENOENT");
   });
 
-  test("create and setAccess do not follow a link in the last component", async () => {
+  test("create, setAccess: link as the last component → not followed", async () => {
     await symlink(join(folder, "secret"), join(root, "last"));
     await expect(disk.create("/last", [Buffer.from("x")], access)).rejects.toMatchObject({ code: "EEXIST" });
     await expect(disk.setAccess("/last", access)).rejects.toMatchObject({ code: "ELOOP" });
@@ -86,7 +86,7 @@ describe("openRootedDisk", () => {
     expect(await readFile(join(folder, "secret"), "utf8")).toBe("outside");
   });
 
-  test("a loop of links is an error, which names the path inside the tree", async () => {
+  test("loop of links → error that names the path inside the tree", async () => {
     await symlink("b", join(root, "a"));
     await symlink("a", join(root, "b"));
     await expect(disk.list("/a")).rejects.toMatchObject({ code: "ELOOP" });
@@ -94,13 +94,13 @@ describe("openRootedDisk", () => {
     await expect(disk.list("/etc/missing")).rejects.toThrow("/etc/missing/.: ENOENT");
   });
 
-  test("a file gets exactly its mode, whatever the umask", async () => {
+  test("any umask → the exact mode", async () => {
     await disk.create("/etc/file", [Buffer.from("one "), Buffer.from("two")], { ...access, mode: 0o666 });
     expect(await disk.look("/etc/file")).toMatchObject({ kind: "file", mode: 0o666, sizeBytes: 7 });
     expect(await read("/etc/file")).toBe("one two");
   });
 
-  test("the set-user-ID bit survives the change of the owner", async () => {
+  test("change of the owner → the set-user-ID bit stays", async () => {
     await disk.create("/etc/file", [Buffer.from("x")], { ...access, mode: 0o6755 });
     expect(await disk.look("/etc/file")).toMatchObject({ mode: 0o6755 });
     await disk.setAccess("/etc/file", { ...access, mode: 0o4755 });
@@ -124,13 +124,13 @@ describe("openRootedDisk", () => {
     expect(synced).toEqual([[7, 0o640], (await stat(join(root, "etc"))).ino]);
   });
 
-  test("a FIFO, a device or a folder is never read", async () => {
+  test("FIFO, device or folder → never read", async () => {
     await expect(disk.readPart("/etc", 0, 1)).rejects.toMatchObject({ code: "EINVAL" });
     expect((await disk.look("/etc")).kind).toBe("directory");
     expect(await disk.look("/none/at/all")).toEqual({ kind: "absent" });
   });
 
-  test("removeTree removes links in the tree, not their targets", async () => {
+  test("removeTree: links in the tree → removed, not their targets", async () => {
     await mkdir(join(root, "tree/a/b"), { recursive: true });
     await writeFile(join(root, "tree/a/b/file"), "");
     await symlink("../../etc", join(root, "tree/a/link"));
@@ -141,10 +141,10 @@ describe("openRootedDisk", () => {
     await disk.removeTree("/tree");
   });
 
-  test("a folder that becomes a link during removeTree: nothing behind the link is removed", async () => {
+  test("removeTree: folder replaced by a link → nothing behind the link is removed", async () => {
     await writeFile(join(root, "etc/kept"), "");
     let swaps = 0;
-    // At each moment of the removal once.
+    // Replaced at each possible moment of the removal.
     for (let moment = 0; moment < 30; moment += 1) {
       await mkdir(join(root, "tree/a"), { recursive: true });
       await writeFile(join(root, "tree/a/kept"), "");
@@ -162,7 +162,7 @@ describe("openRootedDisk", () => {
   });
 });
 
-/** False where it is gone already: threads of Node go on removing between any two lines of the test. */
+/** False if it no longer exists: libuv threads may remove it between two lines of the test. */
 function movedAway(from: string, to: string): boolean {
   try {
     renameSync(from, to);

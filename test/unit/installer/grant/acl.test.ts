@@ -21,19 +21,19 @@ test.each([
   ["a closed file", ["user::rw-", "group::---", "other::---"], READ, "u:7:r--,m::r--"],
   ["a folder that its group lists", ["user::rwx", "group::r-x", "other::---"], ENTER, "u:7:--x,m::r-x"],
   [
-    "a list whose mask hides rights of others: they stay hidden",
+    "mask limits the rights of others → they stay limited",
     ["user::rw-", "user:8:rw-", "group::r--", "mask::---", "other::---"],
     READ,
     "u:7:r--,g::---,u:8:---,m::r--",
   ],
   [
-    "a right of its own that the mask hides: it comes back as far as wanted",
+    "own right limited by the mask → restored as far as wanted",
     ["user::rw-", "user:7:rw-", "group::---", "mask::---", "other::---"],
     READ,
     "u:7:r--,m::r--",
   ],
   [
-    "a right of its own that counts: it is kept",
+    "own effective right → kept",
     ["user::rwx", "user:7:r--", "group::---", "mask::r--", "other::---"],
     ENTER,
     "u:7:r-x,m::r-x",
@@ -46,7 +46,7 @@ test.each([
   [0o600, "d:u::rwx,d:g::---,d:o::---,d:u:7:r--,d:m::r--"],
   [0o640, "d:u::rwx,d:g::r-x,d:o::---,d:u:7:r--,d:m::r-x"],
 ])(
-  "defaultEntries: new files are as closed to others as the one of mode %o, though the umask counts no more",
+  "defaultEntries: file of mode %o → new files are as restricted, although a default list replaces the umask",
   (mode, entries) => {
     expect(defaultEntries(null, 7, mode).join(",")).toBe(entries);
   },

@@ -15,8 +15,8 @@ test("grantOnFiles: nothing to grant → no reload of the running agent", async 
     terminal: createTerminal({ stdout: sink, stderr: sink, environment: {} }),
     machine: {
       files: systemFiles,
-      async runProgram(words) {
-        started.push(words.join(" "));
+      async runProgram(argv) {
+        started.push(argv.join(" "));
         return { kind: "missing" };
       },
     },

@@ -15,7 +15,7 @@ import {
 } from "../../../../src/installer/layout.ts";
 import { readInstalled, shippedDigests } from "../../../../src/installer/plan/installed.ts";
 
-/** `printf one | sha256sum`, and so on. */
+/** Output of `printf one | sha256sum`, and so on. */
 const SHA256 = {
   one: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
   two: "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
@@ -48,11 +48,11 @@ async function linkCurrent(target: string): Promise<string | null> {
 }
 
 describe("readInstalled", () => {
-  test("nothing was installed", async () => {
+  test("nothing installed → empty", async () => {
     expect(await readInstalled(disk)).toEqual({ current: null, versions: [], switching: null, madeFolders: [] });
   });
 
-  test("every version with what it shipped, and which one is current", async () => {
+  test("installed versions → each with its shipped files, and the current one", async () => {
     await ship("1.0.0-abc", "/etc/systemd/system/a.service", "one");
     await ship("2.0.0-def", "/etc/a/config.yaml", "two");
     expect(await linkCurrent("versions/2.0.0-def")).toBe("2.0.0-def");
@@ -63,18 +63,18 @@ describe("readInstalled", () => {
   });
 
   test.each(["../../etc", "versions/../../etc", "/", "versions/", ""])(
-    "a link to %j is to no version, so that nothing is removed by it",
+    "link to %j → no version, so nothing is removed",
     async (target) => {
       expect(target === "" ? (await readInstalled(disk)).current : await linkCurrent(target)).toBeNull();
     },
   );
 
-  test("ignores folders that are not versions", async () => {
+  test("folders that are no versions → ignored", async () => {
     for (const name of [".hidden", "1.0.0", "x".repeat(102)]) await ship(name, "/etc/a", "one");
     expect((await readInstalled(disk)).versions.map(({ id }) => id)).toEqual(["1.0.0"]);
   });
 
-  test("reads no more files of a version than the limit", async () => {
+  test("many files in a version → read up to the limit", async () => {
     for (let file = 0; file <= 200; file++) await ship("1.0.0", `/etc/${file}`, "one");
     await ship("2.0.0", `${"/deep".repeat(12)}/kept`, "one");
     await ship("2.0.0", `${"/deep".repeat(13)}/left`, "one");
@@ -87,18 +87,18 @@ describe("readInstalled", () => {
     ["1.0.0\n", { previous: "1.0.0" }],
     ["", { previous: null }],
     ["../../etc\n", { previous: null }],
-  ])("a switch that was cut short, from %j", async (note, switching) => {
+  ])("interrupted switch: %j", async (note, switching) => {
     await write(SWITCHING_FILE, note);
     expect((await readInstalled(disk)).switching).toEqual(switching);
   });
 
-  test("made folders: absolute paths only", async () => {
+  test("created folders → absolute paths only", async () => {
     await write(MADE_FOLDERS_FILE, "/etc/a\n\netc/b\n/etc/../c\n/etc/..d\n");
     expect((await readInstalled(disk)).madeFolders).toEqual(["/etc/a", "/etc/..d"]);
   });
 });
 
-test("shippedDigests: what any version shipped for a path", async () => {
+test("shippedDigests: path → the digests of all versions", async () => {
   await ship("1.0.0", "/etc/a", "one");
   await ship("2.0.0", "/etc/a", "two");
   await ship("2.0.0", "/etc/b", "two");

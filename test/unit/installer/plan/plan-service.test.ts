@@ -48,11 +48,11 @@ describe("planUnits and planStart", () => {
     ["upgrade of one that crashes", { ...later, service: { ...running, activeState: "activating" } }, [restart]],
     ["--first-boot", { ...later, changesService: false, enablesFirstBoot: true }, [enableFirstBoot]],
   ])("%s → %j", (_what, more, commands) => {
-    const asked = { ...question, ...more };
-    expect([...planUnits(asked), ...planStart(asked)].map(describeStep)).toEqual(commands);
+    const options = { ...question, ...more };
+    expect([...planUnits(options), ...planStart(options)].map(describeStep)).toEqual(commands);
   });
 
-  test("wasWell only for a service that was active", () => {
+  test("wasWell: true only for a service that was active", () => {
     const wellness = (activeState: string) =>
       planStart({ ...question, ...later, service: { ...running, activeState } }).map(
         (step) => "wasWell" in step && step.wasWell,

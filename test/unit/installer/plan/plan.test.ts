@@ -30,17 +30,17 @@ const folder: Item = { kind: "directory", path: PATH, mode: 0o755, owner: "root"
 const link: Item = { kind: "link", path: PATH, target: "b", keeping: "replaced" };
 const keptLink: Item = { ...link, keeping: "kept" };
 
-/** Steps as kinds, what is kept and what is in the way, each in words. */
+/** Kinds of steps, what is kept, and obstacles, as text. */
 function planned(item: Item, seen: Seen): readonly string[] {
   const machine = { observation: new Map([[PATH, seen]]), installed, account: ACCOUNT };
   const { steps, kept, inTheWay } = planItems("2", [item], machine);
   return [...steps.map(({ kind }) => kind), ...kept.map(() => "kept"), ...inTheWay.map(() => "in the way")];
 }
 
-describe("planItems: observed → steps, kept, in the way", () => {
+describe("planItems: observed → steps, kept, obstacles", () => {
   test.each<[what: string, item: Item, table: readonly (readonly [Seen, readonly string[]])[]]>([
     [
-      "a file of ours",
+      "our file",
       file,
       [
         [absent, ["write-file"]],
@@ -54,7 +54,7 @@ describe("planItems: observed → steps, kept, in the way", () => {
       ],
     ],
     [
-      "a file of the service user's",
+      "a file of the service user",
       ofService,
       [
         [fileOf("new", 0o644, 7), []],
@@ -62,7 +62,7 @@ describe("planItems: observed → steps, kept, in the way", () => {
       ],
     ],
     [
-      "a file that an administrator may edit",
+      "a file that administrators may edit",
       editable,
       [
         [absent, ["write-file"]],
@@ -84,7 +84,7 @@ describe("planItems: observed → steps, kept, in the way", () => {
       ],
     ],
     [
-      "a link of ours",
+      "our link",
       link,
       [
         [absent, ["make-link"]],
@@ -94,7 +94,7 @@ describe("planItems: observed → steps, kept, in the way", () => {
       ],
     ],
     [
-      "a link that an administrator may change",
+      "a link that administrators may change",
       keptLink,
       [
         [absent, ["make-link"]],
@@ -112,18 +112,18 @@ describe("noteFolders: what uninstall may remove", () => {
   const made = (path: string, owner: Owner = "root"): Step => ({ kind: "make-directory", path, mode: 0o755, owner });
   const measureText = async (text: string) => ({ content: { kind: "text", text }, sha256: "", sizeBytes: 0 }) as const;
 
-  /** The new note; null where it does not change. */
+  /** The new note; null if it does not change. */
   async function noted(madeFolders: readonly string[], ...steps: readonly Step[]): Promise<string | null> {
     const [note] = await noteFolders(steps, { ...installed, madeFolders }, measureText);
     return note?.kind === "write-file" && note.content.kind === "text" ? note.content.text : null;
   }
 
-  test("records each folder of root once, and none of the service user", async () => {
+  test("folders → each of root once, none of the service user", async () => {
     const steps = [made("/etc/b"), made("/etc/a"), made("/var/lib/state", "service")];
     expect(await noted(["/etc/a"], ...steps)).toBe("/etc/a\n/etc/b\n");
   });
 
-  test("all folders are recorded already → no step", async () => {
+  test("all folders recorded → no step", async () => {
     expect(await noted(["/etc/a"], made("/etc/a"), made("/var/lib/state", "service"))).toBeNull();
   });
 });

@@ -16,7 +16,7 @@ const golden = parse(readFileSync(new URL("../../../golden/robot-manifest/catalo
 };
 
 describe("catalog", () => {
-  test("loadCatalog: the rows of the golden catalog, word for word", async () => {
+  test("loadCatalog: same text as the golden catalog", async () => {
     expect(await loadCatalog()).toEqual(golden.types);
   });
 

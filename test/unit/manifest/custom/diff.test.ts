@@ -16,19 +16,19 @@ async function contractOf(text: string): Promise<Contract> {
   return manifest.contract;
 }
 
-/** The changes as `kind: where what`. */
-function told(before: Contract, after: Contract): readonly string[] {
+/** Changes as `kind: location text`. */
+function changesOf(before: Contract, after: Contract): readonly string[] {
   return diffContracts(before, after).map(({ kind, where, what }) => `${kind}: ${where} ${what}`);
 }
 
-/** The changes after an edit of the manifest. */
+/** Changes after an edit of the manifest. */
 async function changes(edit: (text: string) => string): Promise<readonly string[]> {
   const edited = edit(ARM);
   if (edited === ARM) throw new Error("The edit changes nothing");
-  return told(await contractOf(ARM), await contractOf(edited));
+  return changesOf(await contractOf(ARM), await contractOf(edited));
 }
 
-/** The same change of both vectors. */
+/** The same change in both vectors. */
 const bothVectors = (kind: string, ...axes: string[]) =>
   ["action_axes", "state_axes"].flatMap((vector) => axes.map((axis) => `${kind}: ${vector} ${axis}`));
 
@@ -36,11 +36,11 @@ const HEAD = "  - {name: head, kind: head, elements: [pan], unit: calibrated_ran
 const PAN = "  - {name: head, kind: head, elements: [pan], unit: rad, zero: urdf, limits: {position: [[-1, 1]]}}";
 
 describe("diffContracts", () => {
-  test("diffContracts: equal contracts have no changes", async () => {
-    expect(told(await contractOf(ARM), await contractOf(ARM.replace("topology", "# x\ntopology")))).toEqual([]);
+  test("diffContracts: equal contracts → no changes", async () => {
+    expect(changesOf(await contractOf(ARM), await contractOf(ARM.replace("topology", "# x\ntopology")))).toEqual([]);
   });
 
-  test("diffContracts: two joints that swapped", async () => {
+  test("diffContracts: two joints swapped", async () => {
     const swap = (text: string) =>
       text
         .replace("[shoulder, elbow]", "[elbow, shoulder]")
@@ -54,7 +54,7 @@ describe("diffContracts", () => {
     );
   });
 
-  test("diffContracts: a unit, with the limits in the unit before", async () => {
+  test("diffContracts: unit changed, limits in the previous unit", async () => {
     const inRadians = (text: string) =>
       text.replace("unit: deg", "unit: rad").replace("{position", "{unit: deg, position");
     const counts = "native numbers count otherwise; was 0.0174532925199 × deg, is rad";
@@ -115,26 +115,26 @@ describe("diffContracts", () => {
         "group: groups head is new, of kind head",
       ],
     ],
-  ])("diffContracts: %s is %s", async (from, to, expected) => {
+  ])("diffContracts: %s → %s", async (from, to, expected) => {
     expect(await changes((text) => text.replace(from, to))).toEqual(expected);
   });
 
-  test("diffContracts: cameras and groups without axes in another order", async () => {
+  test("diffContracts: cameras and groups without axes, reordered", async () => {
     const mast = HEAD.replace("head,", "mast,");
     const withGroups = (groups: string) => contractOf(ARM.replace("cameras", `${groups}cameras`));
-    expect(told(await withGroups(HEAD + mast), await withGroups(mast + HEAD))).toEqual([
+    expect(changesOf(await withGroups(HEAD + mast), await withGroups(mast + HEAD))).toEqual([
       "group: groups head was at index 2, is at index 3",
       "group: groups mast was at index 3, is at index 2",
     ]);
     const camera = "  - {role: top, mount: exterior, width: 640, height: 480, fps: 30}\n";
     const withCamera = (before: string) => contractOf(ARM.replace(before, camera + before));
-    expect(told(await withCamera("configuration_files"), await withCamera("  - {role: front"))).toEqual([
+    expect(changesOf(await withCamera("configuration_files"), await withCamera("  - {role: front"))).toEqual([
       "camera: cameras front was at index 0, is at index 1",
       "camera: cameras top was at index 1, is at index 0",
     ]);
   });
 
-  test("diffContracts: every example differs from every other, and says so", async () => {
+  test("diffContracts: two different examples → at least one change", async () => {
     const golden = new URL("../../../golden/robot-manifest/examples/", import.meta.url);
     const contracts = await Promise.all(
       ["so101", "aloha", "lekiwi", "widowx", "g1-dex3", "franka-droid"].map((name) =>

@@ -1,4 +1,4 @@
-/** The arithmetic of the contract, worked out by hand from the specification. */
+/** The arithmetic of contracts, computed by hand from the specification. */
 import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
@@ -14,7 +14,7 @@ async function contractOf(text: string): Promise<Contract> {
   return manifest.contract;
 }
 
-/** `name unit [low, high] unit×scale+offset ≤step`, what is absent left out. */
+/** `name unit [low, high] unit×scale+offset ≤step`, without absent parts. */
 function shown({ name, unit, range, native, max_step: maxStep }: ActionAxis): string {
   return [
     name,
@@ -30,7 +30,7 @@ const robot = (semantics: string, group: string, rest = "topology: single_arm", 
 
 test.each<[title: string, text: string, state: readonly string[], action: readonly string[]]>([
   [
-    "velocity state and speed",
+    "velocity in the state, with a velocity limit",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: deg, zero: urdf, state: [effort, position, velocity], limits: {position: [[-180, 90]], velocity: 18}}",
@@ -43,7 +43,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ["arm.a.position rad [-3.14159265359, 1.57079632679] deg×0.0174532925199+0 ≤0.0314159265359"],
   ],
   [
-    "an observed joint without limits has no range",
+    "observed joint without limits → no range",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: calibrated_range}\n  - {name: leg, kind: leg, elements: [b], unit: rad, zero: urdf, action: none, state: [velocity, position]}",
@@ -52,7 +52,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ["arm.a.position 1 [-1, 1] calibrated_range×0.01+0"],
   ],
   [
-    "a gripper that closes with growing numbers, with a speed",
+    "gripper whose values grow when it closes, with a velocity limit",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: calibrated_range}\n  - {name: gripper, kind: gripper, unit: mm, aperture: {closed: 85, open: 5}, limits: {velocity: [40]}}",
@@ -61,7 +61,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ["arm.a.position 1 [-1, 1] calibrated_range×0.01+0", "gripper.gripper.position 1 [0, 1] mm×-0.0125+1.0625 ≤0.05"],
   ],
   [
-    "a gripper in its canonical unit has no native one, and no negative zero",
+    "gripper in its canonical unit → no native unit, and no negative zero",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: calibrated_range}\n  - {name: gripper, kind: gripper, unit: rad, aperture: {closed: -0, open: 1}, action: none}",
@@ -70,7 +70,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ["arm.a.position 1 [-1, 1] calibrated_range×0.01+0"],
   ],
   [
-    "velocities, the smaller of speed and full scale per step",
+    "velocities → the smaller of the velocity limit and the full scale per step",
     robot(
       "joint_velocity",
       "{name: arm, kind: arm, elements: [a, b], unit: deg, zero: urdf, normalized: {full_scale: [1, 9], per: step}, limits: {velocity: 45}}",
@@ -82,7 +82,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ],
   ],
   [
-    "a full scale of one canonical unit leaves no trace",
+    "full scale of one canonical unit → omitted",
     robot(
       "joint_velocity",
       "{name: arm, kind: arm, elements: [a], unit: rad, zero: urdf, normalized: {full_scale: 1, per: second}}",
@@ -125,7 +125,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ],
   ],
   [
-    "a pose with a quaternion: its parts have no speed",
+    "pose with a quaternion → its components have no velocity limit",
     robot(
       "eef_absolute",
       "{name: eef, kind: eef, frame: tool0, rotation: quat_xyzw, limits: {position: [[0, 1], [0, 1], [0, 1]], velocity: [1, 1, 2]}}",
@@ -142,7 +142,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ],
   ],
   [
-    "a base in another order, in degrees",
+    "a base with reordered elements, in degrees",
     robot(
       "joint_position",
       "{name: base, kind: base, elements: [theta, x], unit: mm, angle_unit: deg, limits: {velocity: [90, 500]}}\n  - {name: arm, kind: arm, elements: [a], unit: calibrated_range}",
@@ -160,7 +160,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ],
   ],
   [
-    "limits in another unit than the driver's; a lift has force",
+    "limits in another unit than the driver's; lift → force",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: rad, zero: urdf, limits: {unit: deg, position: [[-90, 45]], velocity: 90}}\n  - {name: lift, kind: torso, elements: [z], unit: mm, zero: driver, action: none, state: [effort], limits: {unit: m, position: [[0, 1]]}}",
@@ -169,7 +169,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     ["arm.a.position rad [-1.57079632679, 0.785398163397] ≤0.157079632679"],
   ],
   [
-    "units without dimension, with and without limits",
+    "dimensionless units, with and without limits",
     robot(
       "joint_position",
       "{name: arm, kind: arm, elements: [a], unit: calibrated_range, limits: {position: [[-50, 100]], velocity: 200}}\n  - {name: hand, kind: hand, elements: [f, g], unit: percent, limits: {unit: ratio, position: [[0, 0.5], [0.25, 1]]}}",
@@ -192,7 +192,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
 });
 
 describe("members", () => {
-  test("normalize: sides, zeros and frames of groups and cameras, without empty members", async () => {
+  test("normalize: groups and cameras → sides, zeros and frames, without empty members", async () => {
     const text = `display_name: " Ge\\u0308rät "
 topology: bimanual
 action_semantics: eef_absolute
@@ -229,7 +229,7 @@ cameras:
     });
   });
 
-  test("normalize: an extended robot has its changes, and does not name its base", async () => {
+  test("normalize: extended robot → its changes, without the name of its base", async () => {
     const text = (rest: string) => `extends: bridge.widowx-250.v1\n${rest}${CAMERA}`;
     const [plain, changed] = [
       await contractOf(text("")),

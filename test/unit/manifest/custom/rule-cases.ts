@@ -1,4 +1,4 @@
-/** Cases of rules for custom types: a manifest without a finding, and a few edits. */
+/** Test cases of rules for custom types: a manifest without findings, and a few edits. */
 import { expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
@@ -81,7 +81,7 @@ configuration_files: [/etc/cell.json]
 
 type Edit = readonly [from: string, to: string];
 
-/** Findings as `id loc @word`, the word being what stands at their line and column; a warning in parentheses. */
+/** Findings as `id loc @word`, where the word stands at the line and column; warnings in parentheses. */
 async function findingsOf(text: string): Promise<readonly string[]> {
   const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
   if (findings.some(({ severity }) => severity === "error")) expect(manifest).toBeNull();
@@ -100,7 +100,7 @@ function edited(text: string, edits: readonly Edit[]): string {
   }, text);
 }
 
-/** What a manifest gives after some edits. */
+/** The findings of a manifest after some edits. */
 type Case = readonly [title: string, text: string, expected: readonly string[], ...edits: Edit[]];
 
 export function run(cases: readonly Case[]): void {
@@ -113,8 +113,8 @@ export function run(cases: readonly Case[]): void {
 const BASES = { ARM, PAIR, POINTER, ROVER, SO101, DROID, ALOHA };
 
 /**
- * Reads cases as they are written below: the manifest and a title, then each edit as `from → to`, then what is found. `\n` stands for a
- * line feed, `∅` for nothing.
+ * Parses cases in text form: the manifest and a title, then each edit as `from → to`, then the findings. `\n` stands for a line feed, `∅`
+ * for nothing.
  */
 export function readCases(text: string): readonly Case[] {
   const cases: [title: string, text: string, expected: string[], ...edits: Edit[]][] = [];
@@ -133,7 +133,7 @@ export function readCases(text: string): readonly Case[] {
   return cases;
 }
 
-/** As many lines as are wanted, each with a name of its own. */
+/** This many lines, each with its own name. */
 export function repeated(line: string, count: number): string {
   return Array.from({ length: count }, (_, index) => line.replace("NAME", `n${index}`)).join("");
 }

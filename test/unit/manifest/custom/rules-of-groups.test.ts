@@ -14,7 +14,7 @@ POINTER: keys of other kinds
 ARM: zero of a unit without dimension
   unit: rad → unit: calibrated_range
     not_applicable /groups/0/zero @urdf
-ARM: zero is not judged where the unit is not one of the kind
+ARM: zero is not checked if the unit does not fit the kind
   unit: rad → unit: percent
     unit_kind /groups/0/unit @percent
 PAIR: normalized of a position, and of what is not commanded
@@ -26,7 +26,7 @@ ROVER: limits of a gripper and a base
   {velocity: [90, 1]} → {velocity: [90, 1], unit: m, position: [[0, 1]]}
     not_applicable /groups/0/limits/unit @m
     not_applicable /groups/0/limits/position @[
-PAIR: side of a camera that is on no wrist
+PAIR: side of a camera that is not on a wrist
   left_wrist, mount: wrist → left_wrist, mount: head, side: none
     not_applicable /cameras/0/side @none
 PAIR: side of a camera against its role
@@ -61,7 +61,7 @@ POINTER: a delta that cannot be added
 ROVER: elements that a base does not have
   [theta, x] → [yaw, x]
     element_kind /groups/0/elements/0 @yaw
-DROID: a scale that the base contributed and an action of one's own
+DROID: a scale of the base with an own action
   configuration → action_semantics: joint_position\nconfiguration
     not_applicable /extends @droid.franka-panda.v1
 SO101: counts of inherited limits after other elements
@@ -72,7 +72,7 @@ DROID: counts of speeds and scales
     limits_length /groups/0/limits/position @[
     limits_length /groups/0/limits/velocity @[
     limits_length /groups/0/normalized/full_scale @[
-ROVER: one speed where it would mix units, even for one element
+ROVER: one speed that would mix units, even for one element
   [theta, x] → [x]
   [90, 1] → 1
     limits_length /groups/0/limits/velocity @1
@@ -81,7 +81,7 @@ POINTER: a workspace has three pairs; the parts of a quaternion have no speed
   rotvec → quat_xyzw
   {velocity → {position: [[0, 1], [0, 1], [0, 1]], velocity
     limits_length /groups/0/limits/velocity @[
-POINTER: elements of an eef are not counted before its rotation is known
+POINTER: elements of an eef are counted only if its rotation is known
       rotation: rotvec\n → ∅
   [1, 1, 1, 2, 2, 2] → [1]
   {velocity → {position: [], velocity
@@ -91,14 +91,14 @@ PAIR: side against the name
   name: right_gripper → side: none, name: right_gripper
     side_conflict /groups/0/side @right
     side_conflict /groups/3/side @none
-ROVER: what a torso in metres must say
+ROVER: required members of a torso in metres
    zero: driver, → ∅
     zero_missing /groups/1/zero @{
 `),
   );
   run([
     [
-      "what only the base has is at extends",
+      "findings about the base alone → at `extends`",
       "robot_type_id: acme.cell.v1\nextends: bridge.widowx-250.v1\naction_semantics: joint_velocity\ncontrol_rate_hz: 5\nconfiguration_files: [/a]\ncameras: [{role: a, mount: head, width: 32, height: 32, fps: 5}]\n",
       ["action_semantics_mismatch /action_semantics @joint_velocity"],
     ],

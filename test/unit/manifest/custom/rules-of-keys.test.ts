@@ -22,9 +22,9 @@ ARM: numbers in another notation
   control_rate_hz: 20 → control_rate_hz: 2.0E+1
 ARM: limits in another unit
   {position: [[-1, 1], [-2, 2]], velocity: 1} → {unit: deg, position: [[-57, 57], [-114, 114]], velocity: 60}
-ARM: a name with left and right says neither
+ARM: a name with left and right has no side
   name: arm → name: left_right_arm\n    side: right
-ARM: left inside a word says nothing
+ARM: left inside a word is no side
   name: arm → name: cleft_arm\n    side: right
 ARM: just under two turns
   [-1, 1] → [-12.5, 12.5]
@@ -32,16 +32,16 @@ ARM: velocity and effort of joints with a dimension
   zero: urdf → zero: urdf\n    state: [effort, velocity]
 ARM: a wrist camera of a one-sided robot
   role: front, mount: exterior → role: hand, mount: wrist
-ARM: speeds of a gripper are not judged
+ARM: a gripper's velocity is not checked
   open: 1} → open: 1}, limits: {velocity: [4000]}
 POINTER: an arm beside the eef that acts
   cameras →   - {name: arm, kind: arm, elements: [a], unit: rad, zero: urdf}\ncameras
 SO101: a reordered group with its limits
   cameras → groups: [{name: arm, elements: [wrist_roll, shoulder_pan, shoulder_lift, elbow_flex, wrist_flex]}]\ncameras
     (elements_reordered /groups/0/elements @[)
-SO101: a group of one's own stands last
+SO101: an additional group comes last
   cameras → groups: [{name: head, kind: head, elements: [pan], unit: calibrated_range}]\ncameras
-ARM: a fast speed where it is allowed
+ARM: a high velocity where it is allowed
   velocity: 1 → velocity: [50, 50]
 POINTER: full scale for each element
   {velocity: [1, 1, 1, 2, 2, 2]} → {}\n    normalized: {per: step, full_scale: [0.1, 0.1, 0.1, 0.2, 0.2, 0.2]}
@@ -70,7 +70,7 @@ ARM: an empty value is at its key
 ARM: an empty item is at its list
   [a, b] → \n      -\n      - b
     wrong_type /groups/0/elements/0 @-
-ARM: every mapping knows its keys
+ARM: unknown keys of every mapping
   name: arm → limit: 1\n    name: arm
   {position → {effort: 1, position
   closed: 0 → opened: 1, closed: 0
@@ -136,7 +136,7 @@ ARM: numbers that JSON would not write
     number_format /groups/0/limits/velocity @0x1
     wrong_type /cameras/0/width @1_000
     wrong_type /cameras/0/height @0b11
-ARM: numbers that are none, or beyond every double
+ARM: invalid numbers, and numbers beyond every double
   control_rate_hz: 20 → control_rate_hz: 1e999
   velocity: 1 → velocity: -.INF
   closed: 0 → closed: .NaN
@@ -158,7 +158,7 @@ ARM: numbers beyond their bounds
     out_of_range /cameras/0/width @31
     out_of_range /cameras/0/height @4097
     out_of_range /cameras/0/fps @240.5
-ARM: a secret is neither unknown nor a placeholder, and is not looked into
+ARM: a secret is neither unknown nor a placeholder, and its value is not checked
   kind: arm → Api.Key: {password: 1}\n    kind: arm
   role: front → x-note: [1, {accessToken: ""}], role: "<sk_live_0123456789abcdef>"
     secret_in_manifest /groups/0/Api.Key @Api.Key
@@ -200,14 +200,14 @@ DROID: members that every aperture, scale and camera has
     missing /groups/0/normalized/per @{
     missing /groups/1/name @{
     missing /groups/1/aperture/open @{
-SO101: a base that nobody knows
+SO101: an unknown base
   lerobot.so101 → lerobot.so100
     extends_unknown /extends @lerobot.so100-follower.v1
 `),
   );
   run([
     [
-      "a body key without a value makes it custom",
+      "body key without a value → custom type",
       "robot_type_id: acme.arm.v1\ngroups:\nconfiguration_files: [/a]\n",
       ["wrong_type /groups @groups"],
     ],
@@ -223,7 +223,7 @@ SO101: a base that nobody knows
       ],
     ],
     [
-      "texts that are none",
+      "invalid texts",
       POINTER,
       ["text_format /display_name @ddd", 'text_format /groups/0/frame @"'],
       ["topology", `display_name: ddd ${"d".repeat(125)}\ntopology`],
@@ -253,7 +253,7 @@ SO101: elements and unit only of known kinds
     missing /groups/1/elements @{
     missing /groups/1/unit @{
     missing /groups/2/unit @{
-SO101: a group that became of another kind keeps what the base says
+SO101: a group with a changed kind keeps the members of its base
   cameras → groups: [{name: gripper, kind: eef, unit: rad}]\ncameras
     not_applicable /extends @lerobot.so101-follower.v1
     eef_frame_missing /groups/0/frame @{
@@ -263,7 +263,7 @@ SO101: a group that became of another kind keeps what the base says
   );
   run([
     [
-      "required keys of a robot that is all its own",
+      "required keys of a robot that inherits nothing",
       "extends: lerobot.so101-follower.v1\nconfiguration_files: [/a]\n",
       ["missing /robot_type_id @extends"],
     ],

@@ -34,21 +34,21 @@ ROVER: a base and an eef need speeds
 POINTER: an end effector by position needs a workspace, its rotation does not
   eef_delta → eef_absolute
   {velocity: [1, 1, 1, 2, 2, 2]} → {position: [[0, 1], [0, 1], [0, 1]]}
-ARM: degrees by the look of them
+ARM: values that look like degrees
   [-2, 2] → [-2, 12.6]
     limits_look_like_degrees /groups/0/limits/position @[
 ROVER: limits in deg that are labelled rad
   unit: calibrated_range → unit: deg, zero: urdf, limits: {unit: rad, position: [[-90, 90]]}
     limits_look_like_degrees /groups/2/limits/position @[
-PAIR: radians by the look of them
+PAIR: values that look like radians
   [[-90, 90], [-120, 10]] → [[-6.28, 1], [0, 1]]
     (limits_look_like_radians /groups/0/limits/position @[)
-POINTER: speeds beyond belief, each at its place
+POINTER: implausible speeds, each at its place
   rotvec → rotvec\n    angle_unit: deg
   [1, 1, 1, 2, 2, 2] → [10, 11, 1, 2, 2800, 2900]
     velocity_limit /groups/0/limits/velocity/1 @11
     velocity_limit /groups/0/limits/velocity/5 @2900
-ARM: one speed beyond belief is one mistake
+ARM: one implausible speed is one finding
   velocity: 1 → velocity: 50.1
     velocity_limit /groups/0/limits/velocity @50.1
 SO101: wider than the base, in other units
@@ -56,7 +56,7 @@ SO101: wider than the base, in other units
     (limits_wider_than_base /groups/0/limits @{)
 SO101: narrower than the base
   cameras → groups: [{name: arm, limits: {unit: rad, position: [[-1.9, 1.9], [-1, 1], [-1, 1], [-1, 1], [-1, 1]]}}]\ncameras
-SO101: wider than the base cannot be said of other elements
+SO101: limits of other elements are not compared with the base
   cameras → groups: [{name: arm, elements: [a], limits: {position: [[-179, 179]]}}]\ncameras
 POINTER: a full scale beyond the limit, per second
   [1, 1, 1, 2, 2, 2]} → [1, 1, 1, 2, 2, 2]}\n    normalized: {full_scale: [1, 1, 1, 2, 2, 2.1], per: second}
@@ -67,10 +67,10 @@ ARM: a full scale against a limit in another unit
   joint_position → joint_velocity
   limits: {position: [[-1, 1], [-2, 2]], velocity: 1} → limits: {unit: deg, velocity: [57, 58]}\n    normalized: {full_scale: 1, per: second}
     (full_scale_over_limit /groups/0/normalized @{)
-ROVER: a base where none may be
+ROVER: a base that is not allowed
   mobile_manipulator → single_arm
     topology_mismatch /topology @single_arm
-ARM: no base where one must be
+ARM: a required base is missing
   single_arm → mobile_manipulator
     topology_mismatch /topology @mobile_manipulator
 ARM: two hands make no second arm
@@ -84,19 +84,19 @@ ROVER: two of a kind without sides
     side_missing /groups/4/side @{
 ROVER: two heads need no side
   cameras →   - {name: h1, kind: head, elements: [a], unit: calibrated_range}\n  - {name: h2, kind: head, elements: [a], unit: calibrated_range}\ncameras
-PAIR: side none is none where one is needed
+PAIR: side none does not count as a required side
   role: left_wrist, mount: wrist → role: wrist, mount: wrist, side: none
     side_missing /cameras/0/side @none
-POINTER: a limb that acts otherwise
+POINTER: a limb with another action
   cameras →   - {name: arm, kind: arm, action: position, elements: [a], unit: calibrated_range}\ncameras
     action_semantics_mismatch /groups/1/action @position
-SO101: an action that the base does not say, under semantics of one's own
+SO101: an action without one in the base, with own semantics
   cameras → action_semantics: joint_velocity\ncameras
-ARM: a gripper that is none, and none that is one
+ARM: gripper none with a gripper group, and a gripper without one
   topology → gripper: binary\ntopology
   {name: gripper → {action: none, name: gripper
     gripper_mismatch /gripper @binary
-DROID: a gripper of the base that is not commanded any more
+DROID: a gripper of the base that is no longer commanded
   configuration → groups: [{name: gripper, action: none}]\nconfiguration
     (full_scale_over_limit /extends @droid.franka-panda.v1)
     gripper_mismatch /extends @droid.franka-panda.v1
@@ -112,7 +112,7 @@ ALOHA: cameras of the base, slower than the rate
     (camera_slow /extends @trossen.aloha-bimanual.v1)
     (camera_slow /extends @trossen.aloha-bimanual.v1)
     (camera_slow /extends @trossen.aloha-bimanual.v1)
-ROVER: right before left, whatever the kinds
+ROVER: right before left, across kinds
   name: lift → name: right_lift
   name: hand → name: left_hand
   , side: none → ∅
@@ -120,13 +120,13 @@ ROVER: right before left, whatever the kinds
 ROVER: sorted fingers
   [thumb, index, pinky_1] → [index, pinky_0, thumb]
     (hand_sorted /groups/3/elements @[)
-ARM: numbers so small that others are too large
+ARM: numbers so small that derived ones are too large
   control_rate_hz: 20 → control_rate_hz: 1e-320
     not_finite /groups @-
-ARM: a speed of next to nothing
+ARM: a speed close to zero
   velocity: 1 → velocity: 5e-324
     not_finite /groups @-
-ARM: an aperture of next to nothing
+ARM: an aperture close to zero
   open: 1 → open: 1e-320
     not_finite /groups @-
 `),
@@ -142,7 +142,7 @@ ARM: an aperture of next to nothing
       ],
     ],
     [
-      "axes of the base alone are at extends",
+      "findings about the base's axes → at `extends`",
       SO101,
       ["axis_count /groups @["],
       [

@@ -9,7 +9,7 @@ import { type Files, systemFiles } from "../../../../src/platform/files/files.ts
 import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 
-it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
+it("writeKeyFile: disk full → no file remains, the next attempt is possible", async () => {
   const folder = testFolder("key-file");
   const removed: string[] = [];
   const full: Files = {
@@ -27,13 +27,13 @@ it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try i
   };
   const path = join(folder, "cell.key");
   expect(await writeKeyFile(path, "sk_test_x", full)).toMatchObject({ code: "key-file-unwritable" });
-  // Before it is told: the program ends then.
+  // The file is removed before the error is reported, because the program ends then.
   expect(removed).toEqual([path]);
   expect(await readdir(folder)).toEqual([]);
   expect(await writeKeyFile(path, "sk_test_x", systemFiles)).toBeNull();
 });
 
-it("writeKeyFile: a key that is shown once is on the disk, with its name, before anybody is told", async () => {
+it("writeKeyFile: file and name are durable before success is reported, because the key is shown only once", async () => {
   const folder = testFolder("key-file");
   const steps: string[] = [];
   expect(await writeKeyFile(join(folder, "cell.key"), "sk_test_x", watchedFiles(steps))).toBeNull();

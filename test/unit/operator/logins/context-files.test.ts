@@ -4,7 +4,7 @@ import { openContextFiles } from "../../../../src/operator/logins/context-files.
 import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 
-it("a context that is removed, with the login in it, is not back after a power cut", async () => {
+it("removed context with a login → stays removed after a power cut", async () => {
   const folder = testFolder("contexts");
   const steps: string[] = [];
   const contexts = openContextFiles(folder, watchedFiles(steps), process.getuid?.() ?? 0);

@@ -14,7 +14,7 @@ function refused(status: number, retryAfterMs: number | null) {
   return { kind: "refused", status, detail: "later", validation: null, retryAfterMs };
 }
 
-/** A service that gives these answers, one after the other, and a clock that only notes how long it is to wait. */
+/** A service with these successive answers, and a clock that records the requested waits. */
 function open(baseUrl: string, answers: readonly object[]) {
   const rest = [...answers];
   const pauses: number[] = [];
@@ -27,7 +27,7 @@ function open(baseUrl: string, answers: readonly object[]) {
   return { service, pauses };
 }
 
-describe("startLogin: the page that a person is sent to", () => {
+describe("startLogin: URL to open in the browser", () => {
   const start = (baseUrl: string, login_url: string) => {
     const { service } = open(baseUrl, [ok({ exchange_id: "x", login_url })]);
     return startLogin(service, "http://127.0.0.1:1/callback");
@@ -52,7 +52,7 @@ describe("startLogin: the page that a person is sent to", () => {
     "javascript:alert(1)",
     "data:text/html,x",
     "http://",
-  ])("is never %s", async (login_url) => {
+  ])("%s → refused", async (login_url) => {
     const started = await start("https://robots.example", login_url);
     if (started.kind === "started") expect(new URL(started.url).origin).toBe("https://robots.example");
     else expect(started).toMatchObject({ failure: { kind: "undecodable", detail: expect.stringContaining("origin") } });
@@ -76,7 +76,7 @@ describe("awaitApproval: seconds to the next poll", () => {
     expect(pauses).toEqual([5000, seconds * 1000]);
   });
 
-  test("ends after ten polls in a row without an answer", async () => {
+  test("ten consecutive polls without an answer → ends", async () => {
     const lost = Array.from({ length: 20 }, () => refused(503, null));
     const { service, pauses } = open("https://robots.example", lost);
     expect(await awaitApproval(service, LOGIN, null)).toMatchObject({ kind: "failed" });

@@ -13,7 +13,7 @@ beforeEach(() => void (folder = testFolder("durable-file")));
 
 describe("readBounded", () => {
   test.each([0, 1, 4095, 4096, 4097, 10_000])(
-    "a file of %i bytes at the limit is read whole, beyond it not",
+    "file of %i bytes → read at the limit, refused beyond it",
     async (sizeBytes) => {
       const path = join(folder, "file");
       await writeFile(path, "x".repeat(sizeBytes));
@@ -23,13 +23,13 @@ describe("readBounded", () => {
     },
   );
 
-  test("a file that claims to be empty is read all the same", async () => {
+  test("file of size 0 with content → read", async () => {
     const path = "/proc/self/limits";
     const bytes = await readBounded(systemFiles, path, 100_000);
     expect(bytes).toHaveLength((await readFile(path)).byteLength);
   });
 
-  test("a directory is refused", async () => {
+  test("directory → refused", async () => {
     await expect(readBounded(systemFiles, folder, 100)).rejects.toMatchObject({ code: "EINVAL" });
   });
 });
@@ -38,7 +38,7 @@ describe("replaceDurably", () => {
   const bytes = new TextEncoder().encode("new");
   const state = () => join(folder, "state.json");
 
-  test("the bytes are on the disk before they have their name, and the name before anybody is told", async () => {
+  test("bytes are synced before the rename, and the rename before it resolves", async () => {
     const steps: string[] = [];
     await writeFile(state(), "old");
     await replaceDurably(watchedFiles(steps), state(), bytes, 0o600);
@@ -51,7 +51,7 @@ describe("replaceDurably", () => {
     ]);
   });
 
-  test("what a power cut left of the last try is no obstacle", async () => {
+  test("temporary file left by a power cut → replaced", async () => {
     await writeFile(`${state()}.new`, "half of an older one");
     await replaceDurably(systemFiles, state(), bytes, 0o600);
     expect(await readdir(folder)).toEqual(["state.json"]);
@@ -62,11 +62,11 @@ describe("replaceDurably", () => {
   test.each<[string, Partial<Awaited<ReturnType<Files["createExclusive"]>>>]>([
     ["write", { write: full }],
     ["sync", { sync: full }],
-  ])("a disk that is full at %s keeps the old content, and is told", async (_step, failing) => {
+  ])("disk full at %s → the old content stays, error", async (_step, failing) => {
     await writeFile(state(), "old");
     const files: Files = {
       ...systemFiles,
-      createExclusive: async (...words) => ({ ...(await systemFiles.createExclusive(...words)), ...failing }),
+      createExclusive: async (...args) => ({ ...(await systemFiles.createExclusive(...args)), ...failing }),
     };
     await expect(replaceDurably(files, state(), bytes, 0o600)).rejects.toMatchObject({ code: "ENOSPC" });
     expect(await readFile(state(), "utf8")).toBe("old");

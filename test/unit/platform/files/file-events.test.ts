@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { systemFileEvents } from "../../../../src/platform/files/file-events.ts";
 
-test("file events: a watcher that cannot be made is reported with the system's code", async () => {
+test("file events: watcher cannot be created → reported with the system's code", async () => {
   vi.doMock("chokidar", () => ({
     FSWatcher: vi.fn(function refuse() {
       throw Object.assign(new Error("too many open files"), { code: "EMFILE" });

@@ -11,7 +11,7 @@ let folder = "";
 beforeEach(() => void (folder = testFolder("files")));
 
 describe("directoryId", () => {
-  test("a directory that was removed and made again is another one, whatever its inode number", async () => {
+  test("directory removed and recreated → another id, even with the same inode number", async () => {
     const path = join(folder, "made");
     await mkdir(path);
     const before = await systemFiles.directoryId(path);
@@ -21,7 +21,7 @@ describe("directoryId", () => {
     expect(await systemFiles.directoryId(path)).not.toBe(before);
   });
 
-  test("what happens inside a directory does not make it another one", async () => {
+  test("changes inside a directory → same id", async () => {
     const before = await systemFiles.directoryId(folder);
     await writeFile(join(folder, "entry"), "");
     expect(await systemFiles.directoryId(folder)).toBe(before);
@@ -29,13 +29,13 @@ describe("directoryId", () => {
 });
 
 describe("replaceDurably", () => {
-  test.skipIf(process.getuid?.() !== 0)("what root writes for a service user belongs to that user", async () => {
+  test.skipIf(process.getuid?.() !== 0)("root replaces a file of a service user → the user still owns it", async () => {
     const path = join(folder, "state");
     await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: 65_534, groupId: 65_534 });
     expect(await stat(path)).toMatchObject({ uid: 65_534, gid: 65_534 });
   });
 
-  test("an owner that this user may not give files to changes nothing", async () => {
+  test("chown not permitted → the file is replaced anyway", async () => {
     const path = join(folder, "state");
     const { uid, gid } = await stat(folder);
     await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: uid, groupId: gid });
@@ -44,7 +44,7 @@ describe("replaceDurably", () => {
 });
 
 describe("makeDirectory", () => {
-  test("makes what is missing on the way, and is content with what is there", async () => {
+  test("missing parents → created; existing directory → success", async () => {
     const path = join(folder, "a/b/c");
     await systemFiles.makeDirectory(path, 0o700);
     await systemFiles.makeDirectory(path, 0o700);
@@ -55,13 +55,13 @@ describe("makeDirectory", () => {
     ["/proc/nowhere/b", "ENOENT"],
     ["/dev/null", "EEXIST"],
     ["/dev/null/b", "ENOTDIR"],
-  ])("%s ends with %s, at once", async (path, code) => {
+  ])("%s → %s", async (path, code) => {
     await expect(systemFiles.makeDirectory(path, 0o700)).rejects.toMatchObject({ code });
   });
 });
 
-test.runIf(process.platform === "linux")("syncDirectory: asks the disk itself, and tells what it says", async () => {
-  // No disk is behind it.
+test.runIf(process.platform === "linux")("syncDirectory: calls fsync and reports its error", async () => {
+  // /proc has no disk.
   await expect(systemFiles.syncDirectory("/proc")).rejects.toMatchObject({ code: "EINVAL" });
   await systemFiles.syncDirectory(folder);
 });

@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("flock: held by another open file until that is closed", async () => {
+test("flock: held by another open file → free after it is closed", async () => {
   const other = await open(folder);
   expect(await flock(other.fd)).toEqual({ kind: "locked" });
   expect(await flock(opened.fd)).toEqual({ kind: "held" });
@@ -26,11 +26,11 @@ test("flock: held by another open file until that is closed", async () => {
   expect(await flock(opened.fd)).toEqual({ kind: "locked" });
 });
 
-describe("flock: with a flock(1)", () => {
+describe("flock: flock(1) fails", () => {
   const cases: readonly (readonly [string, string | null, number, object, string])[] = [
-    ["that is not there", null, 0, { kind: "not-started", code: "ENOENT" }, "flock(1) is not installed"],
+    ["that is not installed", null, 0, { kind: "not-started", code: "ENOENT" }, "flock(1) is not installed"],
     ["that cannot be run", "", 0o600, { kind: "not-started", code: "EACCES" }, "flock(1) cannot be started (EACCES)"],
-    // As busybox does for every error.
+    // Like busybox for every error.
     [
       "that fails with the status of a held lock",
       "echo 'flock: No locks available' >&2; exit 1",
@@ -39,14 +39,14 @@ describe("flock: with a flock(1)", () => {
       "it cannot be locked (flock: No locks available)",
     ],
     [
-      "that fails with a status of its own",
+      "that fails with its own status",
       "echo 'flock: 3: Bad file descriptor' >&2; exit 65",
       0o700,
       { kind: "failed", reason: "flock: 3: Bad file descriptor" },
       "it cannot be locked (flock: 3: Bad file descriptor)",
     ],
     [
-      "that fails in silence",
+      "that fails without output",
       "exit 71",
       0o700,
       { kind: "failed", reason: "flock: 71" },
@@ -61,12 +61,12 @@ describe("flock: with a flock(1)", () => {
     ],
   ];
 
-  test.each(cases)("%s", async (_what, script, mode, expected, words) => {
+  test.each(cases)("%s", async (_what, script, mode, expected, text) => {
     if (script !== null) await writeFile(join(folder, "flock"), `#!/bin/sh\n${script}\n`, { mode });
     vi.stubEnv("PATH", folder);
     const flocked = await flock(opened.fd);
     expect(flocked).toEqual(expected);
     if (flocked.kind === "locked" || flocked.kind === "held") throw new Error(flocked.kind);
-    expect(describeFailure(flocked).what).toBe(words);
+    expect(describeFailure(flocked).what).toBe(text);
   });
 });

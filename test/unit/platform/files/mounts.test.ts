@@ -20,23 +20,27 @@ describe("readMounts: isLocal", () => {
     ["/", true, "the root"],
     ["/etc/robot/b.json", true, "a folder of the root filesystem"],
     ["/proc/version", true, "a filesystem of the kernel"],
-    ["/opt/an image/a.json", true, "an image, at a path with a blank"],
+    ["/opt/an image/a.json", true, "a disk image, at a path with a space"],
     ["/mnt/share", false, "a network drive"],
     ["/mnt/share/deep/a.json", false, "below a network drive"],
-    ["/mnt/share/cache/a.json", false, "local, and behind a network drive on the way"],
+    ["/mnt/share/cache/a.json", false, "local, but reached through a network drive"],
     ["/mnt/shares/a.json", true, "a neighbour with a longer name"],
-    ["/etc/robot/a.json", false, "a file mounted by itself"],
-    ["/srv/data/a.json", false, "the upper one of two mounts at one place"],
-    ["/var/lib/covered/a.json", false, "a mount that another one covers"],
+    ["/etc/robot/a.json", false, "a single mounted file"],
+    ["/srv/data/a.json", false, "the upper one of two mounts at one path"],
+    ["/var/lib/covered/a.json", false, "a mount covered by another one"],
   ])("%s → %s: %s", (path, expected) => {
     expect(readMounts(TABLE).isLocal(path)).toBe(expected);
   });
 
   test.each([
     ["an initramfs that stays", "1 1 0:2 / / rw - rootfs rootfs rw", true],
-    ["a root over the first one", "1 1 0:2 / / rw - rootfs rootfs rw\n20 1 8:1 / / rw - ext4 /dev/root rw", true],
     [
-      "a network root over the first one",
+      "a root mounted over the first root",
+      "1 1 0:2 / / rw - rootfs rootfs rw\n20 1 8:1 / / rw - ext4 /dev/root rw",
+      true,
+    ],
+    [
+      "a network root mounted over the first root",
       "1 1 0:2 / / rw - rootfs rootfs rw\n20 1 0:9 / / rw - nfs server:/ rw",
       false,
     ],
@@ -45,11 +49,11 @@ describe("readMounts: isLocal", () => {
     expect(readMounts(table).isLocal("/etc/robot")).toBe(expected);
   });
 
-  test("without a table nothing is", () => {
+  test("no mount table → false", () => {
     expect(readMounts("").isLocal("/etc")).toBe(false);
   });
 
-  test("/proc of this machine is", () => {
+  test("/proc of this machine → true", () => {
     expect(readMounts(systemFiles.mountsNow()).isLocal("/proc")).toBe(true);
   });
 });

@@ -16,7 +16,7 @@ const STAT: FileStat = {
   groupId: 0,
 };
 
-/** A machine on which every process has only /etc/arm.rules open, under each of its descriptors. */
+/** A machine on which every descriptor of every process is /etc/arm.rules. */
 function machine(processes: number, descriptors: number, lookMs = 0) {
   let nowMs = 0;
   const listed: number[] = [];
@@ -51,14 +51,14 @@ test("findOpenWriters: the file → the process that has it open", async () => {
 });
 
 test.each([
-  ["4096 processes, the youngest", machine(5000, 1), 4096],
-  ["a second, and those that it began with then", machine(5000, 1, 10), 112],
-])("findOpenWriters: looks at no more than %s", async (_what, { find, listed }, count) => {
+  ["the 4096 youngest processes", machine(5000, 1), 4096],
+  ["one second, plus the processes being checked then", machine(5000, 1, 10), 112],
+])("findOpenWriters: checks at most %s", async (_what, { find, listed }, count) => {
   await find();
   expect(listed).toEqual(Array.from({ length: count }, (_, index) => 5000 - index));
 });
 
-test("findOpenWriters: looks at no more than 1024 descriptors of a process", async () => {
+test("findOpenWriters: process with many descriptors → checks at most 1024", async () => {
   const { find, followed } = machine(1, 5000);
   await find();
   expect(followed()).toBe(1024);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { feedWatchdog } from "../../../../src/platform/systemd/watchdog.ts";
 
-/** What is done, oldest first, until the program is stopped in its third sleep. */
+/** The actions, oldest first, until the program stops in its third sleep. */
 async function feed(watchdogMs: number | null): Promise<readonly string[]> {
   const done: string[] = [];
   const stopping = new AbortController();
@@ -20,11 +20,11 @@ async function feed(watchdogMs: number | null): Promise<readonly string[]> {
   return done;
 }
 
-test("feedWatchdog: a sign of life at once, then whenever half of the time is over, until the program is stopped", async () => {
+test("feedWatchdog: watchdog set → notifies at once, then after each half of its time, until the stop", async () => {
   const signs = ["WATCHDOG=1", "sleep 15000 ms"];
   expect(await feed(30_000)).toEqual([...signs, ...signs, ...signs]);
 });
 
-test("feedWatchdog: none where the service manager wants none", async () => {
+test("feedWatchdog: no watchdog → no notification", async () => {
   expect(await feed(null)).toEqual([]);
 });

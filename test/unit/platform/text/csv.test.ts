@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { csvLine } from "../../../../src/platform/text/csv.ts";
 
-test("csvLine: quotes what would be taken apart", () => {
+test("csvLine: separators and quotes in a cell → quoted", () => {
   expect(csvLine(["a", 'b"c', "d,e", "f\ng", "h;i", 1, null])).toBe('a,"b""c","d,e","f\ng","h;i",1,');
 });
 
@@ -23,6 +23,6 @@ test.each([
   ["＠1", '"\'＠1"'],
   ["arm=1", "arm=1"],
   [-1, "-1"],
-])("csvLine: no spreadsheet takes %j for a formula", (cell, text) => {
+])("csvLine: %j → not a formula in a spreadsheet", (cell, text) => {
   expect(csvLine([cell])).toBe(text);
 });

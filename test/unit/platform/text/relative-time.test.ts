@@ -12,11 +12,11 @@ test.each([
   ["2026-06-15T11:56:30Z", "3 min ago"],
   ["2026-06-14T12:00:00Z", "24 h ago"],
   ["2026-06-12T12:00:00Z", "3 d ago"],
-  // Twelve and a half days are not thirteen.
+  // Twelve and a half days count as twelve.
   ["2026-06-02T23:00:00Z", "12 d ago"],
   ["2026-06-15T14:10:00+02:00", "in 10 min"],
   ["2025-01-02T03:04:05Z", "2025-01-02"],
-])("relativeTime: %s is %j", (iso, text) => {
+])("relativeTime: %s → %j", (iso, text) => {
   expect(relativeTime(iso, NOW_MS)).toBe(text);
 });
 
@@ -27,7 +27,7 @@ test.each([
   [3_599_999, "59 min"],
   [47.9 * 3_600_000, "47 h"],
   [48 * 3_600_000, "2 d"],
-])("shortDuration: %i ms are %j, rounded down", (durationMs, text) => {
+])("shortDuration: %i ms → %j, rounded down", (durationMs, text) => {
   expect(shortDuration(durationMs)).toBe(text);
 });
 
@@ -36,6 +36,6 @@ test.each([
   [0, "due"],
   [1, "now"],
   [600_000, "in 10 min"],
-])("dueTime: in %i ms is %j", (inMs, text) => {
+])("dueTime: in %i ms → %j", (inMs, text) => {
   expect(dueTime(new Date(NOW_MS + inMs).toISOString(), NOW_MS)).toBe(text);
 });

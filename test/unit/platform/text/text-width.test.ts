@@ -19,7 +19,7 @@ describe("textWidth", () => {
     ["→ …", 3],
     ["\u001B[32mok\u001B[39m", 2],
     ["a\u200Bb", 2],
-  ])("textWidth: %j takes %i columns", (text, columns) => {
+  ])("textWidth: %j → %i columns", (text, columns) => {
     expect(textWidth(text)).toBe(columns);
   });
 });
@@ -32,7 +32,7 @@ describe("cutToWidth", () => {
     ["機械臂", 4, "機…"],
     ["👩‍🔧👩‍🔧👩‍🔧", 5, "👩‍🔧👩‍🔧…"],
     ["\u001B[32mregistered\u001B[39m", 5, "regi…"],
-  ])("cutToWidth: %j in %i columns is %j", (text, columns, cut) => {
+  ])("cutToWidth: %j in %i columns → %j", (text, columns, cut) => {
     expect(cutToWidth(text, columns)).toBe(cut);
   });
 
@@ -44,11 +44,11 @@ describe("cutToWidth", () => {
     ["arm-1  arm-2  arm-3", 13, ["arm-1  arm-2", "arm-3"]],
     ["\u001B[32mone\u001B[39m two", 7, ["\u001B[32mone\u001B[39m two"]],
     ["機械 臂", 5, ["機械", "臂"]],
-  ])("wrapToWidth: %j in %i columns is %j", (text, columns, lines) => {
+  ])("wrapToWidth: %j in %i columns → %j", (text, columns, lines) => {
     expect(wrapToWidth(text, columns)).toEqual(lines);
   });
 
-  test("cutToWidth, padToWidth: whatever the text, exactly as wide as asked for", () => {
+  test("cutToWidth, padToWidth: any text → exactly the requested width", () => {
     const texts = fc.string({ unit: "grapheme", maxLength: 30 });
     fc.assert(
       fc.property(texts, fc.integer({ min: 1, max: 20 }), (text, columns) => {

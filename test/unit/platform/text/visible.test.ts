@@ -16,11 +16,11 @@ it.each([
   ["cell\u2028", "cell\\u2028"],
   ["cell\u{e0041}", "cell\\udb40\\udc41"],
   ["half \ud83d", "half \\ud83d"],
-])("visible: %j is shown as %j", (text, shown) => {
+])("visible: %j → %j", (text, shown) => {
   expect(visible(text)).toBe(shown);
 });
 
-it("visible: joiners and choices of a shape are meant in emoji and in Persian, and hide in Latin", () => {
+it("visible: joiners and variation selectors → kept in emoji and Persian, escaped in Latin", () => {
   for (const text of ["👩\u200d💻", "❤\ufe0f\u200d🔥", "روبوت\u200cها"]) expect(visible(text)).toBe(text);
   expect(visible("cell\u200d-1")).toBe("cell\\u200d-1");
   expect(visible("caf\u00e9\u200c")).toBe("café\\u200c");

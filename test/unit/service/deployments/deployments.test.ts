@@ -34,15 +34,15 @@ const failed = (lastErrorCode: Verdict["last_error_code"]): Verdict => ({
 
 describe("judge", () => {
   it.each<[what: string, situation: Situation, age_ms: number, verdict: Verdict]>([
-    ["new, nobody has looked at the endpoint", fresh, 0, preparing],
+    ["new, endpoint not probed", fresh, 0, preparing],
     ["new, the endpoint is healthy", { ...fresh, health: "healthy" }, 0, active],
     ["new, the endpoint does not answer yet", { ...fresh, health: "failing" }, 60_000, preparing],
-    ["a moment before its time is up", fresh, QUARTER_HOUR_MS - 1, preparing],
-    ["its time is up", { ...fresh, health: "failing" }, QUARTER_HOUR_MS, failed("preparation_timeout")],
-    ["its time is up, nobody ever looked", fresh, QUARTER_HOUR_MS, failed("preparation_timeout")],
-    ["healthy after its time was up", { ...fresh, status: "failed", health: "healthy" }, QUARTER_HOUR_MS * 9, active],
-    ["the clock went back behind its beginning", fresh, -3_600_000, preparing],
-    ["active and healthy, for ever", running, QUARTER_HOUR_MS * 1000, active],
+    ["right before the timeout", fresh, QUARTER_HOUR_MS - 1, preparing],
+    ["timeout", { ...fresh, health: "failing" }, QUARTER_HOUR_MS, failed("preparation_timeout")],
+    ["timeout, endpoint never probed", fresh, QUARTER_HOUR_MS, failed("preparation_timeout")],
+    ["healthy after the timeout", { ...fresh, status: "failed", health: "healthy" }, QUARTER_HOUR_MS * 9, active],
+    ["the clock was set back before its start", fresh, -3_600_000, preparing],
+    ["active and healthy, indefinitely", running, QUARTER_HOUR_MS * 1000, active],
     ["active, the endpoint fails", { ...running, health: "failing" }, QUARTER_HOUR_MS * 2, failed("endpoint_failing")],
     [
       "failed, the endpoint still fails",
@@ -58,15 +58,15 @@ describe("judge", () => {
       QUARTER_HOUR_MS * 2,
       preparing,
     ],
-    ["the robot cannot run it any more", { ...running, isCompatible: false }, 0, failed("robot_incompatible")],
+    ["the robot can no longer run it", { ...running, isCompatible: false }, 0, failed("robot_incompatible")],
     [
-      "the robot moved to where there is no endpoint",
+      "the robot moved to a region without an endpoint",
       { ...running, health: null },
       QUARTER_HOUR_MS * 2,
       failed("no_endpoint_in_region"),
     ],
     [
-      "neither robot nor endpoint will do: the robot first",
+      "neither robot nor endpoint suits → the robot's reason first",
       { ...fresh, isCompatible: false, health: null },
       0,
       failed("robot_incompatible"),
@@ -93,8 +93,8 @@ const setHealth = ({ store }: ServiceParts, health: "healthy" | "unknown" | "fai
 
 const run = ({ run: once }: ReturnType<typeof createReconcileDeployments>) => once(new AbortController().signal);
 
-describe("a deployment that waits for its endpoint", () => {
-  it("has it probed now, and the tasks look at it", async () => {
+describe("a deployment waiting for its endpoint", () => {
+  it("schedules an immediate probe and wakes the tasks", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");
@@ -102,7 +102,7 @@ describe("a deployment that waits for its endpoint", () => {
     expect([await nextProbeOf(parts), parts.nudges()]).toEqual([parts.at(), 1]);
   });
 
-  it("leaves an endpoint alone that is healthy", async () => {
+  it("healthy endpoint → no additional probe", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");
     await parts.register("r1");
@@ -110,7 +110,7 @@ describe("a deployment that waits for its endpoint", () => {
     expect(await nextProbeOf(parts)).toBe(parts.at(300_000));
   });
 
-  it("has it probed when it waits for it again", async () => {
+  it("waits again → another immediate probe", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");
     await parts.register("r1");
@@ -127,16 +127,19 @@ describe("a deployment that waits for its endpoint", () => {
   });
 });
 
-it.each(["models", "checkpoints", "endpoints"] as const)("nothing new begins with what left the %s", async (table) => {
-  await using parts = await openServiceParts();
-  await parts.addModel("pi");
-  await parts.register("r1");
-  const withdrawn = { withdrawn_at: parts.at() };
-  await parts.store.write((transaction) => transaction.updateTable(table).set(withdrawn).execute());
-  for (const subject of ["pi", "ckpt_pi"]) expect((await deploy(parts, subject, "r1")).status).toBe(422);
-});
+it.each(["models", "checkpoints", "endpoints"] as const)(
+  "withdrawn from the %s → not available for new deployments",
+  async (table) => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    const withdrawn = { withdrawn_at: parts.at() };
+    await parts.store.write((transaction) => transaction.updateTable(table).set(withdrawn).execute());
+    for (const subject of ["pi", "ckpt_pi"]) expect((await deploy(parts, subject, "r1")).status).toBe(422);
+  },
+);
 
-it("a deployment is retired in the answer, in the store and in the ledger, once", async () => {
+it("retirement → once each in the answer, the store and the ledger", async () => {
   await using parts = await openServiceParts();
   await parts.addModel("pi");
   await parts.register("r1");
@@ -158,7 +161,7 @@ it("a deployment is retired in the answer, in the store and in the ledger, once"
 });
 
 describe("reconcile-deployments", () => {
-  it("notes when a deployment first was active, and keeps that", async () => {
+  it("first activation → recorded and kept", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");
@@ -176,7 +179,7 @@ describe("reconcile-deployments", () => {
     expect(seen).toEqual(["active", first, "failed", first, "active", first]);
   });
 
-  it("judges a robot anew when the catalog asks for something else, though the robot is the same", async () => {
+  it("changed requirements in the catalog → an unchanged robot is checked again", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");
     await parts.register("r1");
@@ -191,7 +194,7 @@ describe("reconcile-deployments", () => {
     expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
   });
 
-  it("leaves a deployment its endpoint when that leaves the catalog", async () => {
+  it("endpoint withdrawn from the catalog → the deployment keeps it", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");
     await parts.register("r1");
@@ -206,7 +209,7 @@ describe("reconcile-deployments", () => {
     expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
   });
 
-  it("judges a robot again under its lock: what it registered as meanwhile counts", async () => {
+  it("robot registered again meanwhile → checked again under its lock", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");
@@ -219,7 +222,7 @@ describe("reconcile-deployments", () => {
     expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "robot_incompatible" });
   });
 
-  it("leaves a deployment alone that was retired meanwhile", async () => {
+  it("deployment retired meanwhile → unchanged", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");

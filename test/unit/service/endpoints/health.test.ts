@@ -6,12 +6,12 @@ import { parseWindows, positionIn, printWindows } from "../../../../src/service/
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
 
 describe("believe", () => {
-  /** `+` a success, `-` a failure; what is believed after each. */
+  /** `+` is a success, `-` a failure; the assumed health after each. */
   const CASES: readonly [string, EndpointHealth, string, string][] = [
     ["unknown → healthy at the first success", "unknown", "+", "healthy"],
     ["unknown → failing after three failures", "unknown", "---", "unknown unknown failing"],
     [
-      "one lost probe changes nothing, and is forgotten",
+      "one lost probe → no change, and it is forgotten",
       "healthy",
       "-+--+--+",
       "healthy healthy healthy healthy healthy healthy healthy healthy",
@@ -40,19 +40,19 @@ describe("expectationOf", () => {
     opensMs: null,
     ...parts,
   });
-  /** Their first window that is not over begins so much later than now; null where all are over. */
+  /** Time until the start of the first window that is not over; null if all are over. */
   const scheduled = (laterMs: number | null, isAwaited = false) =>
     fleet({ readinessMode: "scheduled", opensMs: laterMs === null ? null : NOW_MS + laterMs, isAwaited });
   const expected = { state: "now", isAwaited: false };
   const awaited = { state: "now", isAwaited: true };
 
   const CASES: readonly [string, readonly Demand[], unknown][] = [
-    ["nobody asks → never", [], { state: "never" }],
+    ["no demand → never", [], { state: "never" }],
     ["a deployment → now", [{ kind: "deployment", checkpointId: "ckpt_a" }], expected],
     ["always_ready → now", [fleet({})], expected],
     ["on_demand, idle → never", [fleet({ readinessMode: "on_demand" })], { state: "never" }],
     ["any mode, not ready once → now, and awaited", [fleet({ readinessMode: "on_demand", isAwaited: true })], awaited],
-    ["awaited wins over expected", [fleet({}), fleet({ isAwaited: true })], awaited],
+    ["both awaited and expected → awaited", [fleet({}), fleet({ isAwaited: true })], awaited],
     ["scheduled, within → now", [scheduled(-500)], expected],
     ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], { state: "never" }],
     [
@@ -62,7 +62,7 @@ describe("expectationOf", () => {
     ],
     ["scheduled, about to open → now", [scheduled(89_000)], expected],
     [
-      "of several fleets the first that opens counts",
+      "several fleets → the first one that opens",
       [scheduled(7_200_000), scheduled(3_600_000)],
       { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
     ],
@@ -71,7 +71,7 @@ describe("expectationOf", () => {
     expect(expectationOf(demands, new Map([["pi", [10, 90]]]), NOW_MS)).toEqual(expectation);
   });
 
-  it("a model whose preparation nobody saw is looked at in good time", () => {
+  it("model without an observed preparation → probed early enough", () => {
     expect(expectationOf([scheduled(3_600_000)], new Map(), NOW_MS)).toEqual({
       state: "from",
       fromMs: NOW_MS + 3_600_000 - 300_000,
@@ -92,13 +92,13 @@ describe("windows", () => {
     ["at a start → within", "02T08:00", { state: "within" }],
     ["where one ends and another starts → within", "02T12:00", { state: "within" }],
     ["at an end → before the next", "02T17:00", { state: "before", startsMs: at("03T06:00") }],
-    ["in one with an offset of its own", "03T07:00", { state: "within" }],
+    ["in one with another UTC offset", "03T07:00", { state: "within" }],
     ["at the last end → after", "03T15:00", { state: "after" }],
   ])("%s", (_name, time, position) => {
     expect(positionIn(parseWindows(stored), at(time))).toEqual(position);
   });
 
-  it("a year of them is short, because every probe reads those of every fleet", () => {
+  it("a year of windows → short text, because every probe reads those of every fleet", () => {
     const days = Array.from({ length: 366 }, (_, day) => Date.parse("2026-01-01T08:00:00Z") + day * 86_400_000);
     const iso = (epochMs: number) => new Date(epochMs).toISOString();
     const year = printWindows(days.map((ms) => ({ starts_at: iso(ms), ends_at: iso(ms + 3_600_000) })));
@@ -106,7 +106,7 @@ describe("windows", () => {
     expect(parseWindows(year)).toHaveLength(732);
   });
 
-  it("what is no windows is no windows", () => {
+  it("invalid text → no windows", () => {
     expect(() => parseWindows('[{"starts_at":"2026"}]')).toThrow("invalid operating windows");
   });
 });

@@ -12,13 +12,13 @@ import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { createAuthority } from "../../../integration/client/authority.ts";
 
 const NEVER = new AbortController().signal;
-/** For answers that never end: long enough for their headers on a busy machine. */
+/** For endless answers: long enough for their headers on a busy machine. */
 const CUT_MS = 1000;
 
 interface Listening extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Connections taken so far. */
+  /** Connections accepted so far. */
   readonly connections: () => number;
 }
 
@@ -54,17 +54,17 @@ async function probeOnce(url: string, { signal = NEVER, timeoutMs = PATIENCE_MS 
 }
 
 describe("HealthProbe.probe", () => {
-  it.each([200, 204, 299])("answered %i → succeeded", async (status) => {
+  it.each([200, 204, 299])("%i → succeeded", async (status) => {
     await using server = await serve((_request, response) => response.writeHead(status).end());
     expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
   });
 
-  it.each([404, 500, 503])("answered %i → failed", async (status) => {
+  it.each([404, 500, 503])("%i → failed", async (status) => {
     await using server = await serve((_request, response) => response.writeHead(status).end("no"));
     expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: `answered ${status}` });
   });
 
-  it("a redirect is not followed, and is no success", async () => {
+  it("redirect → not followed, failed", async () => {
     const paths: (string | undefined)[] = [];
     await using server = await serve(({ url }, response) => {
       paths.push(url);
@@ -74,13 +74,13 @@ describe("HealthProbe.probe", () => {
     expect(paths).toEqual(["/health"]);
   });
 
-  it("a server that takes the connection and says nothing → failed in time", async () => {
+  it("server accepts and never answers → failed within the time limit", async () => {
     await using server = await serve(() => {});
     const probed = await probeOnce(server.url, { timeoutMs: 300 });
     expect(probed).toEqual({ state: "failed", reason: "no answer within 300 ms" });
   });
 
-  it("a body without end does not take the status back, nor more memory or time than it may", async () => {
+  it("endless body → the status counts, memory and time stay bounded", async () => {
     let sent = 0;
     await using server = await serve((_request, response) => {
       response.writeHead(200);
@@ -94,7 +94,7 @@ describe("HealthProbe.probe", () => {
     await expect.poll(() => sent).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it("a body that comes drop by drop ends with the time of the probe", async () => {
+  it("slow body → ends with the time limit of the probe", async () => {
     await using server = await serve((_request, response) => response.writeHead(200).write("."));
     expect(await probeOnce(server.url, { timeoutMs: CUT_MS })).toEqual({ state: "succeeded" });
   });
@@ -103,7 +103,7 @@ describe("HealthProbe.probe", () => {
     ["no HTTP at all", (socket: { end(text: string): void }) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
     ["a connection that breaks off", (socket: { destroy(): void }) => socket.destroy()],
     [
-      "headers without end",
+      "endless headers",
       (socket: { write(text: string): void }) => socket.write(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(64 * 1024)}`),
     ],
   ])("%s → failed, with a reason", async (_name, answer) => {
@@ -111,14 +111,14 @@ describe("HealthProbe.probe", () => {
     expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[\w ]{4,48}$/) });
   });
 
-  it("nobody there → failed, with a reason", async () => {
+  it("connection refused → failed, with a reason", async () => {
     const server = await serve(() => {});
     await server[Symbol.asyncDispose]();
     expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "connection refused" });
     expect(await probeOnce("http://no-such-host.invalid/")).toMatchObject({ state: "failed" });
   });
 
-  it("giving up ourselves says nothing about the endpoint", async () => {
+  it("probe aborted by us → no statement about the endpoint", async () => {
     await using server = await serve(() => {});
     const stop = new AbortController();
     const probing = probeOnce(server.url, { signal: stop.signal });
@@ -127,14 +127,14 @@ describe("HealthProbe.probe", () => {
     expect(await probing).toEqual({ state: "abandoned" });
   });
 
-  it("each probe is a connection of its own, and leaves none open", async () => {
+  it("each probe → a new connection, none stays open", async () => {
     await using server = await serve((_request, response) => response.end("ok"));
     await using health = createHealthProbe(PATIENCE_MS);
     for (let count = 0; count < 3; count += 1) await health.probe(server.url, NEVER);
     expect(server.connections()).toBe(3);
   });
 
-  it("HTTPS: a certificate nobody vouches for → failed; one of an authority Node is told to trust → succeeded", async () => {
+  it("HTTPS: untrusted certificate → failed; certificate of a trusted CA → succeeded", async () => {
     using authority = createAuthority();
     const certified = authority.issue("127.0.0.1");
     await using server = await listen(

@@ -47,7 +47,7 @@ const installed: Partial<EnrolmentRow> = { status: "approved", installation_id: 
 describe("stateAt", () => {
   it.each<[what: string, row: Partial<EnrolmentRow>, at: string, state: EnrolmentState]>([
     ["pending", {}, START, "pending"],
-    ["pending, a moment before its end", {}, BEFORE_END, "pending"],
+    ["pending, right before its end", {}, BEFORE_END, "pending"],
     ["pending, at its end", {}, END, "expired"],
     ["approved", { status: "approved" }, BEFORE_END, "approved"],
     ["approved, at its end", { status: "approved" }, END, "expired"],
@@ -105,28 +105,38 @@ describe("decide", () => {
   it.each<[what: string, ...Parameters<typeof decide>, decision: ReturnType<typeof decide>]>([
     ["as requested", enrolment, {}, { state: "decided", name: "arm-1", region: "us-west-2" }],
     [
-      "null is as absent",
+      "null counts as absent",
       enrolment,
       { name: null, region: null },
       { state: "decided", name: "arm-1", region: "us-west-2" },
     ],
-    ["the approver wins", enrolment, { name: " B ", region: " X " }, { state: "decided", name: "b", region: "x" }],
-    ["an empty region is none", enrolment, { region: " " }, { state: "decided", name: "arm-1", region: "us-west-2" }],
-    ["the approver's name is unfit", enrolment, { name: "a b" }, { state: "invalid", member: "name", input: "a b" }],
     [
-      "the requested name is to blame",
+      "the approver's values take precedence",
+      enrolment,
+      { name: " B ", region: " X " },
+      { state: "decided", name: "b", region: "x" },
+    ],
+    [
+      "an empty region counts as none",
+      enrolment,
+      { region: " " },
+      { state: "decided", name: "arm-1", region: "us-west-2" },
+    ],
+    ["the approver's name is invalid", enrolment, { name: "a b" }, { state: "invalid", member: "name", input: "a b" }],
+    [
+      "finding about the requested name",
       { ...enrolment, requested_name: "a b" },
       {},
       { state: "invalid", member: "name", input: "a b" },
     ],
-    ["no region from anybody", { ...enrolment, region: null }, {}, { state: "invalid", member: "region", input: null }],
+    ["no region at all", { ...enrolment, region: null }, {}, { state: "invalid", member: "region", input: null }],
   ])("%s", (_what, row, wish, decision) => {
     expect(decide(row, wish)).toEqual(decision);
   });
 });
 
 describe("codes", () => {
-  it("have eight letters and digits that look unlike each other, all of them equally often", () => {
+  it("eight unambiguous letters and digits, evenly distributed", () => {
     const counts = new Map<string, number>();
     for (let made = 0; made < 5000; made += 1) {
       const code = createUserCode(systemRandom);
@@ -134,18 +144,18 @@ describe("codes", () => {
       for (const letter of code) counts.set(letter, (counts.get(letter) ?? 0) + 1);
     }
     expect(counts.size).toBe(31);
-    // 1290 each are expected, with a deviation of 35.
+    // 1290 each are expected, with a standard deviation of 35.
     for (const count of counts.values()) expect(Math.abs(count - 1290)).toBeLessThan(280);
   });
 
-  it("use no byte that would make a letter more likely", () => {
+  it("bytes that would bias the distribution → skipped", () => {
     const bytes = [255, 248, 247, 0, 31, 30, 250, 62, 61, 1, 2, 3, 4, 5, 6, 7];
     let next = 0;
     const random = { unit: () => 0, bytes: (count: number) => Uint8Array.from(bytes.slice(next, (next += count))) };
     expect(createUserCode(random)).toBe("9AA9A9BC");
   });
 
-  it("are read as people type them", () => {
+  it("typed variants → read", () => {
     const code = createUserCode(systemRandom);
     const shown = showUserCode(code);
     expect(shown).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
@@ -159,7 +169,7 @@ describe("codes", () => {
   });
 });
 
-it("a region is lower-case, and an empty one is none", () => {
+it("region: lower-cased, empty → none", () => {
   expect([regionOf(" EU-West-1 "), regionOf(""), regionOf("  "), regionOf(null), regionOf(undefined)]).toEqual([
     "eu-west-1",
     null,
@@ -169,12 +179,12 @@ it("a region is lower-case, and an empty one is none", () => {
   ]);
 });
 
-it("a robot is online for so long after its last heartbeat", () => {
+it("robot: online for a limited time after its last heartbeat", () => {
   const context = { liveness: { seen: () => undefined }, identity: { ...IDENTITY_SETTINGS, onlineWindowMs: 90_000 } };
   expect(presenceAt(Date.parse(END), context).onlineSince).toBe("2026-03-01T12:08:30.000Z");
 });
 
-it("logs show whose an enrolment is, and neither its code nor its token", () => {
+it("log of an enrolment: its owner, but neither its code nor its token", () => {
   const shown = shownOf({ ...pending, key_id: "key_1" });
   expect(shown).toEqual({
     approval_id: "renr_1",

@@ -53,7 +53,7 @@ const dueNow = async ({ store, at }: ServiceParts) => {
   return (await due.execute()).map(({ checkpoint_id: checkpointId }) => checkpointId);
 };
 
-describe("answers about fleets are of one moment, whatever is committed between their queries", () => {
+describe("answers about fleets are consistent, whatever is committed between their queries", () => {
   type Ask = (context: ServiceParts["context"], parts: ServiceParts, fleetId: string) => ReturnType<Handler<null>>;
   const listing =
     (operation: (context: ServiceParts["context"]) => Handler<null, PageQuery>): Ask =>
@@ -85,8 +85,8 @@ describe("answers about fleets are of one moment, whatever is committed between 
   });
 });
 
-describe("what a fleet needs", () => {
-  it("is probed now when it is made and when its model changes, and the tasks look at it", async () => {
+describe("the endpoints of a fleet", () => {
+  it("fleet created or its model changed → immediate probe, tasks are woken", async () => {
     await using parts = await openServiceParts();
     for (const slug of ["pi", "omega"]) await parts.addModel(slug);
     await parts.register("r1");
@@ -100,7 +100,7 @@ describe("what a fleet needs", () => {
 });
 
 describe("reconcile-fleets", () => {
-  it("judges a fleet again under its lock: an endpoint that failed meanwhile makes nothing active", async () => {
+  it("endpoint failed meanwhile → the fleet is checked again under its lock, nothing becomes active", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
     await parts.register("r1");
@@ -111,7 +111,7 @@ describe("reconcile-fleets", () => {
     expect(await active.execute()).toEqual([]);
   });
 
-  it("says so at once when a generation became active", async () => {
+  it("generation becomes active → reported at once", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
     await parts.register("r1");
@@ -124,11 +124,11 @@ describe("reconcile-fleets", () => {
   });
 
   it.each<[string, number, readonly number[]]>([
-    ["healthy before it was asked for tells nothing", 0, []],
-    ["half a second counts as one", 500, [1]],
+    ["healthy before it was needed → not observed", 0, []],
+    ["half a second → rounded up to one", 500, [1]],
     ["six hours", 6 * HOUR_MS, [21_600]],
-    ["more than six hours is no preparation: an endpoint was down, or a clock was set", 6 * HOUR_MS + 1, []],
-  ])("observes how long a preparation took: %s", async (_what, tookMs, seconds) => {
+    ["more than six hours → not a preparation: the endpoint was down, or a clock was set", 6 * HOUR_MS + 1, []],
+  ])("duration of a preparation: %s", async (_what, tookMs, seconds) => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");
@@ -141,7 +141,7 @@ describe("reconcile-fleets", () => {
   });
 });
 
-it("the newest hundred preparations of a model are kept, whatever others have", async () => {
+it("preparations: the newest hundred of each model are kept", async () => {
   await using parts = await openServiceParts();
   const { store, context, at } = parts;
   const observe = (modelSlug: string, seconds: number) => {

@@ -28,7 +28,7 @@ describe("mismatch: why a selector does not match a robot", () => {
     ["another region", { region: "us" }, {}, "its region is eu"],
     ["another type", { robot_type_id: "hand" }, {}, "its type is arm"],
     [
-      "more labels than wanted",
+      "more labels than required",
       { labels: { line: "4" } },
       {
         labels: [
@@ -40,8 +40,8 @@ describe("mismatch: why a selector does not match a robot", () => {
     ],
     ["another value of a label", { labels: { line: "5" } }, {}, "its label line is 4"],
     ["a label missing", { labels: { line: "4", cell: "1" } }, {}, "it has no label cell"],
-    ["a label of a part of JavaScript", { labels: { constructor: "x" } }, {}, "it has no label constructor"],
-    ["a site that turns the text around", { site: "plant" }, { site: "a\u202eb" }, "its site is a\\u202eb"],
+    ["a label named like an Object member", { labels: { constructor: "x" } }, {}, "it has no label constructor"],
+    ["a site with a bidirectional control character", { site: "plant" }, { site: "a\u202eb" }, "its site is a\\u202eb"],
   ];
   it.each(CASES)("%s", (_what, filters, parts, expected) => {
     expect(mismatch(robot(parts), { ...ANY, ...filters })).toBe(expected);
@@ -55,20 +55,20 @@ describe("movesOf", () => {
   const [a, b, c] = [robot({ id: "a" }), robot({ id: "b" }), robot({ id: "c" })];
   const gone = (id: string) => robot({ id, site: "plant" });
 
-  it("who matches joins, who does not leaves, and the others stay as they are", () => {
+  it("matching robots join, others leave, members that match stay", () => {
     expect(shown([a, b, gone("c"), gone("d")], ["b", "c"], 2)).toEqual(["c left", "a joined"]);
   });
 
-  it("the last place is taken by the first robot, and the others are left out", () => {
+  it("one place left → the first robot takes it", () => {
     expect(shown([a, b, c], [], 999)).toEqual(["a joined", "b left_out", "c left_out"]);
     expect(shown([a], [], 1000)).toEqual(["a left_out"]);
   });
 
-  it("a place that becomes free is taken at once", () => {
+  it("a place becomes free → taken at once", () => {
     expect(shown([a, gone("b")], ["b"], 1000)).toEqual(["b left", "a joined"]);
   });
 
-  it("a member of a full fleet stays", () => {
+  it("full fleet → its members stay", () => {
     expect(shown([a], ["a"], 1000)).toEqual([]);
   });
 });

@@ -82,7 +82,7 @@ const on = (endpoint: EndpointFacts) => new Map([["eu", endpoint]]);
 
 describe("deriveFleet: status", () => {
   const CASES: readonly [string, Partial<FleetFacts>, string][] = [
-    ["all is well → ready", {}, "ready"],
+    ["all healthy → ready", {}, "ready"],
     ["never activated → preparing", { active: generation({ activated_at: null }) }, "preparing"],
     [
       "never activated, endpoint failing → preparing",
@@ -91,7 +91,7 @@ describe("deriveFleet: status", () => {
     ],
     ["an endpoint fails after activation → degraded", { active: generation({ endpoints: on(failing) }) }, "degraded"],
     [
-      "the address of an endpoint changed and nobody has looked yet → ready",
+      "endpoint address changed, not probed yet → ready",
       {
         active: generation({
           endpoints: on({ health: "unknown", health_since: null, last_probed_at: null, last_error: null }),
@@ -100,7 +100,7 @@ describe("deriveFleet: status", () => {
       "ready",
     ],
     [
-      "an endpoint nobody needs fails → ready",
+      "an unneeded endpoint fails → ready",
       {
         active: generation({
           endpoints: new Map([
@@ -123,7 +123,7 @@ describe("deriveFleet: status", () => {
     ],
     ["no member can run it → blocked", { members: [group({ obstacle: needsWrist })] }, "blocked"],
     [
-      "blocked wins over not activated",
+      "both blocked and never activated → blocked",
       { active: generation({ activated_at: null }), members: [group({ obstacle: needsWrist })] },
       "blocked",
     ],
@@ -164,7 +164,7 @@ describe("deriveFleet: status", () => {
     expect(deriveFleet(fleet(parts), NOW_MS).status).toBe(status);
   });
 
-  it("a window begins with its start and is over at its end", () => {
+  it("window: includes its start, excludes its end", () => {
     const scheduled = fleet({ readiness_mode: "scheduled", windows: [NOW_MS, NOW_MS + 1] });
     const statuses = [-1, 0, 1].map((offsetMs) => deriveFleet(scheduled, NOW_MS + offsetMs).status);
     expect(statuses).toEqual(["preparing", "ready", "blocked"]);
@@ -172,7 +172,7 @@ describe("deriveFleet: status", () => {
 });
 
 describe("deriveFleet: blocker", () => {
-  it("says which robots the model cannot drive, why, and what to do", () => {
+  it("incompatible robots → their names, the reason and the remedy", () => {
     const members = [group({ obstacle: needsWrist }), group({ count: 1, example: "r9", region: "moon" })];
     const {
       blocker,
@@ -186,14 +186,14 @@ describe("deriveFleet: blocker", () => {
     expect(readinessEstimate).toBeNull();
   });
 
-  it("says that the schedule is over", () => {
+  it("schedule over → says so", () => {
     const { blocker } = deriveFleet(fleet({ readiness_mode: "scheduled", windows: past }), NOW_MS);
     expect(blocker).toMatchInlineSnapshot(
       `"All operating windows are past. Create a fleet with windows that are still to come."`,
     );
   });
 
-  it("stays short however many reasons there are", () => {
+  it("many reasons → stays short", () => {
     const members = Array.from({ length: 1000 }, (_, index) =>
       group({ count: 1, example: "x".repeat(64), obstacle: `${"y".repeat(500)}${index}` }),
     );
@@ -215,28 +215,24 @@ describe("deriveFleet: counts", () => {
       { readiness_mode: "scheduled", windows: later, members: [group({ deployment: "active" })] },
       { active: 3 },
     ],
+    ["inactive deployment → ready like the others", { members: [group({ deployment: "inactive" })] }, { ready: 3 }],
     [
-      "a deployment that is not active → ready like the others",
-      { members: [group({ deployment: "inactive" })] },
-      { ready: 3 },
-    ],
-    [
-      "incompatible → blocked, even where it is deployed",
+      "incompatible → blocked, even if deployed",
       { members: [group({ deployment: "active", obstacle: needsWrist })] },
       { blocked: 3 },
     ],
     [
-      "no more are ready than the peak leaves room for",
+      "more ready robots than the peak allows → the others wait",
       { peak_active_robots: 2, members: [group({ count: 1, deployment: "active" }), group({ count: 4 })] },
       { registered: 5, active: 1, ready: 1, waiting: 3 },
     ],
     [
-      "the peak is reached → the rest waits",
+      "peak reached → the others wait",
       { peak_active_robots: 1, members: [group({ count: 2, deployment: "active" }), group({ count: 1 })] },
       { active: 2, waiting: 1 },
     ],
     [
-      "each region by its own endpoint",
+      "each region → by its own endpoint",
       {
         active: generation({
           endpoints: new Map([
@@ -254,7 +250,7 @@ describe("deriveFleet: counts", () => {
   });
 });
 
-describe("deriveNeeds: what a person has to see to", () => {
+describe("deriveNeeds: problems that need a person", () => {
   const needs = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).needs;
   const dead = (sinceMs: number): EndpointFacts => ({
     health: "failing",
@@ -267,7 +263,7 @@ describe("deriveNeeds: what a person has to see to", () => {
   const scheduled = { readiness_mode: "scheduled", windows: later } as const;
   const onDemand = { readiness_mode: "on_demand" } as const;
 
-  it("an endpoint fails for longer than a preparation explains → which, since when, with what error, and who waits", () => {
+  it("endpoint fails for longer than a preparation takes → which one, since when, its error, and the waiting robots", () => {
     expect(needs({ active: neverReady(overdue) })).toMatchInlineSnapshot(`
       [
         {
@@ -278,7 +274,7 @@ describe("deriveNeeds: what a person has to see to", () => {
     `);
   });
 
-  it("several endpoints → one need that names them", () => {
+  it("several failing endpoints → one need that names them", () => {
     const regions = ["us", "eu", "ap", "af"];
     const active = generation({ endpoints: new Map(regions.map((region) => [region, dead(1000)])) });
     const members = regions.map((region) => group({ region, count: 1 }));
@@ -292,7 +288,7 @@ describe("deriveNeeds: what a person has to see to", () => {
     `);
   });
 
-  it("robots that cannot run the model, of a fleet that others run → how many, why, and what to do", () => {
+  it("some robots cannot run the model → how many, the reason and the remedy", () => {
     expect(needs({ members: [group(), group({ count: 1, example: "r9", obstacle: needsWrist })] }))
       .toMatchInlineSnapshot(`
       [
@@ -304,7 +300,7 @@ describe("deriveNeeds: what a person has to see to", () => {
     `);
   });
 
-  it("robots that cannot run the model for several reasons → the same sentence in whatever order the robots come", () => {
+  it("several reasons → the same sentence for any order of the robots", () => {
     const needsArm = "needs a robot of type yam; the robot is so101";
     const one = (example: string, obstacle: string) => group({ count: 1, example, obstacle });
     const members = [one("r9", needsWrist), one("r8", needsArm), one("r5", needsArm), one("r3", needsWrist)];
@@ -319,10 +315,10 @@ describe("deriveNeeds: what a person has to see to", () => {
   const update = (endpoint: EndpointFacts) =>
     generation({ id: "gen_2", subject: "pi1", activated_at: null, endpoints: on(endpoint) });
   const COUNTS: readonly [string, Partial<FleetFacts>, number][] = [
-    ["all is well → none", {}, 0],
-    ["a model is loaded, which answers with errors for minutes → none yet", { active: neverReady(dead(299_000)) }, 0],
-    ["nobody has looked yet → none yet", { active: neverReady(unknown) }, 0],
-    ["an endpoint that was healthy fails → one at once", { active: generation({ endpoints: on(dead(0)) }) }, 1],
+    ["all healthy → none", {}, 0],
+    ["model is loading, errors for minutes → none yet", { active: neverReady(dead(299_000)) }, 0],
+    ["not probed yet → none yet", { active: neverReady(unknown) }, 0],
+    ["a previously healthy endpoint fails → one at once", { active: generation({ endpoints: on(dead(0)) }) }, 1],
     [
       "idle on demand, after it was ready once → none: capacity comes when a robot asks",
       { ...onDemand, active: generation({ endpoints: on(overdue) }) },
@@ -337,15 +333,15 @@ describe("deriveNeeds: what a person has to see to", () => {
     ["before its window, and never ready → one", { ...scheduled, active: neverReady(overdue) }, 1],
     ["blocked → the blocker alone", { active: neverReady(overdue), members: [group({ obstacle: needsWrist })] }, 1],
     [
-      "some cannot run it, and the others wait → both",
+      "some robots cannot run it, others wait → both",
       { active: neverReady(overdue), members: [group(), group({ obstacle: needsWrist })] },
       2,
     ],
-    ["the update is blocked → one", { update: update(healthy), members: [group({ updateObstacle: needsWrist })] }, 1],
-    ["the endpoint of the update fails for minutes → one", { update: update(overdue) }, 1],
-    ["the endpoint of the update loads → none yet", { update: update(dead(1000)) }, 0],
+    ["blocked update → one", { update: update(healthy), members: [group({ updateObstacle: needsWrist })] }, 1],
+    ["endpoint of the update fails for minutes → one", { update: update(overdue) }, 1],
+    ["endpoint of the update loads → none yet", { update: update(dead(1000)) }, 0],
   ];
-  it("the endpoint of an update fails → nobody waits for it: the fleet works with its present model", () => {
+  it("endpoint of an update fails → no waiting robots: the fleet works with its current model", () => {
     expect(needs({ update: update(overdue) })[0]?.reason).toBe(
       `Update: The endpoint of pi1 in eu has been unhealthy since ${overdue.health_since}: connection refused.`,
     );
@@ -356,7 +352,7 @@ describe("deriveNeeds: what a person has to see to", () => {
   });
 });
 
-describe("deriveNeeds: what waiting robots wait for", () => {
+describe("deriveNeeds: reason of waiting robots", () => {
   const waiting = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).waiting;
   const mixed = {
     peak_active_robots: 2,
@@ -369,12 +365,12 @@ describe("deriveNeeds: what waiting robots wait for", () => {
     members: [group({ count: 167 }), group({ count: 19, region: "us" })],
   };
 
-  it("robots beyond the peak wait for no endpoint", () => {
+  it("robots beyond the peak → do not wait for an endpoint", () => {
     expect(waiting(mixed)).toEqual({ endpoint: 19, window: 0, peak: 165 });
     expect(deriveNeeds(fleet(mixed), NOW_MS).needs[0]?.reason).toContain("19 of 186 robots wait");
   });
 
-  it("outside the windows all wait for the next one", () => {
+  it("outside the windows → all wait for the next one", () => {
     const outside = fleet({ ...mixed, readiness_mode: "scheduled", windows: later });
     expect(waiting(outside)).toEqual({ endpoint: 0, window: 186, peak: 0 });
   });
@@ -394,11 +390,11 @@ describe("deriveFleet: update", () => {
   const stale = { ...healthy, last_probed_at: at(-6000) };
 
   it.each([
-    ["endpoints nobody looked at since it began → pending", update({ endpoints: on(stale) }), "pending"],
+    ["endpoints not probed since its start → pending", update({ endpoints: on(stale) }), "pending"],
     ["endpoints never probed → pending", update({ endpoints: on(unknown) }), "pending"],
     ["endpoints observed and not healthy → preparing", update({ endpoints: on(failing) }), "preparing"],
     [
-      "a beginning in the future, by a clock that ran ahead, is not waited for",
+      "start in the future, from a clock that was ahead → not waited for",
       update({ endpoints: on(failing), created_at: at(HOUR_MS) }),
       "preparing",
     ],
@@ -411,7 +407,7 @@ describe("deriveFleet: update", () => {
     });
   });
 
-  it("would take the model away from a robot → blocked, and the fleet goes on as it is", () => {
+  it("update that a current robot cannot run → blocked, the fleet stays unchanged", () => {
     const members = [group({ count: 2 }), group({ count: 1, example: "r7", updateObstacle: needsWrist })];
     const derived = deriveFleet(fleet({ update: update(), members }), NOW_MS);
     expect(derived.update).toMatchInlineSnapshot(`
@@ -425,17 +421,17 @@ describe("deriveFleet: update", () => {
     expect([derived.status, derived.blocker, derived.active_model?.status]).toEqual(["ready", null, "active"]);
   });
 
-  it("a robot that is blocked already does not block the update", () => {
+  it("already blocked robot → does not block the update", () => {
     const members = [group({ count: 2 }), group({ count: 1, obstacle: needsWrist, updateObstacle: needsWrist })];
     expect(view({ update: update({ endpoints: on(failing) }), members })?.status).toBe("preparing");
   });
 
-  it("nobody could run it → blocked, also where nobody runs anything now", () => {
+  it("no robot could run it → blocked, also for a fleet without active robots", () => {
     const members = [group({ obstacle: needsWrist, updateObstacle: needsWrist })];
     expect(view({ update: update(), members })?.status).toBe("blocked");
   });
 
-  it("no endpoint in a region that has one now → blocked", () => {
+  it("region would lose its endpoint → blocked", () => {
     expect(view({ update: update({ endpoints: new Map([["us", healthy]]) }) })?.status).toBe("blocked");
   });
 });
@@ -454,12 +450,16 @@ describe("deriveFleet: readiness_estimate", () => {
   });
 
   it.each([
-    ["nothing was ever observed → null", { preparations: [] }, null],
-    ["just begun → what was observed, without its extremes", { created_at: at(0), preparations }, range(10, 90)],
-    ["35 s on → those that took longer, less what has passed", { created_at: at(-35_000), preparations }, range(5, 65)],
-    ["longer than any before → null, rather than a promise", { created_at: at(-101_000), preparations }, null],
+    ["no observations → null", { preparations: [] }, null],
+    ["just started → the observed range without its extremes", { created_at: at(0), preparations }, range(10, 90)],
     [
-      "begun in the future, by a clock that ran ahead → as just begun",
+      "after 35 s → the longer observations minus the elapsed time",
+      { created_at: at(-35_000), preparations },
+      range(5, 65),
+    ],
+    ["longer than all observations → null", { created_at: at(-101_000), preparations }, null],
+    [
+      "start in the future, from a clock that was ahead → as just started",
       { created_at: at(HOUR_MS), preparations },
       range(10, 90),
     ],
@@ -472,7 +472,7 @@ describe("deriveFleet: readiness_estimate", () => {
     expect(estimate({ activated_at: at(-1), endpoints: on(healthy) }, scheduled)).toEqual(range(3600, 3600));
   });
 
-  it("not prepared and outside its windows → the later of both, or null where one is not known", () => {
+  it("not prepared and outside its windows → the later of both, null if one is unknown", () => {
     const scheduled = { readiness_mode: "scheduled" as const, windows: later };
     expect(estimate({ created_at: at(0), preparations: [10, 5000] }, scheduled)).toEqual(range(3600, 5000));
     expect(estimate({ created_at: at(0), preparations: [] }, scheduled)).toBeNull();
@@ -489,7 +489,7 @@ describe("deriveFleet: readiness_estimate", () => {
   });
 });
 
-describe("deriveFleet: whatever the store holds", () => {
+describe("deriveFleet: any stored facts", () => {
   const endpoint = fc.record({
     health: fc.constantFrom("unknown", "healthy", "failing"),
     health_since: fc.option(fc.constantFrom(at(-90_000), at(-1000)), { nil: null }),
@@ -537,7 +537,7 @@ describe("deriveFleet: whatever the store holds", () => {
     members,
   });
 
-  it("the view is true to the contract and to itself", () => {
+  it("view: valid by its schema and consistent", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const view = deriveFleet(given, NOW_MS);
@@ -565,7 +565,7 @@ describe("deriveFleet: whatever the store holds", () => {
     [1, 0, "The fleet keeps capacity for 1 robot at once (peak_active_robots), and one is active or ready."],
     [2, 0, "The fleet keeps capacity for 2 robots at once (peak_active_robots), and as many are active or ready."],
     [1, 2, "The fleet keeps capacity for 1 robot at once (peak_active_robots), and 2 are active."],
-  ])("a member beyond a peak of %i with %i active is told so", (peak, activeCount, reason) => {
+  ])("member beyond a peak of %i with %i active → its reason says so", (peak, activeCount, reason) => {
     const members = Array.from({ length: 3 }, (_, index) => ({
       ...group({ count: 1, deployment: index < activeCount ? "active" : "none" }),
       robot_id: "rob_1",
@@ -585,7 +585,7 @@ describe("deriveFleet: whatever the store holds", () => {
     });
   });
 
-  it("each member is in one state, and they add up to the counts of the view", () => {
+  it("each member has one state; their numbers equal the counts of the view", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const members = given.members.map((member, index) => ({
@@ -597,17 +597,18 @@ describe("deriveFleet: whatever the store holds", () => {
         }));
         const whole = { ...given, members, generations: [], membershipChanges: [] };
         const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
-        const told = deriveDetails(whole, NOW_MS).members;
+        const details = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {
-          expect(told.filter((member) => member.state === state)).toHaveLength(count);
+          expect(details.filter((member) => member.state === state)).toHaveLength(count);
         }
-        for (const { state, reason } of told) expect(reason !== null).toBe(state === "waiting" || state === "blocked");
+        for (const { state, reason } of details)
+          expect(reason !== null).toBe(state === "waiting" || state === "blocked");
       }),
       { numRuns: times(200, 2000) },
     );
   });
 
-  it("a step is taken once: after it there is no further one of its kind, and what it makes active was healthy", () => {
+  it("step: happens once, and only a healthy generation becomes active", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const next = nextFleetStep(given, NOW_MS);

@@ -32,7 +32,7 @@ describe("fleetFindings", () => {
   it.each<[name: string, parts: Readonly<Record<string, unknown>>, findings: readonly string[]]>([
     ["a fleet of names", {}, []],
     [
-      "a name twice",
+      "a duplicate name",
       { selection: { robots: ["a", "b", "a", "a"] } },
       ["selection.robots.2: Value error, names a robot twice", "selection.robots.3: Value error, names a robot twice"],
     ],
@@ -53,7 +53,7 @@ describe("fleetFindings", () => {
       ["operating_windows: Value error, only a fleet with readiness_mode scheduled has operating windows"],
     ],
     [
-      "a window that ends as it starts",
+      "an empty window",
       scheduled(window("02T10:00", "02T10:00")),
       ["operating_windows.0.ends_at: Value error, an operating window ends after it starts"],
     ],
@@ -67,7 +67,7 @@ describe("fleetFindings", () => {
       ],
     ],
     [
-      "the same window twice",
+      "a duplicate window",
       scheduled(window("03T00:00", "05T00:00"), window("03T00:00", "05T00:00")),
       ["operating_windows.1: Value error, overlaps operating window 0"],
     ],
@@ -76,9 +76,9 @@ describe("fleetFindings", () => {
       scheduled(window("01T10:00", "01T12:00")),
       ["operating_windows: Value error, all operating windows are past"],
     ],
-    ["some windows past, one under way", scheduled(window("01T08:00", "01T09:00"), window("01T11:00", "01T13:00")), []],
+    ["some windows past, one current", scheduled(window("01T08:00", "01T09:00"), window("01T11:00", "01T13:00")), []],
     [
-      "two things at once, in the order of the members",
+      "several mistakes, in the order of the members",
       { ...scheduled(), selection: { robots: ["a", "a"] } },
       [
         "selection.robots.1: Value error, names a robot twice",
@@ -89,7 +89,7 @@ describe("fleetFindings", () => {
     expect(shown(fleetFindings(bodyOf(parts), NOW_MS))).toEqual(findings);
   });
 
-  it("tells a bounded number of them", () => {
+  it("many mistakes → a bounded number of findings", () => {
     const robots = Array.from({ length: 1000 }, () => "a");
     expect(fleetFindings(bodyOf({ selection: { robots } }), NOW_MS)).toHaveLength(FINDINGS_MAXIMUM);
   });
@@ -105,28 +105,28 @@ describe("membershipFindings", () => {
     ]
   >([
     ["everybody known", {}, ["rob_1", "rob_2"], []],
-    ["a name that is nobody's", {}, ["rob_1", null], ["selection.robots.1: Value error, no robot has this name or id"]],
+    ["an unknown name", {}, ["rob_1", null], ["selection.robots.1: Value error, no robot has this name or id"]],
     [
       "a robot by its name and its id",
       {},
       ["rob_1", "rob_1"],
       ["selection.robots.1: Value error, names a robot twice"],
     ],
-    ["a peak of as many as there are", { peak_active_robots: 2 }, ["rob_1", "rob_2"], []],
+    ["a peak equal to the number of members", { peak_active_robots: 2 }, ["rob_1", "rob_2"], []],
     [
-      "a peak of more",
+      "a peak above the number of members",
       { peak_active_robots: 3 },
       ["rob_1", "rob_2"],
       ["peak_active_robots: Value error, cannot be more than the robots of the fleet, which are 2"],
     ],
     [
-      "a selector that matches nobody",
+      "a selector that matches no robot",
       { selection: { selector: { site: "x" } } },
       [],
       ["selection.selector: Value error, no robot matches"],
     ],
     [
-      "a selector that matches too many",
+      "a selector that matches too many robots",
       { selection: { selector: { site: "x" } } },
       Array.from({ length: 1001 }, (_, index) => `rob_${index}`),
       ["selection.selector: Value error, more than 1000 robots match"],
@@ -135,7 +135,7 @@ describe("membershipFindings", () => {
     expect(shown(membershipFindings(bodyOf(parts), robotIds))).toEqual(findings);
   });
 
-  it("repeats the selector as it was sent", () => {
+  it("finding about a selector → repeats it as sent", () => {
     const selection = { selector: { site: "x", region: null, labels: { a: "b" } } };
     const [finding] = membershipFindings(bodyOf({ selection }), []);
     expect(finding?.input).toEqual(

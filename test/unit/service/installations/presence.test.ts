@@ -11,7 +11,7 @@ it.each([
   ["only this replica has one", null, LATER, "online", LATER],
   ["only the store has one", LATER, undefined, "online", LATER],
   ["this replica has the later one", BEFORE, LATER, "online", LATER],
-  ["the last one is of the first moment", SINCE, undefined, "online", SINCE],
+  ["the last one is at the limit", SINCE, undefined, "online", SINCE],
   ["the last one is too old", BEFORE, undefined, "offline", BEFORE],
 ] as const)("presenceOf: %s", (_title, stored, noted, status, lastSeen) => {
   const row = { installation_id: "rinst_1", installation_state: "active", last_seen_at: stored } as const;

@@ -14,13 +14,13 @@ describe("judgeRotation", () => {
     ["displaced", true, true, "freeze"],
     ["displaced", true, false, "freeze"],
   ] as const)(
-    "a %s value, its displacer used: %s, the newest used: %s → %s",
+    "%s value, its replacement used: %s, the newest used: %s → %s",
     (standing, isCopied, isNewestUsed, rotation) => {
       expect(judgeRotation({ standing, isCopied }, isNewestUsed)).toBe(rotation);
     },
   );
 
-  it.each([true, false])("an unknown value, or none, displaces", (isNewestUsed) => {
+  it.each([true, false])("unknown or missing value → replaces", (isNewestUsed) => {
     expect(judgeRotation(null, isNewestUsed)).toBe("displace");
   });
 });
@@ -37,7 +37,7 @@ describe("judgeRecovery", () => {
 
   it.each([
     ["in time restores the standard", 0, "2026-01-01T23:59:59.999Z", { isRecovered: false, remaining: 5 }],
-    ["in time keeps what an operator gave", 20, "2026-01-01T00:00:00.000Z", { isRecovered: false, remaining: 20 }],
+    ["in time keeps the operator's value", 20, "2026-01-01T00:00:00.000Z", { isRecovered: false, remaining: 20 }],
     ["at the expiry takes one", 5, EXPIRES, { isRecovered: true, remaining: 4 }],
     ["at the end of the window takes the last", 1, UNTIL, { isRecovered: true, remaining: 0 }],
   ])("%s", (_title, remaining, now, outcome) => {
@@ -48,7 +48,7 @@ describe("judgeRecovery", () => {
     ["after the window", 5, "2026-04-02T00:00:00.001Z", "window-over"],
     ["without recoveries left", 0, EXPIRES, "budget-spent"],
     ["after the window and without recoveries", 0, "2027-01-01T00:00:00.000Z", "window-over"],
-  ])("refuses %s", (_title, remaining, now, state) => {
+  ])("%s → refused", (_title, remaining, now, state) => {
     expect(judge(remaining, now)).toEqual({ state });
   });
 });

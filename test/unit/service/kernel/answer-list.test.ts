@@ -16,7 +16,7 @@ import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));
 
-/** The answer as a client puts it together, the largest number of rows that was held for it, and how many were fetched. */
+/** The answer as a client assembles it, the largest number of rows held at once, and the number of fetched rows. */
 async function ask(length: number, fetchedRows: number, query: PageQuery = {}, charactersOf = (_index: number) => 1) {
   let most = 0;
   let fetchedCount = 0;
@@ -48,7 +48,7 @@ describe("answerList", () => {
   const count = fc.nat({ max: ids.length });
   const fetchedRows = fc.integer({ min: 1, max: 12 });
 
-  it("is the whole list, however long it is, and never holds more rows than it fetches at once", async () => {
+  it("any length → the complete list, never more rows held than fetched at once", async () => {
     await fc.assert(
       fc.asyncProperty(count, fetchedRows, async (length, rows) => {
         const { items, most } = await ask(length, rows);
@@ -58,7 +58,7 @@ describe("answerList", () => {
     );
   });
 
-  it("in pages of any size, one after the other, is the list; only the last has no link", async () => {
+  it("pages of any size → together the list; only the last has no link", async () => {
     await fc.assert(
       fc.asyncProperty(count, fetchedRows, fc.integer({ min: 1, max: 45 }), async (length, rows, limit) => {
         const seen: string[] = [];
@@ -73,14 +73,14 @@ describe("answerList", () => {
     );
   });
 
-  it("begins after a cursor, with a limit and without", async () => {
+  it("cursor, with or without a limit → starts after it", async () => {
     const cursor = Buffer.from(ids[9] ?? "").toString("base64url");
     expect((await ask(40, 7, { cursor })).items).toEqual(ids.slice(10));
     expect((await ask(40, 7, { cursor, limit: 20 })).items).toEqual(ids.slice(10, 30));
     await expect(ask(40, 7, { cursor: "bm9uZQ" })).rejects.toThrow();
   });
 
-  it("of long items has shorter pages and parts, and leaves none out", async () => {
+  it("long items → smaller pages and parts, none is left out", async () => {
     const third = Math.ceil(PART_CHARACTERS / 3);
     const whole = await ask(7, 40, {}, () => third);
     expect(whole.items).toEqual(ids.slice(0, 7));
@@ -89,12 +89,12 @@ describe("answerList", () => {
     ]);
     const page = await ask(7, 40, { limit: 5 }, () => third);
     expect(page.items).toEqual(ids.slice(0, 3));
-    // A part fetches at most two rows that it does not show.
+    // A part fetches at most two rows that it does not contain.
     expect((await ask(40, 40, {}, () => third)).fetchedCount).toBeLessThan(40 + 2 * 40);
     expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, () => third)).items).toEqual(ids.slice(3, 6));
   });
 
-  it("of items of any length is complete", async () => {
+  it("items of any length → complete", async () => {
     const lengths = fc.array(fc.constantFrom(1, PART_CHARACTERS / 8, PART_CHARACTERS), {
       minLength: 40,
       maxLength: 40,
@@ -109,7 +109,7 @@ describe("answerList", () => {
   });
 });
 
-it("organizations take turns with lists, with one query at a time of each", async () => {
+it("lists of several organizations → round-robin, one query at a time of each", async () => {
   const traffic = createTraffic(HTTP_LIMITS, { note() {} }, systemClock);
   const order: string[] = [];
   let underWay = 0;

@@ -1,4 +1,4 @@
-/** What becomes of the `contract` of a registration: ours is held to its specification, any other is stored as it comes. */
+/** The `contract` of a registration: with our schema name it is validated; any other is stored unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
 
 import * as fc from "fast-check";
@@ -39,7 +39,7 @@ function register(contract: unknown, robotTypeId: unknown = (contract as Data)["
   return validated;
 }
 
-/** The value at a path is replaced; undefined leaves it out. */
+/** Replaces the value at a path; undefined removes it. */
 function edit(data: unknown, [step, ...rest]: Path, to: unknown): unknown {
   if (step === undefined) return to;
   if (Array.isArray(data)) {
@@ -52,7 +52,7 @@ function edit(data: unknown, [step, ...rest]: Path, to: unknown): unknown {
 
 type Path = readonly (string | number)[];
 
-/** The way to every member of every object. */
+/** Paths of every member of every object. */
 function pathsIn(data: unknown, above: Path): readonly Path[] {
   if (typeof data !== "object" || data === null) return [];
   const isList = Array.isArray(data);
@@ -64,24 +64,24 @@ function pathsIn(data: unknown, above: Path): readonly Path[] {
 }
 
 describe("a contract of ours", () => {
-  it.each(EXAMPLE_CONTRACTS)("is accepted and kept as it is: %s", (file) => {
+  it.each(EXAMPLE_CONTRACTS)("example %s → accepted and kept unchanged", (file) => {
     const contract = example(file);
     expect(register(contract)).toMatchObject({ state: "valid", value: { contract } });
   });
 
-  it("is accepted whatever robot an agent made it of", async () => {
+  it("contract of any generated robot → accepted", async () => {
     await fc.assert(
       fc.asyncProperty(robotManifest, async (data) => {
         const { manifest } = await readManifest(Buffer.from(JSON.stringify(data)), READY_CATALOG);
         const contract = manifest?.contract ?? null;
-        if (contract === null) throw new Error("The generator makes a wrong manifest");
+        if (contract === null) throw new Error("The generator created an invalid manifest");
         expect(register(contract)).toMatchObject({ state: "valid", value: { contract } });
       }),
       { numRuns: times(100, 1000) },
     );
   });
 
-  it("is refused with any member left out that is not optional, at that member", () => {
+  it("required member missing → refused at that member", () => {
     const optional = new Set(["display_name", "side", "zero", "frame", "rotation", "range", "native", "max_step"]);
     const contract = example(SO101);
     const required = pathsIn(contract, []).filter((path) => path[0] !== "schema" && !optional.has(String(path.at(-1))));
@@ -163,17 +163,17 @@ describe("a contract of ours", () => {
     [SO101, ["cameras", 1, "rotation_degrees"], 45, "literal_error", "Input should be 0, 90, 180 or 270"],
     [SO101, ["cameras", 1, "rotation_degrees"], "90", "literal_error", "Input should be 0, 90, 180 or 270"],
     [SO101, ["cameras", 1, "color_space"], "bgr", "literal_error", "Input should be 'rgb'"],
-  ])("is refused: %s with %j → %j", (file, path, to, type, msg, at = path) => {
+  ])("%s with %j → refused: %j", (file, path, to, type, msg, at = path) => {
     const contract = example(file);
     const registered = register(edit(contract, path, to), path[0] === "robot_type_id" ? to : contract["robot_type_id"]);
     const findings = registered.state === "valid" ? [] : registered.findings;
     const wanted = { type, loc: ["body", "contract", ...at], msg: expect.stringContaining(msg) };
-    // Of a group that is renamed the axes are left without one.
+    // Renaming a group leaves its axes without one.
     expect(findings[0]).toMatchObject(wanted);
     expect(findings.length).toBe(path.join(".") === "groups.1.name" ? 3 : 1);
   });
 
-  it("is refused for another type than is registered, with what was sent", () => {
+  it("type differs from the registered one → refused, with the sent value", () => {
     expect(register(example(SO101), "acme.other.v1")).toMatchObject({
       findings: [
         {
@@ -186,7 +186,7 @@ describe("a contract of ours", () => {
     });
   });
 
-  it("is told all its mistakes at once, in order", () => {
+  it("several mistakes → all findings, in order", () => {
     const contract = [
       [["topology"], "arm"],
       [["state_axes", 1, "native", "scale"], "1"],
@@ -212,11 +212,11 @@ describe("any other contract", () => {
     [{ schema: null }],
     [{ schema: ["robot-contract/v1"] }],
     [{ contract: { schema: "robot-contract/v1" } }],
-  ])("is stored as it comes: %j", (contract) => {
+  ])("%j → stored unchanged", (contract) => {
     expect(register(contract, "acme.other.v1")).toMatchObject({ state: "valid", value: { contract } });
   });
 
-  it("keeps the order of its members, which ours need not", () => {
+  it("any member order → kept", () => {
     const registered = register({ b: 1, a: { d: 1, c: 2 } }, "t");
     expect(JSON.stringify(registered.state === "valid" && registered.value.contract)).toBe('{"b":1,"a":{"d":1,"c":2}}');
   });

@@ -5,7 +5,7 @@ import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
 import { isSignedBy, readPublicKey } from "../../../../src/service/kernel/auth/ed25519.ts";
 import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 
-/** The vectors of the enrolment wire; the key is that of test 1 of RFC 8032, 7.1. */
+/** Test vectors of the enrolment protocol; the key is that of test 1 of RFC 8032, 7.1. */
 const KEY = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
 const VECTORS = [
   {
@@ -25,11 +25,11 @@ const VECTORS = [
 ];
 
 describe.each(VECTORS)("the signed text of a $name", ({ text, bytes, sha256, signature }) => {
-  it("has the bytes of the wire", () => {
+  it("same bytes as the protocol", () => {
     expect({ bytes: Buffer.byteLength(text), sha256: hashSecret(text) }).toEqual({ bytes, sha256 });
   });
 
-  it("is verified, with and without padding of the signature", () => {
+  it("signature with or without padding → valid", () => {
     expect(isSignedBy(KEY, text, signature)).toBe(true);
     expect(isSignedBy(KEY, text, `${signature}==`)).toBe(true);
   });
@@ -38,16 +38,16 @@ describe.each(VECTORS)("the signed text of a $name", ({ text, bytes, sha256, sig
     ["another text", `${text}.`, signature],
     ["a changed signature", text, `A${signature.slice(1)}`],
     ["a short signature", text, signature.slice(0, -4)],
-    ["a letter of base64 that base64url lacks", text, `/${signature.slice(1)}`],
-    ["half a padding", text, `${signature}=`],
+    ["a base64 character that base64url lacks", text, `/${signature.slice(1)}`],
+    ["incomplete padding", text, `${signature}=`],
     ["nothing", text, ""],
-  ])("is refused with %s", (_title, other, signed) => {
+  ])("%s → refused", (_title, other, signed) => {
     expect(isSignedBy(KEY, other, signed)).toBe(false);
   });
 });
 
 describe("readPublicKey", () => {
-  it("accepts 32 bytes in base64url, with and without padding", () => {
+  it("32 bytes in base64url, with or without padding → accepted", () => {
     expect([readPublicKey(KEY), readPublicKey(`${KEY}=`)]).toEqual([KEY, KEY]);
   });
 
@@ -58,7 +58,7 @@ describe("readPublicKey", () => {
     },
   );
 
-  it("names a key as OpenSSH does", () => {
+  it("fingerprint → same as OpenSSH's", () => {
     expect(keyFingerprint(KEY)).toBe("SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk");
   });
 });

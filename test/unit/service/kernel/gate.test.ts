@@ -6,7 +6,7 @@ import { createGate } from "../../../../src/service/kernel/http/gate.ts";
 import { UNLIMITED } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 
-/** A gate before a store with one key, and how often it asks the store. */
+/** A gate in front of a store with one key, and the number of its queries. */
 async function scene() {
   const { context, store, at, [Symbol.asyncDispose]: dispose } = await openServiceParts();
   onTestFinished(dispose);
@@ -46,7 +46,7 @@ async function scene() {
   };
 }
 
-it("a key that many robots send at once is looked up twice, and again for who comes after it was revoked", async () => {
+it("one key sent by many robots at once → two lookups, and another one after it was revoked", async () => {
   const { admit, lookups, revoke } = await scene();
   const robots = Array.from({ length: 100 }, () => admit());
   expect(new Set(await Promise.all(robots))).toEqual(new Set(["admitted"]));
@@ -55,7 +55,7 @@ it("a key that many robots send at once is looked up twice, and again for who co
   expect(await admit()).toBe("refused");
 });
 
-it("an open operation admits requests without a credential, and no credential that is invalid or lacks the scope", async () => {
+it("open operation → admits requests without a credential, refuses an invalid one or one without the scope", async () => {
   const { gate, token } = await scene();
   const enroll = { scopes: ["robots:enroll"], isOpen: true } as const;
   const admit = (credential: string | null, operation: Parameters<typeof gate.admit>[0] = enroll) => {

@@ -38,18 +38,18 @@ describe("decodeJson", () => {
     ["one byte", Buffer.from("5"), "5"],
     ["nothing", Buffer.alloc(0), ""],
     ["part of a larger buffer", utf32("xx[]", false).subarray(8), "[]"],
-  ])("reads %s", (_what, bytes, text) => {
+  ])("%s → read", (_what, bytes, text) => {
     expect(decodeJson(bytes)).toBe(text);
   });
 
   it.each([
-    ["UTF-8 that is none", [0x22, 0xff, 0x22]],
+    ["invalid UTF-8", [0x22, 0xff, 0x22]],
     ["a surrogate in UTF-8", [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ["an unpaired surrogate in UTF-16", [0x22, 0, 0x00, 0xd8, 0x22, 0]],
-    ["half a character of UTF-32", [0x5b, 0, 0, 0, 0x5d, 0]],
-    ["a character of UTF-32 that Unicode has not", [0x5b, 0, 0, 0, 0, 0, 0x11, 0]],
+    ["a truncated UTF-32 character", [0x5b, 0, 0, 0, 0x5d, 0]],
+    ["a UTF-32 value beyond Unicode", [0x5b, 0, 0, 0, 0, 0, 0x11, 0]],
     ["a surrogate in UTF-32", [0x5b, 0, 0, 0, 0, 0xd8, 0, 0]],
-  ])("refuses %s", (_what, bytes) => {
+  ])("%s → refused", (_what, bytes) => {
     expect(decodeJson(Uint8Array.from(bytes))).toBeNull();
   });
 });

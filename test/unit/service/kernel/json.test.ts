@@ -15,7 +15,7 @@ function roundTrip(text: string): string {
 }
 
 describe("parseJson", () => {
-  it("reads what JSON.parse reads, as JSON.parse does", () => {
+  it("valid JSON → same result as JSON.parse", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), fc.nat(3), (value, indent) => {
         expect(JSON.parse(roundTrip(JSON.stringify(value, null, indent)))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -23,7 +23,7 @@ describe("parseJson", () => {
     );
   });
 
-  it("never throws, and never accepts what JSON.parse refuses", () => {
+  it("any text → no exception, nothing accepted that JSON.parse refuses", () => {
     const noise = fc.string({ unit: fc.constantFrom(...'{}[]",:\\0123456789-+.eEtrufalsn \n\u0001😀') });
     fc.assert(
       fc.property(noise, (text) => {
@@ -51,7 +51,7 @@ describe("parseJson", () => {
 
   it.each([
     ['{"a":1,"b":2,"a":3}', '{"a":3,"b":2}', "the last of duplicates, at the place of the first"],
-    ["[NaN,Infinity,-Infinity,1e400]", "[null,null,null,null]", "Python's numbers, null on the way out"],
+    ["[NaN,Infinity,-Infinity,1e400]", "[null,null,null,null]", "Python's numbers, printed as null"],
     ["-0", "0", "an integer"],
     [' \t\r\n"\\u00e9\\ud83d\\ude00\\/" ', '"é😀/"', "escapes"],
   ])("%s → %s: %s", (text, printed) => {
@@ -81,7 +81,7 @@ describe("parseJson", () => {
     expect(parseJson(text)).toEqual({ state: "invalid", message, position });
   });
 
-  it("nests up to the bound", () => {
+  it("nesting → accepted up to the limit", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     expect(roundTrip(nested(JSON_DEPTH_MAXIMUM))).toBe(nested(JSON_DEPTH_MAXIMUM));
     expect(parseJson(nested(JSON_DEPTH_MAXIMUM + 1)).state).toBe("too-much");
@@ -89,14 +89,14 @@ describe("parseJson", () => {
     expect(parseJson('{"a":'.repeat(1_000_000)).state).toBe("too-much");
   });
 
-  it("reads integers up to the bound", () => {
+  it("integers → accepted up to the limit", () => {
     expect(parseJson("9".repeat(JSON_INTEGER_DIGITS_MAXIMUM)).state).toBe("parsed");
     expect(parseJson("9".repeat(JSON_INTEGER_DIGITS_MAXIMUM + 1)).state).toBe("too-much");
   });
 });
 
 describe("printJson", () => {
-  it("drops undefined members, as JSON.stringify does", () => {
+  it("undefined members → omitted, as by JSON.stringify", () => {
     expect(printJson({ a: undefined, b: [undefined] })).toBe('{"b":[null]}');
   });
 });

@@ -22,14 +22,14 @@ import { testMachine } from "../../../support/robot/machine.ts";
 
 const KIBIBYTE = 1024;
 const [SMALL, LARGE] = [32 * KIBIBYTE, 128 * KIBIBYTE];
-/** Four times as much input takes four times as long, or sixteen times where a check is quadratic. */
+/** Four times the input takes four times as long, or sixteen times if a check is quadratic. */
 const RATIO_MAXIMUM = 9;
-/** Shorter times are mostly chance: whatever takes fewer of them than the ratio is quick enough. */
+/** Shorter times are mostly noise: anything below this is fast enough regardless of the ratio. */
 const FLOOR_MS = 10;
-/** Many times what most take. */
+/** Far more than most checks take. */
 const LARGE_MAXIMUM_MS = 120;
 
-/** Texts that send a careless check back and forth: a beginning, what is repeated, and an end that spoils it. */
+/** Texts that make a careless check backtrack: a prefix, a repeated part, and an end that fails the match. */
 const TEXTS: readonly (readonly [begin: string, repeated: string, end: string])[] = [
   ["x", " ", "x"],
   ["x", "\u2003", "x"],
@@ -65,7 +65,7 @@ function textOf([begin, repeated, end]: (typeof TEXTS)[number], length: number):
   return begin + repeated.repeat(length / repeated.length) + end;
 }
 
-/** Texts in the place of JSON. */
+/** Texts instead of JSON. */
 const DOCUMENTS: typeof TEXTS = [
   ["", " ", "x"],
   ["[", " ", "x"],
@@ -89,7 +89,7 @@ const REQUESTS = OPERATIONS.flatMap(([name, { query, request }]) =>
 const requestIdOf = createRequestId(testMachine.random);
 const FILE = { br: null, gzip: null };
 
-/** Everything that looks at what a client sends before an operation does. */
+/** Everything that processes a client's input before an operation does. */
 const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   "the Authorization header": (text) => bearerToken(text),
   "the Accept-Encoding header": (text) => chooseEncoding(text, FILE),
@@ -111,10 +111,10 @@ const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   ],
   "the query": (text) => [...new URLSearchParams(text)],
   "a cursor": (text) => readPage({ cursor: text }, "rob"),
-  "a body that is a text": (text) => readBody("text/plain", Buffer.from(text)),
+  "a text body": (text) => readBody("text/plain", Buffer.from(text)),
 };
 
-/** Milliseconds of this thread alone: what else the machine does is not counted. */
+/** CPU time of this thread in milliseconds, independent of other load. */
 function timeOf(work: () => unknown): number {
   const begin = threadCpuUsage();
   work();
@@ -133,14 +133,14 @@ function expectLinear(what: string, check: (length: number) => unknown): void {
   expect(large, what).toBeLessThan(LARGE_MAXIMUM_MS);
 }
 
-it.each(Object.entries(CHECKS))("%s takes time in proportion to its length", (_what, check) => {
+it.each(Object.entries(CHECKS))("%s → linear time", (_what, check) => {
   for (const text of TEXTS) {
     const texts = new Map([SMALL, LARGE].map((length) => [length, textOf(text, length)]));
     expectLinear(JSON.stringify(text), (length) => check(texts.get(length) ?? ""));
   }
 });
 
-it("a body takes time in proportion to its length", () => {
+it("body → linear time", () => {
   for (const document of DOCUMENTS) {
     expectLinear(JSON.stringify(document), (length) => {
       return readBody("application/json", Buffer.from(textOf(document, length)));
@@ -148,13 +148,13 @@ it("a body takes time in proportion to its length", () => {
   }
 });
 
-/** Refuses what was sent, as it would be answered. */
+/** Refuses the body, as the service would answer it. */
 function refuse(schema: z.ZodObject, input: Json): string | null {
   const validated = validate(schema, input, ["body"]);
   return validated.state === "invalid" ? validationAnswer(validated.findings) : null;
 }
 
-it.each(REQUESTS)("%s: a member takes time in proportion to its length", (_name, schema) => {
+it.each(REQUESTS)("%s: long member → linear time", (_name, schema) => {
   for (const text of TEXTS) {
     expectLinear(JSON.stringify(text), (length) => {
       const value = textOf(text, length);
@@ -163,16 +163,16 @@ it.each(REQUESTS)("%s: a member takes time in proportion to its length", (_name,
   }
 });
 
-/** As many values as a body may have, under a name as long as a body may be. */
+/** As many values as a body can have, under a name as long as a body can be. */
 function wrongEverywhere(length: number, wrong: Json): JsonObject {
   const values = Array.from({ length: 8000 }, () => wrong);
   return new Map<string, Json>([["sk_".repeat(length / 3), values]]);
 }
 
 it.each<readonly [string, Json]>([
-  ["half a character", "\ud800"],
+  ["an unpaired surrogate", "\ud800"],
   ["no number", Number.NaN],
-])("a contract of nothing but %s: its answer is bounded, and so is the work for it", (_what, wrong) => {
+])("contract of only %s → bounded answer and bounded work", (_what, wrong) => {
   expectLinear("contract", (length) => {
     const contract = wrongEverywhere(length, wrong);
     return refuse(operations.setupRobot.request, new Map<string, Json>([["contract", contract]]));

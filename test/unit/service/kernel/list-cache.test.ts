@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { createListCache, KEPT_LISTS } from "../../../../src/service/kernel/lists/list-cache.ts";
 
-/** A store whose version the test says, and a cache over it that counts what is read. */
+/** A store whose version the test sets, and a cache that counts reads. */
 function scene() {
   const state = { version: "1", reads: 0, nowMs: 0 };
   const cache = createListCache({ version: () => Promise.resolve(state.version) }, { wallMs: () => state.nowMs });
@@ -22,14 +22,14 @@ function scene() {
 }
 
 describe("createListCache", () => {
-  it("the same version → read once; another one → read again", async () => {
+  it("same version → read once; another version → read again", async () => {
     const { state, list } = scene();
     expect([await list("org_1", "[1]"), await list("org_1", "[2]"), state.reads]).toEqual(["[1]", "[1]", 1]);
     state.version = "2";
     expect([await list("org_1", "[3]"), state.reads]).toEqual(["[3]", 2]);
   });
 
-  it("an organization sees its own list", async () => {
+  it("several organizations → each its own list", async () => {
     const { list } = scene();
     expect([await list("org_1", "[1]"), await list("org_2", "[2]"), await list("org_1", "[3]")]).toEqual([
       "[1]",
@@ -38,7 +38,7 @@ describe("createListCache", () => {
     ]);
   });
 
-  it("a list that is true until a moment is read again after it, once for all", async () => {
+  it("list with an expiry → read again after it, once for all requests", async () => {
     const { state, list } = scene();
     expect(await list("org_1", "[1]", 1000)).toBe("[1]");
     state.nowMs = 1000;
@@ -48,7 +48,7 @@ describe("createListCache", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("a list that was read while the version changed is not kept for the new one", async () => {
+  it("version changed during the read → not kept for the new version", async () => {
     const { state, cache, list } = scene();
     const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
     const slow = cache.answer("org_1", () => promise);
@@ -59,7 +59,7 @@ describe("createListCache", () => {
     expect(await list("org_1", "[new]")).toBe("[new]");
   });
 
-  it("requests that come while a list is read share what is read; another version is read anew", async () => {
+  it("requests during a read → share it; another version → another read", async () => {
     const { state, cache } = scene();
     const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
     let reads = 0;
@@ -76,7 +76,7 @@ describe("createListCache", () => {
     expect(reads).toBe(3);
   });
 
-  it("requests that come while a read fails fail with it, and the next one reads again", async () => {
+  it("read fails → all waiting requests fail, the next one reads again", async () => {
     const { cache, list } = scene();
     const failing = () => Promise.reject(new Error("no"));
     const outcomes = await Promise.allSettled([cache.answer("org_1", failing), cache.answer("org_1", failing)]);
@@ -84,7 +84,7 @@ describe("createListCache", () => {
     expect(await list("org_1", "[1]")).toBe("[1]");
   });
 
-  it("keeps no more than KEPT_LISTS", async () => {
+  it("many lists → at most KEPT_LISTS are kept", async () => {
     const { state, list } = scene();
     const names = Array.from({ length: KEPT_LISTS + 1 }, (_, index) => `org_${index}`);
     for (const name of names.slice(0, -1)) await list(name, "[1]");
@@ -94,14 +94,14 @@ describe("createListCache", () => {
     expect(state.reads).toBe(KEPT_LISTS + 2);
   });
 
-  it("a list in parts is not kept", async () => {
+  it("streamed list → not kept", async () => {
     const { cache } = scene();
     const parts = { status: 200, parts: (async function* () {})() };
     expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
     expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
   });
 
-  it("a list in parts, which can be taken once, is not shared", async () => {
+  it("streamed list → not shared, because it can be consumed only once", async () => {
     const { cache } = scene();
     const read = async () => ({ status: 200, parts: (async function* () {})() });
     const [first, second] = await Promise.all([cache.answer("org_1", read), cache.answer("org_1", read)]);

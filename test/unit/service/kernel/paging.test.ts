@@ -17,7 +17,7 @@ function firstLink(url: string): URL {
 }
 
 describe("a page", () => {
-  it("begins at the first item, or behind the one that its cursor names", () => {
+  it("starts at the first item, or after the item of its cursor", () => {
     expect(readPage({ limit: 5 }, "rob")).toEqual({ state: "read", after: null });
     const cursor = firstLink("/v1/robots").searchParams.get("cursor") ?? "";
     expect(readPage({ cursor }, "rob")).toEqual({ state: "read", after: idsInOrder[0] });
@@ -41,13 +41,13 @@ describe("a cursor", () => {
   const ours = Buffer.from(idsInOrder[0] ?? "").toString("base64url");
   it.each([
     ["of another list", Buffer.from(newId("fleet")).toString("base64url")],
-    ["with something behind", `${ours}A`],
-    ["in another spelling", `${ours}=`],
-    ["that is an id", idsInOrder[0] ?? ""],
+    ["with additional text", `${ours}A`],
+    ["with padding", `${ours}=`],
+    ["that is a plain id", idsInOrder[0] ?? ""],
     ["of no id", Buffer.from("rob_").toString("base64url")],
-    ["that says more than an id", Buffer.from(`${idsInOrder[0] ?? ""}' or 1`).toString("base64url")],
+    ["with more than an id", Buffer.from(`${idsInOrder[0] ?? ""}' or 1`).toString("base64url")],
     ["that is empty", ""],
-  ])("%s is refused where it stands", (_what, cursor) => {
+  ])("%s → refused at its position", (_what, cursor) => {
     const page = readPage({ limit: 5, cursor }, "rob");
     if (page.state === "read") throw new Error("it was read");
     expect(page.answer.status).toBe(422);
@@ -62,7 +62,7 @@ describe("a cursor", () => {
     ]);
   });
 
-  it("of arbitrary text never passes, and never throws", () => {
+  it("arbitrary text → refused, never throws", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 256 }), (cursor) => {
         expect(readPage({ cursor }, "rob").state).toBe("refused");

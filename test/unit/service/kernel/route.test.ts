@@ -19,7 +19,7 @@ const GATE = {
   hasEnded: async () => false,
 };
 
-/** A path that answers as `answer` does, within these limits, and whom it had no room for. */
+/** A path with this answer and these limits, and a record of parties that were refused. */
 function serve(
   method: "GET" | "POST",
   limits: Partial<HttpLimits>,
@@ -49,7 +49,7 @@ it.each([
     "limits.in_flight_mib.credential",
   ],
   ["network", 429, "Too many large requests of this address are being worked on", "limits.in_flight_mib.address"],
-] as const)("bodies that find no room for %s are asked to come again", async (party, status, detail, limit) => {
+] as const)("no room for bodies of %s → 503 or 429 with Retry-After", async (party, status, detail, limit) => {
   const isBegun = Promise.withResolvers<void>();
   const isOver = Promise.withResolvers<void>();
   const { app, heldBack } = serve("POST", sharesOf({ [party]: 100 }), async () => {
@@ -70,13 +70,13 @@ it.each([
 it.each([
   ["well", async () => answerJson("{}"), 200],
   ["not", () => Promise.reject(new Error("broken")), 500],
-])("there is room again after each request, whether it ends %s", async (_how, answer, status) => {
+])("request ends %s → its room is free again", async (_how, answer, status) => {
   const { app } = serve("POST", sharesOf({ all: 100 }), answer);
   const send = () => app.inject({ method: "POST", url: "/", body: Buffer.alloc(60) });
   for (let request = 0; request < 3; request += 1) expect((await send()).statusCode).toBe(status);
 });
 
-it("a body counts before it is there, until its client is gone", async () => {
+it("announced body → counts until its client disconnects", async () => {
   const { app } = serve("POST", sharesOf({ credential: 100 }), async () => answerJson("{}"));
   const url = await app.listen();
   const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
@@ -87,7 +87,7 @@ it("a body counts before it is there, until its client is gone", async () => {
   await expect.poll(status).toBe(200);
 });
 
-it("a body counts until its work is over, though its client is gone", async () => {
+it("body of a disconnected client → counts until its work is over", async () => {
   const isOver = Promise.withResolvers<void>();
   let works = 0;
   const { app } = serve("POST", sharesOf({ credential: 100 }), async () => {
@@ -113,23 +113,23 @@ it("a body counts until its work is over, though its client is gone", async () =
 
 const PART = "x".repeat(1024 * 1024);
 
-/** A list that never ends: how much of it was asked for, and whether whoever asked let go of it. */
+/** An endless list. Records the parts taken from it, and whether the consumer released it. */
 function endless() {
-  const told = { parts: 0, isOver: false };
+  const taken = { parts: 0, isOver: false };
   async function* parts() {
     try {
       for (;;) {
-        told.parts += 1;
+        taken.parts += 1;
         yield PART;
       }
     } finally {
-      told.isOver = true;
+      taken.isOver = true;
     }
   }
-  return { told, answer: async (): Promise<AnyAnswer> => ({ status: 200, parts: parts() }) };
+  return { taken, answer: async (): Promise<AnyAnswer> => ({ status: 200, parts: parts() }) };
 }
 
-/** Sends the head of a request, and reads nothing. */
+/** Sends the request's head and reads nothing. */
 async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -140,27 +140,27 @@ async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
   return socket;
 }
 
-it("a client that does not take its answer is cut off, and no more of the answer is made than fits the connection", async () => {
-  const { told, answer } = endless();
+it("client does not read its answer → disconnected, only as much is generated as fits the connection", async () => {
+  const { taken, answer } = endless();
   const { app } = serve("GET", { answerBytesPerS: 1024 * 1024 * 1024, answerPatienceMs: 50 }, answer);
   const socket = await ask(await app.listen());
-  await expect.poll(() => told.isOver).toBe(true);
-  expect(told.parts).toBeLessThan(50);
+  await expect.poll(() => taken.isOver).toBe(true);
+  expect(taken.parts).toBeLessThan(50);
   socket.resume();
   await once(socket, "close");
 });
 
-it("a client that takes its answer is not cut off, however long that is", async () => {
-  const { told, answer } = endless();
+it("client reads a long answer → not disconnected", async () => {
+  const { taken, answer } = endless();
   const { app } = serve("GET", {}, answer);
   const socket = await ask(await app.listen());
   socket.resume();
-  await expect.poll(() => told.parts).toBeGreaterThan(100);
-  expect([told.isOver, socket.destroyed]).toEqual([false, false]);
+  await expect.poll(() => taken.parts).toBeGreaterThan(100);
+  expect([taken.isOver, socket.destroyed]).toEqual([false, false]);
 });
 
-it("a long answer breaks off once the credential has ended that asked for it", async () => {
-  const { told, answer } = endless();
+it("credential expires during a long answer → the answer breaks off", async () => {
+  const { taken, answer } = endless();
   let hasEnded = false;
   const { app } = serve("GET", {}, answer, { ...GATE, hasEnded: async () => hasEnded });
   const answered = await fetch(await app.listen());
@@ -171,15 +171,15 @@ it("a long answer breaks off once the credential has ended that asked for it", a
     while ((await reader?.read())?.done === false);
   };
   await expect(readOn()).rejects.toThrow("terminated");
-  expect(told.isOver).toBe(true);
+  expect(taken.isOver).toBe(true);
 });
 
-it("answers that are not taken leave no room for further ones, until their clients are gone", async () => {
-  const { told, answer } = endless();
+it("unread answers → no room for others until their clients disconnect", async () => {
+  const { taken, answer } = endless();
   const { app, heldBack } = serve("GET", sharesOf({ credential: 1024 * 1024 }), answer);
   const url = await app.listen();
   const socket = await ask(url);
-  await expect.poll(() => told.parts).toBeGreaterThan(0);
+  await expect.poll(() => taken.parts).toBeGreaterThan(0);
   const refused = await fetch(url);
   expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([
     429,
@@ -196,7 +196,7 @@ it("answers that are not taken leave no room for further ones, until their clien
     .toBe(200);
 });
 
-it("an answer that tells of a change is sent, however little room there is", async () => {
+it("answer to a change → always sent", async () => {
   const { app } = serve("POST", sharesOf({ all: 1 }), async () => answerJson(`"${PART}"`));
   const answers = await Promise.all([1, 2, 3].map(() => app.inject({ method: "POST", url: "/" })));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
@@ -205,7 +205,7 @@ it("an answer that tells of a change is sent, however little room there is", asy
 it.each([
   [new StoreBusyError("Too many queries wait"), ["store.waiting"]],
   [new StoreUnavailableError("The database is gone"), []],
-])("who has too much wait for the store has met a limit: %s", async (problem, limits) => {
+])("store refuses a requester with too many waiting queries → counted as a met limit: %s", async (problem, limits) => {
   const { app, heldBack } = serve("GET", {}, async () => {
     throw problem;
   });

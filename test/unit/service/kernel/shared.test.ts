@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { createShared } from "../../../../src/service/kernel/shared.ts";
 
-/** Questions that were put, each answered when the test says so. */
+/** Pending questions, each answered by the test. */
 function scene() {
   const shared = createShared<string>();
   const put: PromiseWithResolvers<string>[] = [];
@@ -15,7 +15,7 @@ function scene() {
   return { put, ask };
 }
 
-it("those who ask while an answer is on its way get the next one, which is one for all of them", async () => {
+it("callers during a pending question → share the next one", async () => {
   const { put, ask } = scene();
   const first = ask();
   const later = [ask(), ask(), ask()];
@@ -28,7 +28,7 @@ it("those who ask while an answer is on its way get the next one, which is one f
   expect(put).toHaveLength(2);
 });
 
-it("another question, or the same one when nobody asks it, is put at once", async () => {
+it("another question, or no pending one → sent at once", async () => {
   const { put, ask } = scene();
   const answers = [ask("a"), ask("b")];
   expect(put).toHaveLength(2);
@@ -38,7 +38,7 @@ it("another question, or the same one when nobody asks it, is put at once", asyn
   expect(put).toHaveLength(3);
 });
 
-it("a failure is for those who waited for that answer", async () => {
+it("failure → only its callers fail", async () => {
   const { put, ask } = scene();
   const [first, second] = [ask(), ask()];
   put[0]?.reject(new Error("broken"));

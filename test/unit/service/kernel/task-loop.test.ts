@@ -9,7 +9,7 @@ import type { Task } from "../../../../src/service/kernel/tasks/task.ts";
 const NUDGE_GAP_MS = 20;
 const REST_MAXIMUM_MS = 5000;
 
-/** A clock that stands still until it is told to go on, and knows who sleeps. */
+/** A clock that the test advances, and that records sleepers. */
 function createStillClock() {
   const sleepers: { readonly wake: () => void; readonly duration_ms: number }[] = [];
   const slept: number[] = [];
@@ -38,7 +38,7 @@ function createStillClock() {
     advance(durationMs: number) {
       nowMs += durationMs;
     },
-    /** Ends the sleep that is slept now, once there is one. */
+    /** Ends the current sleep, or the next one. */
     async pass() {
       await expect.poll(() => sleepers.length).toBe(1);
       sleepers.shift()?.wake();
@@ -68,7 +68,7 @@ function setUp(run: Task["run"], parts: Partial<Task> = {}) {
 }
 
 describe("createTaskLoop", () => {
-  it("runs at the start, and then after each interval", async () => {
+  it("runs at the start and after each interval", async () => {
     let runs = 0;
     await using world = setUpDisposable(async () => void (runs += 1));
     world.loop.start();
@@ -81,7 +81,7 @@ describe("createTaskLoop", () => {
     }
   });
 
-  it("a nudge between runs brings the next one at once; nudges during a run bring one more", async () => {
+  it("nudge between runs → runs at once; nudges during a run → one more run", async () => {
     const runs: PromiseWithResolvers<void>[] = [];
     await using world = setUpDisposable(() => {
       const running = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe("createTaskLoop", () => {
     runs[2]?.resolve();
   });
 
-  it("a task that ignores nudges waits for the end of its interval", async () => {
+  it("task that ignores nudges → waits for its interval", async () => {
     let runs = 0;
     await using world = setUpDisposable(async () => void (runs += 1), { ignoresNudges: true });
     world.loop.start();
@@ -117,10 +117,10 @@ describe("createTaskLoop", () => {
   });
 
   it.each([
-    ["a short run leaves nudges be", 1, NUDGE_GAP_MS],
-    ["one that took long is followed by its rest", 30, 300],
-    ["of which there is a most", 60_000, REST_MAXIMUM_MS],
-  ])("a task that rests, however often it is nudged: %s", async (_name, tookMs, restMs) => {
+    ["short run → the minimum gap", 1, NUDGE_GAP_MS],
+    ["long run → in proportion to it", 30, 300],
+    ["very long run → the maximum", 60_000, REST_MAXIMUM_MS],
+  ])("minimum pause between runs, despite nudges: %s", async (_name, tookMs, restMs) => {
     let runs = 0;
     const run = async () => {
       runs += 1;
@@ -135,7 +135,7 @@ describe("createTaskLoop", () => {
     await expect.poll(() => runs).toBe(2);
   });
 
-  it("a failure is told once, waited out longer each time, and its end is told too", async () => {
+  it("failure → logged once, with growing waits, its end is logged", async () => {
     let failures = 7;
     await using world = setUpDisposable(async () => {
       if (failures === 0) return;
@@ -149,7 +149,7 @@ describe("createTaskLoop", () => {
     }
     await world.asleep().toEqual([NUDGE_GAP_MS]);
     const waits = world.slept.slice(0, 7);
-    // Halfway between a quarter of a second and a ceiling that doubles from half a second to ten seconds.
+    // Half of the jitter range: between 250 ms and a ceiling that doubles from 500 ms to ten seconds.
     expect(waits).toEqual([375, 625, 1125, 2125, 4125, 5125, 5125]);
     expect(world.log.entries).toEqual([
       'task_failed {"task":"chore","error":"the disk is full"}',
@@ -157,7 +157,7 @@ describe("createTaskLoop", () => {
     ]);
   });
 
-  it("after a run that went well the waits begin anew", async () => {
+  it("success → the waits start over", async () => {
     const outcomes = [false, false, false, true, false, false];
     await using world = setUpDisposable(async () => {
       if (outcomes.shift() === false) throw new Error("broken");
@@ -170,7 +170,7 @@ describe("createTaskLoop", () => {
     expect(again.slice(0, 2)).toEqual([first, second]);
   });
 
-  it("one task that fails or hangs holds up no other", async () => {
+  it("one task fails or hangs → others run", async () => {
     const still = createStillClock();
     let runs = 0;
     const tasks: Task[] = [
@@ -191,7 +191,7 @@ describe("createTaskLoop", () => {
     }
   });
 
-  it("disposing aborts the run under way, waits for it, and keeps quiet about it", async () => {
+  it("disposed during a run → aborts it, waits for it, logs nothing", async () => {
     let isEnded = false;
     const world = setUp(
       (signal) =>
@@ -207,7 +207,7 @@ describe("createTaskLoop", () => {
     expect([isEnded, world.log.entries]).toEqual([true, []]);
   });
 
-  it("disposing while it sleeps, or before it started, ends at once", async () => {
+  it("disposed during a sleep or before the start → ends at once", async () => {
     const world = setUp(async () => {});
     world.loop.start();
     await world.asleep().toEqual([NUDGE_GAP_MS]);

@@ -24,7 +24,7 @@ import { openServiceParts, PRINCIPAL, type ServiceParts } from "../../../support
 const NOW = "2026-03-01T12:00:00.000Z";
 
 describe("makeKey", () => {
-  it("keeps scopes in one order, each once, and nothing of the key but its hash and tail", () => {
+  it("scopes → sorted and unique; of the key only its hash and tail", () => {
     const wish = {
       organization_id: "org_1",
       label: "l",
@@ -63,7 +63,7 @@ describe("readExpiry", () => {
 });
 
 describe("createLastUsed", () => {
-  /** One key in a store of its own, and a clock that the test turns. */
+  /** One key in its own store, and a clock that the test advances. */
   async function scene() {
     const dataDirectory = testFolder("last-used");
     const opened = await openStore({ kind: "sqlite", dataDirectory }, testMachine);
@@ -101,7 +101,7 @@ describe("createLastUsed", () => {
     };
   }
 
-  it("writes a key once a minute, however often it is used", async () => {
+  it("frequent use → written once a minute", async () => {
     const { lastUsed, use, pass, writes, stored } = await scene();
     expect(lastUsed.task).toMatchObject({ intervalMs: 60_000, ignoresNudges: true });
     for (let second = 0; second < 60; second += 1) {
@@ -112,13 +112,13 @@ describe("createLastUsed", () => {
     expect([writes(), await stored()]).toEqual([1, "2026-03-01T12:00:59.000Z"]);
   });
 
-  it("writes nothing while nothing is used", async () => {
+  it("no use → nothing written", async () => {
     const { lastUsed, writes } = await scene();
     await lastUsed.flush();
     expect(writes()).toBe(0);
   });
 
-  it("goes only forward, and takes keys that are gone for what they are", async () => {
+  it("only moves forward; deleted keys are ignored", async () => {
     const { lastUsed, use, pass, stored } = await scene();
     use();
     await lastUsed.flush();
@@ -129,7 +129,7 @@ describe("createLastUsed", () => {
     expect(await stored()).toBe(NOW);
   });
 
-  it("notes a bounded number", async () => {
+  it("many keys → a bounded number is remembered", async () => {
     const { lastUsed, use, stored } = await scene();
     for (let index = 0; index < NOTED_CREDENTIALS_MAXIMUM; index += 1) use(`key_other_${index}`);
     use();
@@ -141,7 +141,7 @@ describe("createLastUsed", () => {
   });
 });
 
-/** Rows of keys, all alike but for what is given. */
+/** Rows of keys, equal except for the given members. */
 function keyRow(id: string, parts: Partial<ReturnType<typeof makeKey>["row"]> = {}) {
   const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
   return { ...makeKey(wish, id, NOW, systemRandom).row, ...parts };
@@ -187,7 +187,7 @@ describe("isStillValid", () => {
     expect(await judge({ ...principal, organizationId: "org_2" })).toBe(false);
   });
 
-  it("one that is not there, or belongs to somebody else → false", async () => {
+  it("unknown key, or of another organization → false", async () => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1")]);
     const judge = (principal: Partial<Principal>) =>
@@ -208,14 +208,14 @@ describe("POST /v1/me/api-keys", () => {
     [-1, 422],
     [0, 422],
     [1, 200],
-  ])("a key that ends in %d ms: %d", async (laterMs, status) => {
+  ])("key that expires in %d ms → %d", async (laterMs, status) => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1")]);
     expect((await create(parts, parts.at(laterMs))).status).toBe(status);
     expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(status === 200 ? 2 : 1);
   });
 
-  it("makes nothing for a credential that ended while the body was on its way", async () => {
+  it("credential ended before the body arrived → creates nothing", async () => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1", { expires_at: parts.at(-1) })]);
     const call = parts.call({
@@ -229,7 +229,7 @@ describe("POST /v1/me/api-keys", () => {
 });
 
 describe("keys in the store", () => {
-  it("count towards the maximum while they are not revoked, and towards that of their organization", async () => {
+  it("unrevoked keys → count towards the maximum and that of their organization", async () => {
     await using parts = await openServiceParts();
     const others = { organization_id: "org_2" };
     const revokedAt = parts.at();
@@ -244,24 +244,16 @@ describe("keys in the store", () => {
     expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
   });
 
-  it("are ten thousand at most that are not revoked", async () => {
+  it("unrevoked keys → ten thousand at most", async () => {
     await using parts = await openServiceParts();
-    const rows = Array.from({ length: 10_000 }, (_, index) => ({ ...keyRow(`key_${index}`), key_sha256: `${index}` }));
-    await parts.store.write(async (transaction) => {
-      for (let from = 0; from < rows.length; from += 1000) {
-        await transaction
-          .insertInto("api_keys")
-          .values(rows.slice(from, from + 1000))
-          .execute();
-      }
-    });
-    const author = { auditId: "aud_1", at: NOW, organizationId: "org_1", actor: "key_0", requestId: null };
+    await fillWithKeys(parts, 10_000);
+    const author = { auditId: "aud_1", at: NOW, organizationId: "org_1", actor: "key_of_0", requestId: null };
     const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author, 10_000));
     expect(await add()).toBe(false);
-    await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_0", NOW));
+    await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_of_0", NOW));
     expect(await add()).toBe(true);
     const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
-    expect(listed.filter(({ revoked_at: revokedAt }) => revokedAt !== null).map(({ id }) => id)).toEqual(["key_0"]);
+    expect(listed.filter(({ revoked_at: revokedAt }) => revokedAt !== null).map(({ id }) => id)).toEqual(["key_of_0"]);
   });
 
   it.each([
@@ -271,13 +263,13 @@ describe("keys in the store", () => {
     ["one that is revoked", { revoked_at: NOW }, false],
     ["one that may do some things", { scopes: '["robots:setup"]' }, false],
     ["one of somebody else", { organization_id: "org_2" }, false],
-  ])("may do everything: %s → %j", async (_what, row, expected) => {
+  ])("has all scopes: %s → %j", async (_what, row, expected) => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1", row)]);
     expect(await parts.store.write((transaction) => hasUnrestrictedKey(transaction, "org_1", NOW))).toBe(expected);
   });
 
-  it("are listed to the last one, however many there are, but not those of others", async () => {
+  it("many keys → all are listed, but not those of others", async () => {
     await using parts = await openServiceParts();
     await addKeys(
       parts,
@@ -291,7 +283,7 @@ describe("keys in the store", () => {
   });
 });
 
-describe("places for keys", () => {
+describe("limits of keys", () => {
   it.each([
     ["a restricted key", 9000, ["api-keys:write"] as const, 409],
     ["a key that may do everything, beyond those", 9000, null, 200],
@@ -309,7 +301,7 @@ describe("places for keys", () => {
   });
 });
 
-/** Keys as a script that runs away leaves them. */
+/** Keys as created by a runaway script. */
 async function fillWithKeys({ store }: ServiceParts, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => ({ ...keyRow(`key_of_${index}`), key_sha256: `${index}` }));
   await store.write(async (transaction) => {

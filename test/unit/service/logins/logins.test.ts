@@ -82,7 +82,7 @@ describe("loginState of an approval", () => {
     expect(loginState({ ...approved, delivery }, VERIFIER, STARTED_MS, way).state).toBe(state);
   });
 
-  it("for who polls too fast for one that goes by the redirect: too-fast, then expired", () => {
+  it("fast polling of a redirect login → too-fast, then expired", () => {
     const login = { ...approved, delivery: "redirect", last_polled_at: at(0) } as const;
     expect(loginState(login, VERIFIER, STARTED_MS + 1000, "poll").state).toBe("too-fast");
     expect(loginState(login, VERIFIER, STARTED_MS + LOGIN_LIFETIME_MS, "poll").state).toBe("refused");
@@ -90,7 +90,7 @@ describe("loginState of an approval", () => {
 });
 
 describe("userCode", () => {
-  it("is short, without vowels, and of its login alone", () => {
+  it("short, without vowels, different for each login", () => {
     expect(userCode("login_1")).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     expect(userCode("login_1")).toBe(userCode("login_1"));
     expect(userCode("login_1")).not.toBe(userCode("login_2"));
@@ -98,13 +98,13 @@ describe("userCode", () => {
 });
 
 describe("session tokens", () => {
-  it("are recognised, and are no API keys", () => {
+  it("recognized, and no API keys", () => {
     const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
     expect(token).toMatch(/^rps_session_[0-9A-Za-z]{28}$/);
     expect([isToken(SESSION_TOKEN_PREFIX, token), isToken(API_KEY_PREFIX, token)]).toEqual([true, false]);
     expect(isToken(SESSION_TOKEN_PREFIX, createToken(API_KEY_PREFIX, systemRandom))).toBe(false);
   });
-  it("tell a typo", () => {
+  it("typo → detected", () => {
     const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
     const typo = token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
     expect([
@@ -123,7 +123,7 @@ describe("loginStartSchema", () => {
     "http://localhost:65535/cb?state=a%20b",
     "http://[::1]:8080",
     "http://127.0.0.1:54321?a=b@c",
-  ])("takes %s", (url) => expect(takes(url)).toBe(true));
+  ])("%s → accepted", (url) => expect(takes(url)).toBe(true));
   it.each([
     "https://127.0.0.1/",
     "http://example.com/",
@@ -141,7 +141,7 @@ describe("loginStartSchema", () => {
     "http://127.0.0.1/é",
     "javascript:alert(1)",
     "x",
-  ])("refuses %j", (url) => expect(takes(url)).toBe(false));
+  ])("%j → refused", (url) => expect(takes(url)).toBe(false));
 });
 
 const MACHINE = {
@@ -151,7 +151,7 @@ const MACHINE = {
   log: createLog("silent", { write() {} }),
 };
 
-/** A store that holds as many logins as it may, all of the same moment. */
+/** A store with the maximum number of logins, all created at the same moment. */
 async function fullStore(): Promise<Store> {
   const dataDirectory = testFolder("login");
   const store = await openStore({ kind: "sqlite", dataDirectory }, MACHINE);
@@ -171,7 +171,7 @@ async function fullStore(): Promise<Store> {
 const count = async ({ reader }: Store) => (await reader.selectFrom("login_exchanges").select("id").execute()).length;
 
 describe("logins in the store", () => {
-  it("are no more than LOGINS_MAXIMUM: the oldest makes room, so that nobody keeps others out", async () => {
+  it("more than LOGINS_MAXIMUM → the oldest is removed, so that nobody locks others out", async () => {
     const store = await fullStore();
     const newest = `login_old_${LOGINS_MAXIMUM - 1}`;
     await store.write((transaction) => insertLogin(transaction, { ...pending, id: "login_zzz" }));
@@ -180,7 +180,7 @@ describe("logins in the store", () => {
     expect(found.map((login) => login?.id)).toEqual(["login_zzz", newest, undefined]);
   });
 
-  it("of somebody else stay, however many one site starts", async () => {
+  it("many logins of one site → those of others stay", async () => {
     const store = await fullStore();
     const start = (id: string, clientSite: string) =>
       store.write((transaction) => insertLogin(transaction, { ...pending, id, client_site: clientSite }));
@@ -191,7 +191,7 @@ describe("logins in the store", () => {
     expect(await count(store)).toBe(LOGINS_MAXIMUM);
   });
 
-  it("are forgotten once they expired, however many", async () => {
+  it("expired logins → all are removed", async () => {
     const store = await fullStore();
     const prune = (ms: number) => {
       const clock = { ...systemClock, wallMs: () => STARTED_MS + ms };

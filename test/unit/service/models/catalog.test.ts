@@ -16,7 +16,7 @@ function read(text: string): SettingsReading<Catalog> {
   return readCatalog(Buffer.from(text));
 }
 
-/** One model with one checkpoint; `more` are lines of the checkpoint. */
+/** One model with one checkpoint; `more` contains additional lines of the checkpoint. */
 function withCheckpoint(...more: readonly string[]): string {
   const lines = ["models:", "- slug: m", "  checkpoints:", "  - id: ckpt_a", "    created_at: 2026-01-02"];
   const hasEndpoints = more.some((line) => line.startsWith("endpoints:"));
@@ -37,7 +37,7 @@ function requirementsOf(text: string) {
 }
 
 describe("readCatalog", () => {
-  it("reads the example, which offers pi0.5 and models with other requirements", () => {
+  it("example → pi0.5 and models with other requirements", () => {
     const { findings, value: catalog } = readCatalog(EXAMPLE);
     expect(findings).toEqual([]);
     expect(
@@ -49,7 +49,7 @@ describe("readCatalog", () => {
     ]);
   });
 
-  it("fills in what is not written", () => {
+  it("omitted members → defaults", () => {
     const { findings, value: catalog } = read(
       withCheckpoint("endpoints: [{region: ' us ', url: 'http://gpu:8000/pi/'}]"),
     );
@@ -75,7 +75,7 @@ describe("readCatalog", () => {
     ]);
   });
 
-  it("finds every mistake at once, each with its place", () => {
+  it("many mistakes → all findings at once, each with its place", () => {
     const reading = read(`models:
 - slug: Pi0.5
   vendors: x
@@ -122,7 +122,7 @@ modles: []
     `);
   });
 
-  it("shows a mistake as every other file of ours does", () => {
+  it("finding → displayed like those of all other files", () => {
     const text = withCheckpoint("endpoint: []");
     const findings = read(text).findings;
     expect(renderFindings(findings, { path: "models.yaml", bytes: Buffer.from(text), columns: 80 })[0])
@@ -150,7 +150,7 @@ modles: []
     ["models: [{slug: <name>, checkpoints: []}]", ["1:17 placeholder", "1:38 list_length"]],
   ])("%j → %j", (text, expected) => expect(places(read(text))).toEqual(expected));
 
-  it("has a bound for everything", () => {
+  it("every list and text → limited", () => {
     const listed = (count: number, item: (index: number) => string) =>
       `[${Array.from({ length: count }, (_, index) => item(index)).join(", ")}]`;
     const checkpoint = (index: number) => `{id: ckpt_${index}, created_at: 2026-01-01, endpoints: []}`;
@@ -176,7 +176,7 @@ modles: []
     expect(mistakes.findings).toHaveLength(FINDING_LIMIT);
   });
 
-  it("answers whatever the bytes are, with findings or a catalog", () => {
+  it("any bytes → findings or a catalog", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const { findings, value: catalog } = readCatalog(bytes);
@@ -185,7 +185,7 @@ modles: []
     );
   });
 
-  it("answers whatever a part of the example is replaced with", () => {
+  it("any replacement in the example → findings or a catalog", () => {
     const lines = EXAMPLE.toString().split("\n");
     const junk = fc.constantFrom("", "[]", "{}", "~", "1", "true", "- x", "x: y", "'", "{a: [", "\t", "models:");
     fc.assert(
@@ -203,7 +203,7 @@ describe("endpoints of a catalog", () => {
     ["https://GPU.example:443/a/b//", "https://gpu.example/a/b", "https://gpu.example/a/b/health"],
     ["http://[::1]:8000/", "http://[::1]:8000", "http://[::1]:8000/health"],
     ["http://gpu/infer?model=pi", "http://gpu/infer?model=pi", "http://gpu/infer/health"],
-  ])("%s is %s, probed at %s", (url, expected, healthUrl) => {
+  ])("%s → %s, probed at %s", (url, expected, healthUrl) => {
     const { value: catalog } = read(withEndpoint(url));
     expect(catalog?.models[0]?.checkpoints[0]?.endpoints).toEqual([
       { region: "r", url: expected, health_url: healthUrl },
@@ -227,13 +227,13 @@ describe("endpoints of a catalog", () => {
     ["http://hunter2@gpu", "secret_in_catalog"],
     ["http://gpu/?access_token=hunter2", "secret_in_catalog"],
     ["http://gpu/sk_acme_0123456789abcdefhunter2", "secret_in_catalog"],
-  ])("%j is refused: %s", (url, id) => {
+  ])("%j → refused: %s", (url, id) => {
     const { findings } = read(withEndpoint(url));
     expect(findings.map((finding) => finding.id)).toEqual([id]);
     expect(JSON.stringify(findings)).not.toContain("hunter2");
   });
 
-  it("a key in a comment is found as well", () => {
+  it("key in a comment → found, too", () => {
     expect(places(read("# sk_acme_0123456789abcdef0\nmodels: []"))).toEqual(["1:3 secret_in_catalog"]);
   });
 });
@@ -244,7 +244,7 @@ describe("checkpoints of a catalog", () => {
       `models: [{slug: m, checkpoints: [${createdAt.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
     );
 
-  it("a slug stands for the newest one, whatever the order and the time zone", () => {
+  it("slug → the newest checkpoint, in any order and time zone", () => {
     const { value: catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
     expect(catalog?.models[0]).toMatchObject({
       default_checkpoint_id: "ckpt_1",
@@ -252,20 +252,20 @@ describe("checkpoints of a catalog", () => {
     });
   });
 
-  it("two that are equally new need a default_checkpoint", () => {
+  it("two newest checkpoints → default_checkpoint is required", () => {
     expect(dates("2026-01-01", "2026-01-01T00:00:00Z").findings).toMatchObject([
       { id: "missing", loc: "/models/0/default_checkpoint", line: 1, column: 10 },
     ]);
   });
 
   it.each(["2026-01-01 10:00:00Z", "2026-01-01T10:00:00", "2026-1-1", "20260101", "2026-01-01T25:00:00Z", "0"])(
-    "%j is no date",
+    "%j → no date",
     (date) => expect(dates(date).findings).toMatchObject([{ id: "date_format" }]),
   );
 });
 
 describe("requirements of a catalog", () => {
-  it("are kept as they are asked", () => {
+  it("requirements → kept as written", () => {
     expect(
       requirementsOf("{state_axes: {count: 7, names: [a.b.position]}, action_axes: {minimum_count: 2, units: [m]}}"),
     ).toEqual({
@@ -283,15 +283,15 @@ describe("requirements of a catalog", () => {
     ["{state_axes: {names: []}}", "list_length"],
     ["{state_axes: [7]}", "wrong_type"],
     ["{axes: 7}", "unknown_key"],
-  ])("%s is refused: %s", (text, id) => {
+  ])("%s → refused: %s", (text, id) => {
     expect(read(withCheckpoint(`requirements: ${text}`)).findings.map((finding) => finding.id)).toEqual([id]);
   });
 
-  it("a site's own robot types are taken as they are", () => {
+  it("custom robot types → accepted", () => {
     expect(read(withCheckpoint("requirements: {robot_types: [acme.arm.v1, 'Arm 7']}")).findings).toEqual([]);
   });
 
-  it("print and parse are inverse, and equal requirements print alike", () => {
+  it("print, parse → inverse; equal requirements → equal text", () => {
     const requirements = requirementsOf("{camera_roles: [top], state_axes: {count: 7}}");
     if (requirements === undefined) throw new Error("no requirements");
     const { robot_types: robotTypes, ...others } = requirements;
@@ -323,7 +323,7 @@ describe("isSlug, isCheckpointId", () => {
     ["a".repeat(65), false, false],
     [`ckpt_${"a".repeat(59)}`, false, true],
     [`ckpt_${"a".repeat(60)}`, false, false],
-  ])("%j: slug %s, checkpoint id %s", (text, slug, checkpointId) => {
+  ])("%j → slug %s, checkpoint id %s", (text, slug, checkpointId) => {
     expect([isSlug(text), isCheckpointId(text)]).toEqual([slug, checkpointId]);
   });
 });

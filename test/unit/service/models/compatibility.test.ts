@@ -17,7 +17,7 @@ import {
 
 const EXAMPLES = new URL("../../../golden/robot-manifest/examples/", import.meta.url);
 
-/** As the store keeps what a contract says, and reads it again. */
+/** The contract's facts after a round trip through the store. */
 function equipmentOf(contract: string): Equipment {
   return parseEquipment(JSON.stringify(contractEquipment(JSON.parse(contract))));
 }
@@ -26,13 +26,13 @@ function example(name: string): Equipment {
   return equipmentOf(readFileSync(new URL(`${name}.contract.json`, EXAMPLES), "utf8"));
 }
 
-/** Requirements as a catalog would write them. */
-function asks(requirements: string): Requirements {
-  const text = `models: [{slug: m, checkpoints: [{id: ckpt_a, created_at: 2026-01-01, endpoints: [], requirements: ${requirements}}]}]`;
-  const { value: catalog, findings } = readCatalog(Buffer.from(text));
-  const asked = catalog?.models[0]?.checkpoints[0]?.requirements;
-  if (asked === undefined) throw new Error(JSON.stringify(findings));
-  return asked;
+/** Requirements in the syntax of a catalog. */
+function asks(text: string): Requirements {
+  const document = `models: [{slug: m, checkpoints: [{id: ckpt_a, created_at: 2026-01-01, endpoints: [], requirements: ${text}}]}]`;
+  const { value: catalog, findings } = readCatalog(Buffer.from(document));
+  const requirements = catalog?.models[0]?.checkpoints[0]?.requirements;
+  if (requirements === undefined) throw new Error(JSON.stringify(findings));
+  return requirements;
 }
 
 const SO101 = { robot_type_id: "acme.so101-cell.v1", equipment: example("so101") };
@@ -71,14 +71,14 @@ describe("incompatibility of a robot with a contract", () => {
     ],
   ])("%s → %s", (requirements, expected) => expect(incompatibility(SO101, asks(requirements))).toBe(expected));
 
-  it("judges by the contract, not by what the catalog says of the type it claims", () => {
+  it("contract differs from its catalog type → the contract counts", () => {
     const robot = { robot_type_id: "droid.franka-panda.v1", equipment: equipmentOf('{"cameras":[{"role":"top"}]}') };
     expect(incompatibility(robot, asks("{camera_roles: [wrist]}"))).toBe(
       "needs a camera with role wrist; the robot has top",
     );
   });
 
-  it("names a base's unit that a model of arms cannot drive", () => {
+  it("model of arms, robot with a base → names the base's unit", () => {
     expect(incompatibility(LEKIWI, asks('{action_axes: {units: ["1"]}}'))).toBe(
       "needs action axes in 1; the robot's base.x.velocity is in m/s",
     );
@@ -87,20 +87,20 @@ describe("incompatibility of a robot with a contract", () => {
 
 describe("incompatibility of a robot by its type alone", () => {
   it.each([
-    // Whoever installs an SO-101 chooses its cameras, so nobody can say that one is lacking.
+    // The installer of an SO-101 chooses its cameras, so none can be reported as missing.
     ["lerobot.so101-follower.v1", "{camera_roles: [wrist], action_axes: {count: 6}}", null],
     ["lerobot.so101-follower.v1", "{action_axes: {count: 7}}", "needs 7 action axes; the robot has 6"],
     ["droid.franka-panda.v1", "{camera_roles: [wrist, exterior], action_axes: {names: [arm.joint_7.velocity]}}", null],
     ["droid.franka-panda.v1", "{camera_roles: [top]}", "needs a camera with role top; the robot has exterior, wrist"],
     ["bridge.widowx-250.v1", '{action_axes: {names: [eef.yaw.delta], units: [m, rad, "1"]}}', null],
     ["unitree.g1-dex3.v1", "{state_axes: {maximum_count: 32}}", null],
-    // Its grippers report radians; what is sent is an aperture.
+    // Its grippers report radians; the sent value is an aperture.
     [
       "unitree.g1-dex1.v1",
       "{state_axes: {units: [rad]}}",
       "needs state axes in rad; the robot's left_gripper.gripper.position is in 1",
     ],
-    // A type of the site's own, of which only its name is known.
+    // A custom type, of which only the name is known.
     ["acme.arm.v1", "{camera_roles: [wrist], action_axes: {count: 6}}", null],
     ["acme.arm.v1", "{robot_types: [acme.arm.v2]}", "needs a robot of type acme.arm.v2; the robot is acme.arm.v1"],
     ["__proto__", "{camera_roles: [wrist]}", null],
@@ -127,7 +127,7 @@ describe("incompatibility with a hostile contract", () => {
     expect(incompatibility({ robot_type_id: "acme.arm.v1", equipment: equipmentOf(contract) }, ALL)).toBe(expected);
   });
 
-  it("stays one short line without control characters, whatever the names are", () => {
+  it("any names → one short line without control characters", () => {
     const cameras = Array.from({ length: 5000 }, (_, index) => ({ role: `\u001B[31m\n${"x".repeat(1000)}${index}` }));
     const contract = JSON.stringify({ cameras, action_axes: [{ name: "\u202E", unit: "\0".repeat(999) }] });
     const robot = { robot_type_id: "t".repeat(256), equipment: equipmentOf(contract) };
@@ -142,7 +142,7 @@ describe("incompatibility with a hostile contract", () => {
     expect(sentences[0]).toContain("and 4992 more");
   });
 
-  it("never throws, and asks nothing where nothing is required", () => {
+  it("any contract → never throws; no requirements → compatible", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.json({ maxDepth: 4 }), fc.string(), (member, whole, robotTypeId) => {
         const contracts = [`{"cameras":${member},"state_axes":${member},"action_axes":${member}}`, whole];
@@ -157,7 +157,7 @@ describe("incompatibility with a hostile contract", () => {
 });
 
 describe("catalogEquipment", () => {
-  it.each(CATALOG_ROWS.map((row) => [row.robot_type_id, row] as const))("%s has as many axes as its row", (id, row) => {
+  it.each(CATALOG_ROWS.map((row) => [row.robot_type_id, row] as const))("%s → as many axes as its row", (id, row) => {
     const { state_axes: stateAxes, action_axes: actionAxes } = summarize(row);
     const known = catalogEquipment(id);
     expect([known.state_axes?.length, known.action_axes?.length]).toEqual([stateAxes, actionAxes]);
@@ -170,7 +170,7 @@ describe("catalogEquipment", () => {
     ["lekiwi", "lerobot.lekiwi.v1"],
     ["so101", "lerobot.so101-follower.v1"],
     ["widowx", "bridge.widowx-250.v1"],
-  ])("the contract of the example %s has the axes of %s, by name, unit and order", (name, robotTypeId) => {
+  ])("contract of the example %s → the axes of %s, by name, unit and order", (name, robotTypeId) => {
     const ofContract = example(name);
     const ofType = catalogEquipment(robotTypeId);
     expect(ofType.state_axes).toEqual(ofContract.state_axes);
@@ -178,7 +178,7 @@ describe("catalogEquipment", () => {
     if (ofType.camera_roles !== null) expect(ofType.camera_roles).toEqual(ofContract.camera_roles);
   });
 
-  it("every example contract was compared", () => {
+  it("all example contracts are compared", () => {
     const names = readdirSync(EXAMPLES).filter((name) => name.endsWith(".contract.json"));
     expect(names).toHaveLength(7);
   });
@@ -190,7 +190,7 @@ describe("the example catalog", () => {
   );
   const checkpoints = catalog?.models.flatMap((model) => model.checkpoints) ?? [];
 
-  it("pi0.5 drives every robot of the ready catalog; the others the ones they were made for", () => {
+  it("pi0.5 → every robot of the ready catalog; other models → those that they were made for", () => {
     const driven = checkpoints.map(({ id, requirements }) => [
       id,
       CATALOG_ROWS.filter(

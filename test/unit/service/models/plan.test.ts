@@ -24,7 +24,7 @@ function plan(stored: StoredCatalog, wanted: Catalog, now = LATER): Planned {
   return made;
 }
 
-/** What is stored once a plan is carried out on what was there. */
+/** The stored rows after a plan has been applied. */
 function carryOut(
   before: StoredCatalog,
   { models, checkpoints, freshEndpoints, keptEndpoints }: Planned,
@@ -45,7 +45,7 @@ function carryOut(
   };
 }
 
-/** The store after `PI` was applied and its endpoint was found healthy. */
+/** The store after applying `PI` and a healthy probe of its endpoint. */
 function storedPi(): StoredCatalog {
   const stored = carryOut(NOTHING, plan(NOTHING, catalog(PI), NOW));
   const [endpoint] = stored.endpoints;
@@ -58,14 +58,14 @@ function changes({ changes: all }: Planned): readonly string[] {
 }
 
 describe("planCatalog", () => {
-  it("an empty store gets everything, its endpoints unknown and due", () => {
+  it("empty store → inserts everything, endpoints unknown and due", () => {
     const made = plan(NOTHING, catalog(PI), NOW);
     expect(changes(made)).toEqual(["added model pi", "added checkpoint ckpt_pi", "added endpoint ckpt_pi us"]);
     expect(made.models).toMatchObject([{ slug: "pi", default_checkpoint_id: "ckpt_pi", created_at: NOW }]);
     expect(made.freshEndpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
   });
 
-  it("the same again changes nothing and writes nothing", () => {
+  it("same catalog → no changes, no writes", () => {
     const made = plan(storedPi(), catalog(PI));
     expect(new Set(made.changes.map(({ change }) => change))).toEqual(new Set(["unchanged"]));
     expect([made.models, made.checkpoints, made.freshEndpoints, made.keptEndpoints]).toEqual([[], [], [], []]);
@@ -76,20 +76,20 @@ describe("planCatalog", () => {
     ["vendor: us", "changed model pi"],
     ["model_type: vla", "changed model pi"],
     ["license_tier: open", "changed model pi"],
-  ])("a model with %s now: %s alone, and its created_at stays", (line, expected) => {
+  ])("model with a changed %s → only %s, created_at stays", (line, expected) => {
     const made = plan(storedPi(), catalog(PI.replace("slug: pi,", `slug: pi, ${line},`)));
     expect(changes(made).filter((change) => !change.startsWith("unchanged"))).toEqual([expected]);
     expect(made.models).toMatchObject([{ created_at: NOW }]);
   });
 
-  it("requirements may change", () => {
+  it("changed requirements → accepted", () => {
     const wanted = catalog(PI.replace("endpoints:", "requirements: {camera_roles: [top]}, endpoints:"));
     const made = plan(storedPi(), wanted);
     expect(changes(made)).toContain("changed checkpoint ckpt_pi");
     expect(made.checkpoints[0]?.requirements).toContain('"camera_roles":["top"]');
   });
 
-  it("another url with the same health_url keeps the health", () => {
+  it("another url, same health_url → the health stays", () => {
     const wanted = catalog(PI.replace("http://gpu", "http://gpu2, health_url: http://gpu/health"));
     const after = carryOut(storedPi(), plan(storedPi(), wanted));
     expect(after.endpoints).toMatchObject([
@@ -97,7 +97,7 @@ describe("planCatalog", () => {
     ]);
   });
 
-  it("another health_url forgets the health, and takes the claim from a probe under way", () => {
+  it("another health_url → health unknown, a running probe loses its lease", () => {
     const wanted = catalog(PI.replace("http://gpu", "http://gpu, health_url: http://gpu/ok"));
     const after = carryOut(storedPi(), plan(storedPi(), wanted));
     expect(after.endpoints).toMatchObject([
@@ -105,7 +105,7 @@ describe("planCatalog", () => {
     ]);
   });
 
-  it("an endpoint that is gone is withdrawn; back again, it is unknown", () => {
+  it("removed endpoint → withdrawn; added again → unknown", () => {
     const gone = plan(storedPi(), catalog(PI.replace("[{region: us, url: http://gpu}]", "[]")));
     expect(changes(gone)).toContain("withdrawn endpoint ckpt_pi us");
     const without = carryOut(storedPi(), gone);
@@ -115,7 +115,7 @@ describe("planCatalog", () => {
     expect(carryOut(without, back).endpoints).toMatchObject([{ withdrawn_at: null, health: "unknown" }]);
   });
 
-  it("a model that is gone is withdrawn with its checkpoints; its endpoints serve on, healthy or not", () => {
+  it("removed model → withdrawn with its checkpoints; its endpoints keep serving, healthy or not", () => {
     const made = plan(storedPi(), catalog());
     expect(changes(made)).toEqual(["withdrawn model pi", "withdrawn checkpoint ckpt_pi"]);
     expect(carryOut(storedPi(), made)).toMatchObject({
@@ -125,7 +125,7 @@ describe("planCatalog", () => {
     });
   });
 
-  it("a withdrawn model is not withdrawn again, and comes back as it was", () => {
+  it("withdrawn model → not withdrawn again; added again → as before", () => {
     const without = carryOut(storedPi(), plan(storedPi(), catalog()));
     expect(changes(plan(without, catalog()))).toEqual([]);
     const back = plan(without, catalog(PI));
@@ -133,7 +133,7 @@ describe("planCatalog", () => {
     expect(carryOut(without, back)).toEqual(storedPi());
   });
 
-  it("a checkpoint does not move to another model, not even one that was withdrawn", () => {
+  it("checkpoint of another model, even a withdrawn one → refused", () => {
     const moved = catalog(PI.replace("slug: pi", "slug: other"));
     const expected = {
       state: "moved",

@@ -14,7 +14,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
   ["in another region", { region: "there" }, 1],
   ["with another contract", { contract: { cameras: 2 } }, 1],
 ])(
-  "a robot that registers again %s: the tasks look again as often as it must, and the audit log has both",
+  "robot registers again %s → tasks are woken as often as necessary, the audit log has both",
   async (_what, change, nudges) => {
     await using parts = await openServiceParts();
     await parts.register("r1");
@@ -31,7 +31,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
   },
 );
 
-describe("the history of robots when a key registers in a loop", () => {
+describe("audit entries when a key registers in a loop", () => {
   const entries = ({ store }: ServiceParts) =>
     store.reader.selectFrom("audit_log").select(["id", "previous_id"]).orderBy("id").execute();
   const LIMITS = { key: 8000, organization: 12_000 };
@@ -54,7 +54,7 @@ describe("the history of robots when a key registers in a loop", () => {
     return { parts, register, met };
   }
 
-  it("registrations that change nothing are entered up to half of the daily budget; the chain of entries stays complete", async () => {
+  it("registrations without a change → recorded up to half of the daily budget; the chain of entries stays complete", async () => {
     const { parts, register } = await scene();
     for (let count = 0; count < 50; count += 1) expect((await register(1)).status).toBe(200);
     const some = (await entries(parts)).length;
@@ -71,7 +71,7 @@ describe("the history of robots when a key registers in a loop", () => {
     expect(robot).toEqual({ audit_id: all.at(-1)?.id, updated_at: parts.at() });
   });
 
-  it("changes are entered up to the whole budget, then refused; other keys are not affected, and this one recovers after a while", async () => {
+  it("changes → recorded up to the entire budget, then refused; other keys are not affected, and this one recovers later", async () => {
     const { parts, register, met } = await scene();
     let taken = 0;
     while ((await register(taken % 9)).status === 200) taken += 1;
@@ -88,7 +88,7 @@ describe("the history of robots when a key registers in a loop", () => {
   });
 });
 
-it("a robot whose audit entry cannot be written is not registered", async () => {
+it("audit entry cannot be written → the robot is not registered", async () => {
   await using parts = await openServiceParts();
   const newId: typeof parts.context.newId = (prefix) => (prefix === "aud" ? "aud_1" : parts.context.newId(prefix));
   const setUp = setupRobot({ ...parts.context, newId }, parts.room);

@@ -19,7 +19,7 @@ const HOUR_S = 3600;
 const DAY_S = 86_400;
 const iso = (offsetS: number) => new Date(BEGIN_MS + offsetS * 1000).toISOString();
 
-/** A period in the ledger: where it begins and ends, in seconds before the clock, and when the service named it. */
+/** A period in the ledger: start and end in seconds before the clock, and its creation time by the service. */
 interface Entry {
   readonly startS: number;
   readonly endS: number;
@@ -69,7 +69,7 @@ describe("GET /v1/me/usage/summary", () => {
     ["a second more than a day", DAY_S + 1],
     ["two days", 2 * DAY_S],
     ["a week, after an outage", 7 * DAY_S],
-  ])("has of a period of %s what reaches into it, and nothing of one that only touches it", async (_what, lengthS) => {
+  ])("period of %s → only the part inside the window; adjacent period → nothing", async (_what, lengthS) => {
     const [sinceS, untilS, partS] = [-HOUR_S, -HOUR_S / 2, 30];
     await using parts = await openServiceParts();
     await withLedger(parts, [
@@ -86,7 +86,7 @@ describe("GET /v1/me/usage/summary", () => {
     expect(total).toBe(2 * partS);
   });
 
-  it("has periods that were written down by clocks that differ, and those of its own organization alone", async () => {
+  it("periods recorded by different clocks → included, only those of its own organization", async () => {
     await using parts = await openServiceParts();
     const hour = { startS: -HOUR_S, endS: 0 };
     const outage = { startS: -9 * DAY_S, endS: 0 };
@@ -113,7 +113,7 @@ describe("GET /v1/me/usage/summary", () => {
     expect(others.total).toBe(2 * HOUR_S);
   });
 
-  it("comes to what the periods come to, wherever they lie and however many there are", async () => {
+  it("any periods → the sum of the periods", async () => {
     const entry = fc
       .tuple(fc.integer({ min: -20 * DAY_S, max: 0 }), fc.oneof(fc.nat(2 * HOUR_S), fc.nat(5 * DAY_S)))
       .map(([startS, lengthS]): Entry => ({ startS, endS: startS + lengthS + 1 }));

@@ -16,7 +16,7 @@ const MARCH = { sinceMs: Date.parse("2026-03-01T00:00:00Z"), untilMs: Date.parse
 const periods = [
   period("01T10:00:00", "01T11:00:00", 3600),
   period("01T11:00:00", "01T11:00:00", 0),
-  // An hour that was entered late, and goes over midnight.
+  // An hour that was recorded late and spans midnight.
   period("01T23:30:00", "02T00:30:00", 3600, "r2"),
   period("02T08:00:00", null, 60, "r1", "m2"),
 ];
@@ -39,7 +39,7 @@ describe("sums of usage", () => {
     expect(sums.count).toBe(expected.length);
   });
 
-  it("however time is cut, the parts add up to the whole, each second once", () => {
+  it("any division of time → the parts add up to the total, each second once", () => {
     const seconds = fc.integer({ min: 0, max: 10 * 86_400 });
     const stretch = fc.tuple(seconds, fc.integer({ min: 0, max: 3 * 86_400 }));
     const cuts = fc.uniqueArray(seconds, { minLength: 2, maxLength: 6 });

@@ -37,7 +37,7 @@ import { endpointRow, insertModel } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 describe("usage periods", () => {
-  it("begin and end on a second, in no order but forward", () => {
+  it("start and end on a full second, in order", () => {
     expect(periodStart("2026-03-01T12:00:00.999Z", null)).toBe("2026-03-01T12:00:00.000Z");
     expect(periodStart("2026-03-01T12:00:00.999Z", "2026-03-01T13:00:00.000Z")).toBe("2026-03-01T13:00:00.000Z");
     const end = (at: string, skipped: { from: string; until: string } | null = null) =>
@@ -59,7 +59,7 @@ describe("usage periods", () => {
 });
 
 describe("the usage clock", () => {
-  it("says a moment by one reading of the wall clock", () => {
+  it("moment → one reading of the wall clock", () => {
     let readings = 0;
     const clock = { ...systemClock, wallMs: () => BEGIN_MS + (readings += 1), monotonicMs: () => readings };
     const usageClock = createUsageClock({ clock, log });
@@ -67,7 +67,7 @@ describe("the usage clock", () => {
     expect([at, wall]).toEqual([wall, new Date(BEGIN_MS + readings).toISOString()]);
   });
 
-  it("tells of a jump once, and of what it believes", () => {
+  it("jump → reported once, with the assumed time", () => {
     const lines: string[] = [];
     const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
     const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
@@ -83,7 +83,7 @@ describe("the usage clock", () => {
     time.wall_ms += HOUR_MS;
     expect([pass(0), pass(1000), pass(STEADY_MS - 1001)]).toEqual([false, false, false]);
     expect(usageClock.now().at).toBe(new Date(BEGIN_MS + STEADY_MS - 1).toISOString());
-    // What has moved once more begins to be steady anew.
+    // After another jump the clock must become steady again.
     time.wall_ms += HOUR_MS;
     expect([pass(0), pass(STEADY_MS), pass(1)]).toEqual([false, true, false]);
     expect(usageClock.now().at).toBe(new Date(time.wall_ms).toISOString());
@@ -95,7 +95,7 @@ describe("the usage clock", () => {
   });
 });
 
-it("a jump that went away is forgotten: the next one has to be steady for as long again", () => {
+it("reverted jump → forgotten; the next one must be steady for the full time", () => {
   const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
   const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
   const usageClock = createUsageClock({ clock, log });
@@ -118,7 +118,7 @@ it.each([
   [60_001, 0],
   [-60_000, -60_000],
   [-60_001, 0],
-])("a wall clock that is set by %d ms is followed by %d ms at once", (setMs, followedMs) => {
+])("wall clock set by %d ms → followed by %d ms at once", (setMs, followedMs) => {
   const time = { wall_ms: BEGIN_MS };
   const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => 0 };
   const usageClock = createUsageClock({ clock, log });
@@ -126,7 +126,7 @@ it.each([
   expect(Date.parse(usageClock.now().at) - BEGIN_MS).toBe(followedMs);
 });
 
-it("a period of a robot begins behind its own last one, whatever other robots did and wrong clocks wrote", async () => {
+it("period of a robot → starts after its own last one, despite other robots and wrong clocks", async () => {
   await using parts = await openServiceParts();
   await parts.addModel("pi");
   const minute = (count: number) => parts.at(count * 60_000);
@@ -179,9 +179,9 @@ type Command =
 
 interface Step {
   readonly command: Command;
-  /** Passes before the command. */
+  /** Time that passes before the command. */
   readonly wait_ms: number;
-  /** By this the wall clock is set then. */
+  /** Change of the wall clock at that time. */
   readonly jump_ms: number;
 }
 
@@ -212,7 +212,7 @@ const backJumps = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
   { weight: 1, arbitrary: fc.integer({ min: -5_400_000, max: -1 }) },
 );
-/** In whole seconds, that nothing is lost to rounding; none so short that it is followed. */
+/** Whole seconds, so that no rounding occurs; none so short that the clock change is followed. */
 const anyJumps = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   {
@@ -236,10 +236,10 @@ const jumping: fc.Arbitrary<readonly Step[]> = fc.array(
   many,
 );
 
-/** A service without its network, on a real store, whose clock the test turns. */
+/** A service without its network, on a real store, with a clock that the test advances. */
 class World {
   nowMs = BEGIN_MS;
-  /** Since the beginning. */
+  /** Time since the start. */
   passedMs = 0;
   readonly #folder: string;
   #store: Store;
@@ -326,7 +326,7 @@ class World {
     }
   }
 
-  /** Ids of the deployments that are active, by robot. */
+  /** Ids of active deployments, by robot. */
   async active(): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#store.reader
       .selectFrom("deployments")
@@ -340,7 +340,7 @@ class World {
     return listUsage(this.#store.reader, ORGANIZATION, ALL_ROWS, this.#usageClock.now());
   }
 
-  /** The same list, a few at a time. */
+  /** The same list in small pages. */
   async usagePages(rows: number): Promise<readonly UsagePeriod[]> {
     const all: UsagePeriod[] = [];
     for (let after: string | null = null; ;) {
@@ -352,7 +352,7 @@ class World {
     }
   }
 
-  /** By the clock that usage is metered by. */
+  /** By the usage clock. */
   get metered(): string {
     return this.#usageClock.now().at;
   }
@@ -415,7 +415,7 @@ async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
 
 const sum = (periods: readonly UsagePeriod[]) => periods.reduce((total, { quantity }) => total + quantity, 0);
 
-/** No second of a robot twice, every quantity what its ends say, every id once. */
+/** No second of a robot counts twice, every quantity matches its period, every id is unique. */
 function expectSound(periods: readonly UsagePeriod[], now: string): void {
   expect(new Set(periods.map(({ id }) => id)).size).toBe(periods.length);
   for (const robot of ROBOTS) {
@@ -433,11 +433,11 @@ function expectSound(periods: readonly UsagePeriod[], now: string): void {
 }
 
 describe("the usage ledger", () => {
-  it("any interleaving: the sum is the time that deployments were active, each second once", async () => {
+  it("any interleaving → the sum is the time that deployments were active, each second once", async () => {
     await fc.assert(
       fc.asyncProperty(forward, (steps) =>
         inWorld(async (world) => {
-          // What a person with a stopwatch would write down.
+          // The expected usage, measured independently.
           let seconds = 0;
           const since = new Map<string, { readonly id: string; readonly fromS: number }>();
           for (const { command: todo, wait_ms: waitMs } of steps) {
@@ -456,7 +456,7 @@ describe("the usage ledger", () => {
           }
           const before = await world.usage();
           expectSound(before, world.now);
-          // Cutting at the hour changes neither the sum nor what was there.
+          // Cutting at the hour changes neither the sum nor earlier records.
           await world.run({ do: "restart" });
           await world.tasks();
           const after = await world.usage();
@@ -468,7 +468,7 @@ describe("the usage ledger", () => {
     );
   });
 
-  it("a clock that jumps back makes nothing negative and nothing double", async () => {
+  it("clock jumps back → nothing negative, nothing counted twice", async () => {
     await fc.assert(
       fc.asyncProperty(jumpingBack, (steps) =>
         inWorld(async (world) => {
@@ -486,7 +486,7 @@ describe("the usage ledger", () => {
     );
   });
 
-  it("a clock that jumps wherever it likes adds no second that did not pass, and costs a day of use at most", async () => {
+  it("any clock jumps → no second is added, at most a day of use is lost", async () => {
     const DAY_S = 86_400;
     await fc.assert(
       fc.asyncProperty(jumping, (steps) =>
@@ -494,9 +494,9 @@ describe("the usage ledger", () => {
           let activeMs = 0;
           let jumped = 0;
           for (const { command: todo, wait_ms: waitMs, jump_ms: jumpMs } of steps) {
-            // What a new process makes of the clock is for others to tell.
+            // Other tests cover a new process with a wrong clock.
             if (todo.do === "restart") continue;
-            // The service looks at its clock more often than it is asked for anything.
+            // The service reads its clock more often than it gets requests.
             for (let leftMs = waitMs; leftMs > 0; leftMs -= HOUR_MS) {
               activeMs += (await world.active()).size * Math.min(leftMs, HOUR_MS);
               world.pass(Math.min(leftMs, HOUR_MS));
@@ -517,7 +517,7 @@ describe("the usage ledger", () => {
 
   it.each<[what: string, steps: (world: World) => Promise<void>, seconds: number]>([
     [
-      "a year ahead for a moment: as if nothing had been",
+      "a year ahead for a moment → no effect",
       async (world) => {
         world.pass(5000);
         world.nowMs += YEAR_MS;
@@ -532,7 +532,7 @@ describe("the usage ledger", () => {
       15,
     ],
     [
-      "set a year ahead for good: the year does not count",
+      "set a year ahead permanently → the year does not count",
       async (world) => {
         world.pass(5000);
         world.nowMs += YEAR_MS;
@@ -546,7 +546,7 @@ describe("the usage ledger", () => {
       STEADY_MS / 1000 + 10,
     ],
     [
-      "set a year ahead, believed, and set right: what follows counts at once",
+      "set a year ahead, accepted, and corrected → later usage counts at once",
       async (world) => {
         world.nowMs += YEAR_MS;
         await world.tasks();
@@ -564,7 +564,7 @@ describe("the usage ledger", () => {
       STEADY_MS / 1000 + 10,
     ],
     [
-      "a year ahead when the service began, and set right with a restart: what runs counts from then on",
+      "a year ahead at the start, corrected by a restart → active deployments count from then on",
       async (world) => {
         world.nowMs += YEAR_MS;
         await world.run({ do: "restart" });
@@ -580,7 +580,7 @@ describe("the usage ledger", () => {
       YEAR_MS / 1000 + 5,
     ],
     [
-      "corrected by a little: followed",
+      "small correction → followed",
       async (world) => {
         world.pass(5000);
         world.nowMs += CORRECTION_MAXIMUM_MS;
@@ -588,7 +588,7 @@ describe("the usage ledger", () => {
       },
       CORRECTION_MAXIMUM_MS / 1000 + 5,
     ],
-  ])("a clock that is %s", (_what, steps, seconds) =>
+  ])("clock %s", (_what, steps, seconds) =>
     inWorld(async (world) => {
       await world.run({ do: "deploy", robot: 0, model: 0 });
       await steps(world);
@@ -596,7 +596,7 @@ describe("the usage ledger", () => {
     }),
   );
 
-  it("a period that runs on is cut at each full hour, and after an outage once", () =>
+  it("continuing period → cut at each full hour, after an outage once", () =>
     inWorld(async (world) => {
       await world.run({ do: "deploy", robot: 0, model: 0 });
       world.pass(20_000);

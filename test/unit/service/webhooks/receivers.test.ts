@@ -9,7 +9,7 @@ import { createReceivers, createSender } from "../../../../src/service/webhooks/
 
 const NOT_PUBLIC = "the address is not public, and the configuration of the service does not allow it";
 
-/** What a connection to a name gets that resolves so; `all` as undici asks, or one address. */
+/** The addresses passed to a connection for a name that resolves to these; `all` as undici requests, or one address. */
 function lookedUp(allow: readonly string[], resolved: readonly string[], isAll = true): Promise<unknown> {
   const addresses: LookupAddress[] = resolved.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   const { lookup } = createReceivers(allow, (_name, _options, callback) => callback(null, addresses));
@@ -55,21 +55,21 @@ const FORBIDDEN = [
 const PUBLIC = ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700:4700::1111", "2a00:1450::1"];
 
 describe("receivers", () => {
-  it.each(FORBIDDEN)("%s: neither in a URL nor behind a name", async (address) => {
+  it.each(FORBIDDEN)("%s → refused in a URL and behind a name", async (address) => {
     const host = address.includes(":") ? `[${address}]` : address;
     expect(createReceivers([]).problemOf(`https://${host}/`)).toBe(NOT_PUBLIC);
     expect(await lookedUp([], [address])).toBe("refused");
     expect(await lookedUp([], [address], false)).toBe("refused");
   });
 
-  it.each(PUBLIC)("%s: both", async (address) => {
+  it.each(PUBLIC)("%s → accepted in a URL and behind a name", async (address) => {
     const host = address.includes(":") ? `[${address}]` : address;
     expect(createReceivers([]).problemOf(`https://${host}/`)).toBeNull();
     expect(await lookedUp([], [address])).toEqual([address]);
     expect(await lookedUp([], [address], false)).toBe(address);
   });
 
-  it("addresses of this machine: neither, also public ones", async () => {
+  it("addresses of this machine, even public ones → refused in a URL and behind a name", async () => {
     const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     for (const { address } of own) expect(await lookedUp([], [address])).toBe("refused");
   });
@@ -90,7 +90,7 @@ describe("receivers", () => {
     expect(createReceivers([]).problemOf(url)).toBe(problem);
   });
 
-  it("a name with a public and a forbidden address: only the public one is passed", async () => {
+  it("name with a public and a forbidden address → only the public one is used", async () => {
     expect(await lookedUp([], ["127.0.0.1", "1.1.1.1", "::1"])).toEqual(["1.1.1.1"]);
     expect(await lookedUp([], ["127.0.0.1", "1.1.1.1"], false)).toBe("1.1.1.1");
   });
@@ -107,7 +107,7 @@ describe("receivers", () => {
     expect(createReceivers([allow]).problemOf(url)).toBe(problem);
   });
 
-  it("allow: a name reaches any address, a network the addresses in it", async () => {
+  it("allow: name → any address; network → its addresses", async () => {
     expect(await lookedUp(["hooks.example"], ["10.0.0.1"])).toEqual(["10.0.0.1"]);
     expect(await lookedUp(["10.0.0.0/8"], ["10.0.0.1", "192.168.0.1"])).toEqual(["10.0.0.1"]);
   });
@@ -129,7 +129,7 @@ describe("a connection", () => {
     return { port: address.port, connections: () => connections };
   }
 
-  it("to a name of the system that resolves to loopback: none is made", async () => {
+  it("to a system name that resolves to loopback → none", async () => {
     const { port, connections } = await listen();
     await using sender = createSender(createReceivers([]), 5000);
     const message = { url: `https://localhost:${port}/`, headers: {}, body: "{}" };
@@ -138,7 +138,7 @@ describe("a connection", () => {
     expect(connections()).toBe(0);
   });
 
-  it("to a name that resolves to another address each time: each connection is judged by the addresses it goes to", async () => {
+  it("to a name with changing addresses → each connection is checked by its own address", async () => {
     const { port, connections } = await listen();
     let lookups = 0;
     const receivers = createReceivers([], (_name, _options, callback) => {
@@ -154,7 +154,7 @@ describe("a connection", () => {
     expect(connections()).toBe(0);
   });
 
-  it("to an address that was allowed when the webhook was created, and no longer is: none is made", async () => {
+  it("to an address that is no longer allowed → none", async () => {
     const { port, connections } = await listen();
     await using sender = createSender(createReceivers([]), 5000);
     const message = { url: `http://127.0.0.1:${port}/`, headers: {}, body: "{}" };

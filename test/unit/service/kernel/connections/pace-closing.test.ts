@@ -10,7 +10,7 @@ it.each([
   ["close", (socket: Socket) => socket.end()],
   ["reset", (socket: Socket) => socket.resetAndDestroy()],
 ])(
-  "hundreds of connections that clients %s at once: a few are closed in each turn of the event loop",
+  "hundreds of connections that clients %s at once → a few are closed in each turn of the event loop",
   async (_how, end) => {
     const server = createServer();
     paceClosing(server);
@@ -36,7 +36,7 @@ it.each([
     for (const socket of sockets) end(socket);
     await expect.poll(() => closed.length).toBe(sockets.length);
     const perTurn = Map.groupBy(closed, (each) => each);
-    // Those that close at once, and those that waited.
+    // Those closed at once, and those that waited.
     expect(Math.max(...[...perTurn.values()].map(({ length }) => length))).toBeLessThanOrEqual(2 * 16);
   },
 );

@@ -11,7 +11,7 @@ import { paceConnections } from "../../../../../src/service/kernel/connections/p
 import { connectionAccepted } from "../../../../../src/service/kernel/traffic/event-loop.ts";
 import { createAuthority } from "../../../../integration/client/authority.ts";
 
-/** What clients send first, and a server that calls `onBegun` when it has read that. */
+/** The first bytes of a client, and a server that calls `onBegun` once it has read them. */
 interface Scene {
   readonly first: string | Buffer;
   create(onBegun: () => void): Server;
@@ -42,7 +42,7 @@ const SCENES: Readonly<Record<string, () => Promise<Scene>>> = {
 };
 
 it.each(Object.entries(SCENES))(
-  "hundreds who connect and send %s: a few begin in a turn, so that they are accepted soon, and other addresses do not wait for them",
+  "hundreds connect and send %s → a few begin in each turn: all are accepted soon, other addresses do not wait",
   async (_what, scene) => {
     const { first, create } = await scene();
     let turn = 0;
@@ -55,7 +55,7 @@ it.each(Object.entries(SCENES))(
       if (begun.length === 100) acceptedBeforeHalf = accepted;
       begun.push(turn);
     });
-    // What Node listens with is called when a connection begins.
+    // Node's own listener is called when a connection begins.
     server.prependListener("connection", ({ remoteAddress, bytesRead }) => {
       addressesBegun.push(remoteAddress ?? "");
       bytesReadBefore += bytesRead;
@@ -79,7 +79,7 @@ it.each(Object.entries(SCENES))(
     setImmediate(count);
     await expect.poll(() => begun.length).toBe(sockets.length);
 
-    // Those that wait take no memory for what they send.
+    // Waiting connections use no memory for received data.
     expect(bytesReadBefore).toBe(0);
     expect(acceptedBeforeHalf).toBe(sockets.length);
     // The first ones begin at once.
@@ -90,7 +90,7 @@ it.each(Object.entries(SCENES))(
   },
 );
 
-it("a client that disconnects before its connection begins is forgotten", async () => {
+it("client disconnects before its connection begins → forgotten", async () => {
   const server = createHttpServer();
   paceConnections(server);
   server.on("connection", (socket) => socket.destroy(new Error("reset")));
@@ -125,7 +125,7 @@ describe("over TLS, a connection", () => {
     return { client, begun: () => begun };
   }
 
-  it("begins when its first bytes arrive, and none of them is lost", async () => {
+  it("first bytes arrive → begins, no byte is lost", async () => {
     const { client, begun } = await scene();
     await turnOfLoop();
     expect(begun()).toBe(0);
@@ -136,7 +136,7 @@ describe("over TLS, a connection", () => {
     expect(begun()).toBe(1);
   });
 
-  it("begins with few others when hundreds send their first bytes at once", async () => {
+  it("hundreds send their first bytes at once → few begin in each turn", async () => {
     const { first, create } = await SCENES["a TLS handshake"]!();
     let turn = 0;
     const begun: number[] = [];
@@ -167,7 +167,7 @@ describe("over TLS, a connection", () => {
     ["that sends nothing", 50, (_client: Socket) => {}],
     ["that ends without a byte", 60_000, (client: Socket) => client.end()],
     ["whose first bytes are more than a client hello", 60_000, (client: Socket) => client.write(Buffer.alloc(60_000))],
-  ])("%s is closed, and never begins", async (_what, silentMs, act) => {
+  ])("%s → closed, never begins", async (_what, silentMs, act) => {
     const { client, begun } = await scene(silentMs);
     act(client.resume());
     await once(client, "close");

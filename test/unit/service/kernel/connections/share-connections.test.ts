@@ -12,7 +12,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server of three places, and clients of loopback addresses, each of which stands for a party. */
+/** A server with three places, and clients on loopback addresses, each of which counts as a party. */
 async function scene(ofAddress = 3) {
   const server: Server = createServer();
   shareConnections(server, { all: 3, ofAddress });
@@ -35,7 +35,7 @@ async function scene(ofAddress = 3) {
 }
 
 describe("shareConnections", () => {
-  it("the newest of whoever has the most makes room for another, and one's own newest for oneself", async () => {
+  it("server full → closes the newest connection of the largest party for another party, one's own newest for oneself", async () => {
     const { open, closed } = await scene();
     const greedy = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
     greedy.map((client) => client.resume());
@@ -46,7 +46,7 @@ describe("shareConnections", () => {
     expect([greedy[0], greedy[1], other].map((client) => client?.destroyed)).toEqual([false, false, false]);
   });
 
-  it("places of connections that ended are free again", async () => {
+  it("connection ended → its place is free", async () => {
     const { open, closed } = await scene();
     const first = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
     for (const client of first) client.destroy();
@@ -61,16 +61,16 @@ describe("shareConnections", () => {
     expect(await closed(fourth)).toBe(true);
   });
 
-  it("a party at its own bound loses its newest, though there is room for others", async () => {
+  it("party at its own limit → loses its newest, although there is room", async () => {
     const { open, closed } = await scene(2);
     const own = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
     expect(await closed(own[2]!.resume())).toBe(true);
     expect([own[0]!.destroyed, own[1]!.destroyed, (await open("127.0.0.3")).destroyed]).toEqual([false, false, false]);
   });
 
-  it("counts IPv6 clients by their /48", () => {
+  it("IPv6 clients → counted by their /48", () => {
     const server = new EventEmitter();
-    // The part of a server that is used here; addresses of other networks cannot be had on loopback.
+    // A partial server, because loopback has no addresses of other networks.
     shareConnections(server as Server, { all: 2, ofAddress: 2 });
     const sockets = ["2001:db8:1:1::1", "2001:db8:1:2::1", "2001:db8:2:1::1"].map((remoteAddress) => {
       const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, destroy: () => {} });

@@ -12,7 +12,7 @@ import { watchedFiles } from "../../../../support/robot/watched-files.ts";
 
 const OPTIONS = { onProgress() {}, signal: new AbortController().signal };
 
-it("a backup is on the disk, all of it, before it has its name; and its name is, before anybody is told", async () => {
+it("backup: content is synced before the rename, and the rename before success is reported", async () => {
   const folder = testFolder("backup");
   const location = { kind: "sqlite", dataDirectory: await mkdtemp(join(tmpdir(), "backup-of-")) } as const;
   onTestFinished(() => rm(location.dataDirectory, { recursive: true, force: true }));

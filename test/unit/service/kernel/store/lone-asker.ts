@@ -1,6 +1,6 @@
 /**
- * A thread that has rows committed and does nothing else, so all that it writes is what the store makes it write. Its parent gets the
- * number of bytes. The thread that runs the tests would not do: it writes its own reports at any time.
+ * A thread that only requests commits, so that its disk writes are those of the store. It sends the number of bytes to its parent. The test
+ * thread itself is unsuitable, because it writes its reports at any time.
  */
 import { readFileSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -32,7 +32,7 @@ for (let count = 0; count < ROWS; count += 1) {
 }
 parentPort?.postMessage(bytesWritten() - before);
 
-/** By this thread, to files and pipes (proc_pid_io(5)). */
+/** Bytes written by this thread to files and pipes (proc_pid_io(5)). */
 function bytesWritten(): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/thread-self/io", "utf8"))?.[1]);
 }

@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => resources.disposeAsync());
 
-/** @param commit done instead of the commit, which it may call. */
+/** @param commit replaces the commit and may call it. */
 function writerWith(
   committer: Committer,
   commit = (recorded: RecordedTransaction) => committer.commit(recorded),
@@ -51,7 +51,7 @@ function add(writer: Writer, ...ids: readonly string[]): Promise<unknown> {
   return writer.write((transaction) => transaction.insertInto("organizations").values(rows).execute());
 }
 
-/** As seen by whoever looks now. */
+/** What other connections see now. */
 function ids(): readonly unknown[] {
   return other
     .prepare("select id from organizations order by id")
@@ -60,25 +60,25 @@ function ids(): readonly unknown[] {
 }
 
 describe("recordingDialect", () => {
-  it("a write is seen, and acknowledged, when it is committed, and nothing else waits for that", async () => {
+  it("write → visible and acknowledged when committed, nothing else waits for it", async () => {
     const disk = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const committer = here();
     const writer = writerWith(committer, async (recorded) => {
-      asked.resolve();
+      requested.resolve();
       await disk.promise;
       await committer.commit(recorded);
     });
     let isAcknowledged = false;
     const written = add(writer, "org_1").then(() => (isAcknowledged = true));
-    await asked.promise;
+    await requested.promise;
     expect([ids(), isAcknowledged]).toEqual([[], false]);
     disk.resolve();
     await written;
     expect(ids()).toEqual(["org_1"]);
   });
 
-  it("a write that another process overtakes runs again and sees what that one committed", async () => {
+  it("another process commits first → the write runs again and sees that commit", async () => {
     const committer = here();
     let attempts = 0;
     const writer = writerWith(committer, async (recorded) => {
@@ -93,7 +93,7 @@ describe("recordingDialect", () => {
     expect([attempts, seen, ids()]).toEqual([2, ["other", "own"], ["other", "own"]]);
   });
 
-  it("a commit of which nobody knows whether it happened is not made again", async () => {
+  it("commit with unknown outcome → not repeated", async () => {
     const committer = here();
     const lost = new StoreUnavailableError("The thread of the database has ended");
     const writer = writerWith(committer, async (recorded) => {
@@ -109,7 +109,7 @@ describe("recordingDialect", () => {
     expect([runs, ids()]).toEqual([1, ["org_1"]]);
   });
 
-  it("a replay that changes another number of rows than the recording is refused", async () => {
+  it("replay changes another number of rows than the recording → refused", async () => {
     const committer = here();
     const writer = writerWith(committer, ({ statements, changes }) =>
       committer.commit({ statements, changes: changes + 1 }),
@@ -120,7 +120,7 @@ describe("recordingDialect", () => {
 });
 
 describe("commitInThread", () => {
-  it("a write that fails, also halfway, takes no other of its commit along", async () => {
+  it("write fails, also halfway → other writes of its commit succeed", async () => {
     const writer = writerWith(await commitInThread(path));
     await add(writer, "taken");
     const writes = [add(writer, "a"), add(writer, "new", "taken"), add(writer, "b")];
@@ -129,7 +129,7 @@ describe("commitInThread", () => {
     expect(ids()).toEqual(["a", "b", "taken"]);
   });
 
-  it("a recorded transaction too large for the page cache leaves nothing in the write-ahead log", async () => {
+  it("recorded transaction larger than the page cache → nothing in the write-ahead log", async () => {
     const writer = writerWith(await commitInThread(path));
     const large = Array.from({ length: 50 }, (_, index) => `${index}${"x".repeat(400_000)}`);
     const refused = writer.write(async (transaction) => {
@@ -146,11 +146,11 @@ describe("commitInThread", () => {
     expect(other.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
   });
 
-  it("the thread that asks writes nothing to the disk, neither what is committed nor when the log is moved", async () => {
+  it("requesting thread → no disk writes, neither for commits nor for checkpoints", async () => {
     const asker = new Worker(new URL("./lone-asker.ts", import.meta.url), { workerData: path });
     const ended = once(asker, "exit");
     const [bytesWritten]: number[] = await once(asker, "message");
-    // More than the log may hold before it is moved into the database.
+    // More than the log may contain before a checkpoint.
     expect(statSync(path).size).toBeGreaterThan(16_000_000);
     expect(bytesWritten).toBeLessThan(100_000);
     await ended;

@@ -39,7 +39,7 @@ function add(id: string, name = id): Promise<unknown> {
   );
 }
 
-/** Counts to `rows`, which takes SQLite about 0.3 s for a million. */
+/** Counts to `rows`, which takes SQLite about 0.3 s per million. */
 const countTo = (rows: number) =>
   sql<{ last: number }>`
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${rows}) select max(n) as last from numbers
@@ -49,15 +49,15 @@ const nameOf = async (id: string) =>
   (await store.reader.selectFrom("organizations").select("name").where("id", "=", id).executeTakeFirst())?.name;
 
 describe("a store with threads for queries", () => {
-  it("a query sees every write that was acknowledged before it, on whichever thread", async () => {
+  it("query on any thread → sees every acknowledged write", async () => {
     for (let round = 0; round < 20; round += 1) {
       await add(`seen_${round}`);
-      const asked = Array.from({ length: THREADS + 1 }, () => nameOf(`seen_${round}`));
-      expect(await Promise.all(asked)).toEqual(Array.from({ length: THREADS + 1 }, () => `seen_${round}`));
+      const names = Array.from({ length: THREADS + 1 }, () => nameOf(`seen_${round}`));
+      expect(await Promise.all(names)).toEqual(Array.from({ length: THREADS + 1 }, () => `seen_${round}`));
     }
   });
 
-  it("gives values back as they were: text with U+0000, numbers, bytes, null", async () => {
+  it("values → unchanged: text with U+0000, numbers, bytes, null", async () => {
     const values = ["a\u0000b\u{10FFFF}", 3_000_000_000, -0.5, new Uint8Array([0, 255]), null];
     const [text, whole, part, bytes, nothing] = values.map((value) => sql`${value}`);
     const { rows } =
@@ -65,7 +65,7 @@ describe("a store with threads for queries", () => {
     expect(rows).toEqual([{ a: values[0], b: values[1], c: values[2], d: values[3], e: null }]);
   });
 
-  it("a long query in every thread keeps neither a lookup nor a write waiting", async () => {
+  it("long queries in all threads → lookups and writes do not wait", async () => {
     using held = new DatabaseSync(join(directory, "held.db"));
     held.exec("begin exclusive");
     const finished: string[] = [];
@@ -88,7 +88,7 @@ describe("a store with threads for queries", () => {
     expect(finished).toEqual(["write", "lookup", "long query", "long query"]);
   });
 
-  it("queries of one snapshot see the same, whatever is written meanwhile", async () => {
+  it("queries of one snapshot → consistent despite later writes", async () => {
     await add("snapshot", "before");
     const names = await readSnapshot(store.reader, async (snapshot) => {
       const find = () =>
@@ -102,7 +102,7 @@ describe("a store with threads for queries", () => {
     expect([names, await nameOf("snapshot")]).toEqual([["before", "before"], "after"]);
   });
 
-  it("an error arrives with its code, and the thread goes on", async () => {
+  it("error → with its code, the thread continues", async () => {
     const failed = await sql`insert into organizations values ('x', 'x', '2026')`
       .execute(store.reader)
       .catch((error: unknown) => error);
@@ -111,12 +111,12 @@ describe("a store with threads for queries", () => {
     expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
   });
 
-  it("a parameter that cannot be sent is refused", async () => {
+  it("parameter that cannot be cloned → refused", async () => {
     await expect(sql`select ${sql.val(Symbol("x"))}`.execute(store.reader)).rejects.toThrow(/could not be cloned/);
     expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
   });
 
-  it("queries of one requester beyond half of those that may wait are refused, and others are not", async () => {
+  it("requester with more than half of the allowed waiting queries → refused, others are not", async () => {
     const ask = (requester: string) => runForRequester(requester, () => countTo(1));
     const flood = Array.from({ length: THREADS + WAITING_MAXIMUM / 2 + 3 }, () => ask("many"));
     const others = ["one", "other"].map(ask);
@@ -126,7 +126,7 @@ describe("a store with threads for queries", () => {
     await Promise.all(others);
   });
 
-  it("a query that takes too long fails, as does one that waits behind it, and the next has a new thread", async () => {
+  it("query exceeds its time → it and the one behind it fail, the next gets a new thread", async () => {
     const path = join(directory, "slow.db");
     using other = new DatabaseSync(path);
     other.exec("create table t (n); begin exclusive");
@@ -137,7 +137,7 @@ describe("a store with threads for queries", () => {
       { reason: new StoreUnavailableError("A query took longer than 400 ms") },
       { reason: new StoreBusyError("No connection to the database was free within 400 ms") },
     ]);
-    // Of the two only waiting is noted as a limit that the requester met.
+    // Only the waiting query counts as a limit that the requester met.
     expect(
       outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason instanceof StoreBusyError),
     ).toEqual([false, true]);
@@ -145,11 +145,11 @@ describe("a store with threads for queries", () => {
     await expect.poll(() => count().catch(() => null), { timeout: PATIENCE_MS }).toMatchObject({ rows: [{ rows: 0 }] });
   });
 
-  it("a thread that ends fails its query, and the next query has a new thread", async () => {
+  it("thread ends → its query fails, the next gets a new thread", async () => {
     const path = join(directory, "later.db");
     const dialect = sqliteThreadsDialect(path, 1);
     await using reader = new Kysely<Tables>({ dialect });
-    // A thread whose database is not there ends at once.
+    // A thread without a database ends at once.
     const early = sql`select 1 as one`.execute(reader);
     await expect(early).rejects.toThrow(StoreUnavailableError);
     await expect(early).rejects.toThrow("unable to open database file");
@@ -158,7 +158,7 @@ describe("a store with threads for queries", () => {
   });
 });
 
-test("ConnectionQueue: others have their turns before the rest of who came with many", async () => {
+test("ConnectionQueue: one requester with many queries → others take turns with it", async () => {
   const queue = new ConnectionQueue(THREADS, PATIENCE_MS);
   const begun: string[] = [];
   const ask = async (requester: string) => {

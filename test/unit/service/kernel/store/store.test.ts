@@ -40,14 +40,14 @@ async function idsIn(store: Store): Promise<string[]> {
 }
 
 describe("openStore", () => {
-  it("the name of a new database is on the disk before anything is written to it", async () => {
+  it("new database → its folder is synced before the first write", async () => {
     const steps: string[] = [];
     const machine = { ...testMachine, files: watchedFiles(steps, testMachine.files) };
     await using _store = await openStore({ kind: "sqlite", dataDirectory: directory }, machine);
     expect(steps).toEqual(["create service.db", "sync the folder of service.db"]);
   });
 
-  it("keeps what was written, for its user alone, and migrates once", async () => {
+  it("reopened → data kept, files private to the user, migrated once", async () => {
     {
       await using store = await open();
       await add(store, "org_1");
@@ -58,7 +58,7 @@ describe("openStore", () => {
     expect((await stat(join(directory, "service.db-wal"))).mode & 0o777).toBe(0o600);
   });
 
-  it("commits to the disk itself: journal and synchronous are what durability needs", async () => {
+  it("journal mode and synchronous → durable commits", async () => {
     await using store = await open();
     const [synchronous, journal] = await store.write(async (transaction) => {
       const first = await sql<{ synchronous: number }>`pragma synchronous`.execute(transaction);
@@ -68,7 +68,7 @@ describe("openStore", () => {
     expect([synchronous, journal]).toEqual([2, "wal"]);
   });
 
-  it("refuses a file that is no database, and one a newer program wrote", async () => {
+  it("no database, or a newer schema → refused", async () => {
     await writeFile(join(directory, "service.db"), "this is not a database, but long enough to look at ".repeat(20));
     await expect(open()).rejects.toThrow(/not a database/);
     await rm(join(directory, "service.db"));
@@ -81,7 +81,7 @@ describe("openStore", () => {
 });
 
 describe("store.write", () => {
-  it("resolves only when a second connection sees the row", async () => {
+  it("resolves → a second connection sees the row", async () => {
     await using store = await open();
     await add(store, "org_1");
     const other = new DatabaseSync(join(directory, "service.db"), { readOnly: true });
@@ -89,10 +89,10 @@ describe("store.write", () => {
     other.close();
   });
 
-  it("where the database gives up the whole commit, every write of it fails, with the reason, and the next works", async () => {
+  it("database rolls back the commit → all its writes fail with the reason, the next works", async () => {
     await using store = await open();
     await add(store, "org_1");
-    // As SQLite does on its own when the disk fails in the middle (sqlite.org/lang_conflict.html).
+    // As SQLite does when the disk fails (sqlite.org/lang_conflict.html).
     const giveUp = store.write((transaction) =>
       sql`insert or rollback into organizations values ('org_1', 'x', '2026')`.execute(transaction),
     );
@@ -103,7 +103,7 @@ describe("store.write", () => {
     expect(await idsIn(store)).toEqual(["c", "org_1"]);
   });
 
-  it("a full disk refuses every write of the commit, and writes go on when there is room", async () => {
+  it("disk full → all writes of the commit fail; room again → writes continue", async () => {
     await using store = await open();
     const limitPages = (count: number) =>
       store.write(async (transaction) => {
@@ -122,7 +122,7 @@ describe("store.write", () => {
     expect(await idsIn(store)).toContain("later");
   });
 
-  it("knows no row locks, because a write transaction holds the whole database", async () => {
+  it("row locks → omitted, because a write transaction locks the entire database", async () => {
     await using store = await open();
     await add(store, "org_1");
     const locked = store.write((transaction) =>
@@ -131,7 +131,7 @@ describe("store.write", () => {
     expect(await locked).toHaveLength(1);
   });
 
-  it("asks with the number of rows in the text, so that SQLite plans the query once", async () => {
+  it("LIMIT → a literal in the SQL text, so that SQLite plans the query once", async () => {
     await using store = await open();
     await add(store, "org_1");
     await add(store, "org_2");
@@ -142,7 +142,7 @@ describe("store.write", () => {
 });
 
 describe("a lock that another process holds", () => {
-  /** The system's clock, in which sleeping takes no time, and `onSleep` is told how long it slept in all. */
+  /** The system clock with instant sleeps; `onSleep` gets the total time slept. */
   function clockThatSleeps(onSleep: (sleptMs: number) => void) {
     let sleptMs = 0;
     return {
@@ -155,7 +155,7 @@ describe("a lock that another process holds", () => {
     };
   }
 
-  it("is waited for without holding the thread: reads go on, and the write happens when it is free", async () => {
+  it("waits without blocking the thread: reads continue, the write happens when the lock is free", async () => {
     await (await open())[Symbol.asyncDispose]();
     const other = new DatabaseSync(join(directory, "service.db"));
     const clock = clockThatSleeps((sleptMs) => {
@@ -170,7 +170,7 @@ describe("a lock that another process holds", () => {
     other.close();
   });
 
-  it("is given up after five seconds, once for all writes of the commit", async () => {
+  it("gives up after five seconds, once for all writes of the commit", async () => {
     await (await open())[Symbol.asyncDispose]();
     let sleptMs = 0;
     const clock = clockThatSleeps((allMs) => void (sleptMs = allMs));
@@ -201,14 +201,14 @@ class CountingDatabase extends DatabaseSync {
 }
 
 describe("createWriter", () => {
-  /** A writer on no database, what each of its commits held, and what to call to ask for a write. */
+  /** A writer without a database, the writes of each commit, and a function that requests a write. */
   function scene() {
     const commits: string[][] = [];
-    const asked: string[] = [];
+    const pending: string[] = [];
     const runner: WriteRunner = {
       async together(batch) {
         const writes = [...batch];
-        commits.push(asked.splice(0, writes.length));
+        commits.push(pending.splice(0, writes.length));
         for (const write of writes) write.fail(new Error("there is no database"));
         return [];
       },
@@ -217,13 +217,13 @@ describe("createWriter", () => {
     };
     const writer = createWriter(runner);
     const write = (name: string) => {
-      asked.push(name);
+      pending.push(name);
       void writer.write(() => Promise.resolve()).catch(() => {});
     };
     return { commits, write, idle: () => writer.idle() };
   }
 
-  it("what is asked for in turns that follow each other shares a commit, and what comes after a pause does not", async () => {
+  it("writes in consecutive turns → one commit; writes after a pause → another", async () => {
     const { commits, write, idle } = scene();
     for (const name of ["a", "b", "c"]) {
       write(name);
@@ -235,7 +235,7 @@ describe("createWriter", () => {
     expect(commits).toEqual([["a", "b", "c"], ["later"]]);
   });
 
-  it("no commit waits for ever because more keeps coming", async () => {
+  it("continuous writes → the commit does not wait forever", async () => {
     const { commits, write, idle } = scene();
     for (let turn = 0; turn < 100; turn += 1) {
       write(String(turn));
@@ -245,7 +245,7 @@ describe("createWriter", () => {
     expect(Math.max(...commits.map((names) => names.length))).toBeLessThan(20);
   });
 
-  it("lets others in between what follows from the writes of a commit", async () => {
+  it("work after a commit → other work runs in between", async () => {
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
     const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
@@ -261,7 +261,7 @@ describe("createWriter", () => {
     await database.destroy();
   });
 
-  it("lets others in between the writes of a long commit", async () => {
+  it("long commit → other work runs between its writes", async () => {
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
     const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
@@ -278,7 +278,7 @@ describe("createWriter", () => {
     await database.destroy();
   });
 
-  it("takes what arrives while writes of a commit run into that commit, round-robin over organizations", async () => {
+  it("writes arriving during a commit → join it, round-robin over organizations", async () => {
     const database = new CountingDatabase(":memory:");
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
     const run: string[] = [];
@@ -301,7 +301,7 @@ describe("createWriter", () => {
     await kysely.destroy();
   });
 
-  it("on PostgreSQL a commit takes no more writes once it has lasted a while", async () => {
+  it("PostgreSQL: long commit → takes no more writes", async () => {
     const database = new CountingDatabase(":memory:");
     let elapsedMs = 0;
     const kysely = new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
@@ -312,7 +312,7 @@ describe("createWriter", () => {
     await kysely.destroy();
   });
 
-  it("takes writes that wait into one commit, and no more than its bound", async () => {
+  it("waiting writes → one commit, up to its limit", async () => {
     const counting = new CountingDatabase(":memory:");
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(counting) });
     await migrate(database, "2026");
@@ -329,7 +329,7 @@ describe("createWriter", () => {
 });
 
 describe("lockDirectory", () => {
-  it("is held once, and free again after", () => {
+  it("held once; free after release", () => {
     const lock = lockDirectory(directory);
     expect(lock).not.toBeNull();
     expect(lockDirectory(directory)).toBeNull();
@@ -344,7 +344,7 @@ describe("unavailable", () => {
   it.each<[string, number, boolean]>([
     ["FULL", 13, true],
     ["IOERR_WRITE", 778, true],
-    ["ERROR: a wrong query", 1, false],
+    ["ERROR: an invalid query", 1, false],
     ["CONSTRAINT", 19, false],
   ])("SQLite's %s", (_name, errcode, expected) => {
     const error = Object.assign(new Error("x"), { code: "ERR_SQLITE_ERROR", errcode });
@@ -362,20 +362,20 @@ describe("unavailable", () => {
     ["lock timeout", "55P03", true],
     ["unique violation", "23505", false],
     ["syntax error", "42601", false],
-    ["a character it cannot keep", "22021", false],
+    ["an unsupported character", "22021", false],
   ])("PostgreSQL's %s", (_name, code, expected) => {
     const error = Object.assign(new Error("x"), { severity: "ERROR", code });
     expect(unavailable(error) instanceof StoreUnavailableError).toBe(expected);
   });
 
-  it("leaves bugs what they are", () => {
+  it("bugs → unchanged", () => {
     expect(unavailable(new TypeError("bug"))).toBeInstanceOf(TypeError);
     expect(unavailable(Object.assign(new Error("x"), { code: "53100" }))).not.toBeInstanceOf(StoreUnavailableError);
   });
 });
 
 describe("toPostgresText", () => {
-  it("gives text without U+0000, from which fromPostgresText makes what it was", () => {
+  it("text with U+0000 → text without it, reversed by fromPostgresText", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("\u0000", "\u{10FFFF}", "0", "1", "é", "😀") }), (text) => {
         expect(toPostgresText(text)).not.toContain("\u0000");

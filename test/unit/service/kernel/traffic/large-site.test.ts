@@ -56,7 +56,7 @@ describe("the default limits, for a site of 10,000 robots", () => {
 
   it("keep one connection per robot, and a thousand others", () => {
     const server = new EventEmitter();
-    // The part of a server that is used here.
+    // A partial server.
     shareConnections(server as Server, { all: HTTP_LIMITS.connections, ofAddress: HTTP_LIMITS.connectionsOfAddress });
     let lost = 0;
     const connect = (remoteAddress: string) =>

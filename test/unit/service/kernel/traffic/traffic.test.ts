@@ -9,7 +9,7 @@ import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic
 
 const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 
-/** Requests whose bodies are read, each taking so long; `waiting` of one party may wait for it. */
+/** Requests whose bodies are parsed, each with this duration; `waiting` of one party may wait. */
 function traffic(bodyMs: number, waiting = HTTP_LIMITS.requests.own) {
   const order: string[] = [];
   let nowMs = 0;
@@ -31,7 +31,7 @@ function traffic(bodyMs: number, waiting = HTTP_LIMITS.requests.own) {
       return name;
     });
   };
-  /** A request that takes so long as soon as it begins. */
+  /** A request that takes this long once it begins. */
   const request = async (address: string, name: string) => {
     if (await arrive(address)) {
       order.push(name);
@@ -58,7 +58,7 @@ it("requests that arrive together begin over many turns of the event loop, round
   expect(order.indexOf("b")).toBeLessThan(10);
   // One IPv6 site counts as one requester, whatever addresses it uses.
   expect(order.indexOf("c1")).toBeGreaterThan(order.indexOf("c0") + 1);
-  // Some begin while the slice is looked at.
+  // Some begin during the time slice.
   expect(turns).toBeGreaterThan(30);
 });
 
@@ -93,10 +93,10 @@ it("small bodies are parsed together, so that they share a commit", async () => 
   expect(order).toEqual(["a0", "a1", "a2", "a3", "a4"]);
 });
 
-describe("room that a request took", () => {
+describe("room of a request", () => {
   const client = identifyClient("a", "192.0.2.1");
 
-  /** A body of all that a credential may send at once. */
+  /** A body as large as one credential may send at once. */
   function fill() {
     const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));

@@ -7,7 +7,7 @@ import {
 } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { createWorkBudget } from "../../../../../src/service/kernel/traffic/work-budget.ts";
 
-/** A budget of a second of work, refilled with 100 ms per second, and work of organizations by a clock that the test sets. */
+/** A budget of one second of work, refilled with 100 ms per second; the test's clock measures the work. */
 function scene() {
   let nowMs = 0;
   const budget = createWorkBudget({ per_second: 100, burst: 1000 }, { monotonicMs: () => nowMs });
@@ -44,7 +44,7 @@ describe("an organization that took more time than its budget", () => {
     expect(retryAfter("busy")).toBe("11");
   });
 
-  it("is admitted again after the time that it was told", () => {
+  it("is admitted again after its Retry-After", () => {
     const { work, pass, retryAfter } = scene();
     work("busy", 1500);
     work("other", 10);
@@ -54,7 +54,7 @@ describe("an organization that took more time than its budget", () => {
   });
 });
 
-it("work that several requesters share counts for none of them", async () => {
+it("work shared by several requesters → counts for none of them", async () => {
   const ids = await runForRequester("one", async () => [
     currentRequester().id,
     await runForNobody(async () => currentRequester().id),
