@@ -7,6 +7,7 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { Form } from "../parts/form/form.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
@@ -50,15 +51,14 @@ export function Decision({ enrolment, decide }: DecisionProps) {
   const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, ...more });
   const robot = target.robot === "hidden" ? null : (target.robot ?? null);
   const isOnline = robot?.status === "online";
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     if (isBusy) return;
     if (isOnline) setReplacing(true);
     else void approve();
   };
   return (
     <Section title="Approve as">
-      <form class="form" onSubmit={submit}>
+      <Form submit={submit}>
         <TextField
           label="Name of the robot"
           value={name}
@@ -94,7 +94,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
             Deny
           </button>
         </div>
-      </form>
+      </Form>
       {isReplacing && robot !== null ? (
         <FormDialog
           title={`Replace the computer of ${robot.name}?`}
