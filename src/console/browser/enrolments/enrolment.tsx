@@ -4,7 +4,7 @@ import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { useEnrolment } from "./data.ts";
@@ -24,19 +24,38 @@ function EnrolmentOf({ code }: { readonly code: string }) {
     <Page title={`Code ${shown}`} up="enrolments">
       {decided === null ? (
         <Loaded data={enrolment} what="this enrolment" lines={8} missing={<NoEnrolment />}>
-          {(view) => (
-            <div class="sections">
-              <Section title="Who asks" note="Compare the code and the key with what the robot shows">
-                <WhoAsks enrolment={view} />
-              </Section>
-              <Decision enrolment={view} decide={setDecided} />
-            </div>
-          )}
+          {(view) => <Waiting enrolment={view} decide={setDecided} />}
         </Loaded>
       ) : (
         <Outcome decided={decided} />
       )}
     </Page>
+  );
+}
+
+interface WaitingProps {
+  readonly enrolment: EnrolmentView;
+  decide(decided: Decided): void;
+}
+
+function Waiting({ enrolment, decide }: WaitingProps) {
+  if (useIsPast(enrolment.expires_at)) return <Expired />;
+  return (
+    <div class="sections">
+      <Section title="Who asks" note="Compare the code and the key with what the robot shows">
+        <WhoAsks enrolment={enrolment} />
+      </Section>
+      <Decision enrolment={enrolment} decide={decide} />
+    </div>
+  );
+}
+
+function Expired() {
+  return (
+    <p role="status">
+      <b>Expired.</b> Nothing was approved. To begin again, run <code>sudo robot-policy-agent enroll</code> on the
+      robot. <a href="/enrolments">See all enrolments</a>
+    </p>
   );
 }
 

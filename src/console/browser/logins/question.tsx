@@ -7,7 +7,7 @@ import { session } from "../data/session.ts";
 import { Checkbox } from "../parts/form/fields.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { useStore } from "../store.ts";
 import { isListening, originOf } from "./callback.ts";
 
@@ -30,7 +30,10 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
   const [isSame, setSame] = useState(false);
   const delivery = isElsewhere ? "poll" : "redirect";
   const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
-  if (login.state !== "pending") return <DecidedBefore state={login.state} />;
+  const hasExpired = useIsPast(login.expires_at);
+  if (login.state === "denied") return <NothingToApprove why="was denied" />;
+  if (login.state !== "pending") return <NothingToApprove why="was approved already" />;
+  if (hasExpired) return <NothingToApprove why="has expired" />;
   return (
     <>
       <h1>Let a command line in?</h1>
@@ -111,13 +114,12 @@ function Receiver({ callback_url: callbackUrl, isElsewhere }: ReceiverProps) {
   );
 }
 
-function DecidedBefore({ state }: { readonly state: string }) {
+function NothingToApprove({ why }: { readonly why: string }) {
   return (
     <>
       <h1>Nothing to approve</h1>
-      <p>
-        {state === "denied" ? "This sign-in was denied." : "This sign-in was approved already."} To sign in again, run{" "}
-        <code>robot-policy login</code>.
+      <p role="status">
+        This sign-in {why}. To sign in again, run <code>robot-policy login</code>.
       </p>
       <p>
         <a href="/">Go to the console</a>

@@ -1,3 +1,5 @@
+import { useEffect } from "preact/hooks";
+
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { isUnreachable } from "../data/liveness.ts";
 import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
@@ -19,6 +21,20 @@ clockOffsetMs.subscribe(tick);
 /** Milliseconds since the Unix epoch, at most ten seconds old. */
 export function useNow(): number {
   return useStore(nowMs);
+}
+
+/** Whether a time has come; renders again the moment it comes. */
+export function useIsPast(at: string): boolean {
+  const now = useNow();
+  const atMs = Date.parse(at);
+  const isPast = atMs <= now;
+  useEffect(() => {
+    const leftMs = atMs - serviceNow();
+    if (isPast || leftMs > TICK_MS) return undefined;
+    const timer = setTimeout(tick, leftMs);
+    return () => clearTimeout(timer);
+  }, [atMs, now]);
+  return isPast;
 }
 
 const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {

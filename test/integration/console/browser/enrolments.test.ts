@@ -1,10 +1,18 @@
 import { expect, it } from "vitest";
 
-import { describeConsole, openSignedIn, signIn, startConsole, untilLive } from "../../../support/browser.ts";
+import {
+  describeConsole,
+  openSignedIn,
+  openWindow,
+  signIn,
+  startConsole,
+  untilLive,
+} from "../../../support/browser.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
+import { passExpiry, takeClock } from "./page-clock.ts";
 
 describeConsole("enrolments", startConsole, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);
@@ -117,6 +125,19 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("The page cannot tell whether a robot arm-9 exists.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Approved.").waitFor();
+  });
+
+  it("turns into expired at its time, without a reload", async () => {
+    const { page, complaints } = await openWindow();
+    await takeClock(page);
+    const { code } = await start("arm-10");
+    await signIn(page, running(), `/enrolments/${code}`);
+    await page.getByText("This adds the robot arm-10.").waitFor();
+    const approve = page.getByRole("button", { name: "Approve" });
+    await passExpiry(page, async () => expect(await approve.isVisible()).toBe(true));
+    await page.getByText("Expired. Nothing was approved.").waitFor();
+    expect(await approve.count()).toBe(0);
+    expect(complaints).toEqual([]);
   });
 
   it("shows on the pages of robots which are online, and thaws and recovers a computer", async () => {
