@@ -79,27 +79,6 @@ function TimeOrNever({ at }: { readonly at: string | null | undefined }) {
   return at === null ? <span class="muted">never</span> : <RelativeTime at={at} />;
 }
 
-/** The column with the button to revoke a key. */
-export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
-  return {
-    id: "actions",
-    name: "Action",
-    track: "6.75rem",
-    isPlainOnCard: true,
-    cell: ({ key, state }) =>
-      state === "revoked" ? null : (
-        <button
-          type="button"
-          class="button"
-          aria-label={`Revoke ${labelOf(key)}, ${keyText(key)}`}
-          onClick={() => revoke(key)}
-        >
-          Revoke
-        </button>
-      ),
-  };
-}
-
 function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const scopes = apiKey.scopes ?? null;
   if (scopes === null) return <span>everything</span>;
