@@ -11,7 +11,7 @@ interface SummaryProps {
   readonly lines: number;
 }
 
-/** Fleets by status, and those that need attention, with why and what to do. */
+/** Fleets by state, and those that need attention, with why and what to do. */
 export function FleetSummary({ rows, lines }: SummaryProps) {
   if (rows.length === 0) {
     return (

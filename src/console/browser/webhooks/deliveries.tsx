@@ -61,7 +61,7 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 const COLUMNS: readonly Column<DeliveryView>[] = [
   textColumn({ id: "type", name: "Event", track: "minmax(7.75rem, 1.2fr)" }, ({ type }) => type),
   textColumn({ id: "about", name: "About", track: "minmax(4.25rem, 1fr)" }, subjectOfEvent),
-  badgeColumn({ id: "status", track: "7rem" }, ({ status }) => status),
+  badgeColumn({ track: "7rem" }, ({ status }) => status),
   countColumn({ id: "attempts", name: "Attempts", track: "5.5rem", from: "medium" }, ({ attempts }) => attempts),
   textColumn({ id: "answer", name: "Last answer", track: "minmax(6rem, 1.2fr)" }, lastAnswerInWords),
   {

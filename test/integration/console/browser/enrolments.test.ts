@@ -206,5 +206,10 @@ describeConsole("enrolments", startConsole, (running) => {
       await each.poll();
     }
     await page.getByText(/^and \d more robots?$/).waitFor();
+    await page.getByRole("link", { name: "All", exact: true }).click();
+    await expect.poll(() => page.url()).toBe(`${running().url}/robots?state=offline`);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("columnheader", { name: "State" }).waitFor();
+    expect(await page.getByLabel("State").inputValue()).toBe("offline");
   });
 });

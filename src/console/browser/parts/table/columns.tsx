@@ -19,7 +19,7 @@ export interface Column<Row> {
   readonly align?: "end";
   /** Full width, below the rest of the card. */
   readonly isWideOnCard?: boolean;
-  /** Without its name on the card, such as a status. */
+  /** Without its name on the card, such as a state. */
   readonly isPlainOnCard?: boolean;
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
