@@ -37,18 +37,37 @@ export function useIsPast(at: string): boolean {
   return isPast;
 }
 
-const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {
-  year: "numeric",
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
+/** Dates have one form everywhere: `21 Nov 2026`. Times are in the time zone of the person. */
+const DAY = { year: "numeric", month: "short", day: "numeric" } as const;
+const MINUTE = { ...DAY, hour: "2-digit", minute: "2-digit" } as const;
+const DATE_FORMAT = new Intl.DateTimeFormat("en-GB", DAY);
+const UTC_DATE_FORMAT = new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" });
+const TIME_FORMAT = new Intl.DateTimeFormat("en-GB", MINUTE);
+const EXACT_FORMAT = new Intl.DateTimeFormat("en-GB", { ...MINUTE, second: "2-digit", timeZoneName: "short" });
 
-/** `21 Nov 2026, 06:26`, in the time zone of the person. */
+/** `21 Nov 2026, 06:26`. */
 export function absoluteTime(at: string): string {
+  return formatted(at, TIME_FORMAT);
+}
+
+/** `21 Nov 2026, 06:26:05 CET`. */
+function exactTime(at: string): string {
+  return formatted(at, EXACT_FORMAT);
+}
+
+/** `21 Nov 2026` for the day `2026-11-21` in UTC. */
+export function utcDay(day: string): string {
+  return formatted(day, UTC_DATE_FORMAT);
+}
+
+/** A text that is no time stays as it is. */
+function formatted(at: string, format: Intl.DateTimeFormat): string {
   const ms = Date.parse(at);
-  return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
+  return Number.isNaN(ms) ? at : format.format(ms);
+}
+
+function dateOf(ms: number): string {
+  return DATE_FORMAT.format(ms);
 }
 
 interface RelativeTimeProps {
@@ -66,15 +85,20 @@ export function RelativeTime({ at, inWords = relativeTime }: RelativeTimeProps) 
   const now = useNow();
   if (at === null || at === undefined) return <None />;
   return (
-    <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
-      {inWords(at, now)}
+    <time dateTime={at} title={exactTime(at)}>
+      {inWords(at, now, dateOf)}
     </time>
   );
 }
 
-const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/g;
 
-/** A text of the service, with its timestamps as relative times. */
+/** A text of the service with its timestamps as absolute times, where only a text is possible. */
+export function withTimes(text: string): string {
+  return text.replaceAll(MOMENT, absoluteTime);
+}
+
+/** A text of the service with its timestamps as absolute times. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split(MOMENT);
   return (
@@ -83,7 +107,7 @@ export function Sentence({ text }: { readonly text: string }) {
         index % 2 === 0 ? (
           part
         ) : (
-          <time key={part} dateTime={part} title={part}>
+          <time key={part} dateTime={part} title={exactTime(part)}>
             {absoluteTime(part)}
           </time>
         ),

@@ -5,6 +5,7 @@ import { type Column, countColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { FilteredTable } from "../parts/table/filtered-table.tsx";
 import { None } from "../parts/none.tsx";
+import { utcDay } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { compareTexts, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
@@ -122,7 +123,7 @@ export function UsageDays({ usage: { days, series, hasNames } }: { readonly usag
           const others = hasOthers ? [parts.reduce((rest, part) => rest - part, seconds)] : [];
           return (
             <tr key={day}>
-              <th scope="row">{day}</th>
+              <th scope="row">{utcDay(day)}</th>
               {[seconds, ...parts, ...others].map((part, index) => (
                 <td key={index} data-align="end">
                   {part === 0 ? <None /> : hours(part)}

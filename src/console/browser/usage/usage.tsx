@@ -3,7 +3,7 @@ import { FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
-import { absoluteTime } from "../parts/relative-time.tsx";
+import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
 import { EmptyState } from "../parts/table/filtered-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
@@ -82,7 +82,10 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
           facts={[
             ["Total", <b>{hours(seconds)} h</b>],
             ["A day, on average", `${hours(seconds / lengthOf(range))} h`],
-            ["The most in a day", busiest === undefined ? null : `${hours(busiest.seconds)} h on ${busiest.day}`],
+            [
+              "The most in a day",
+              busiest === undefined ? null : `${hours(busiest.seconds)} h on ${utcDay(busiest.day)}`,
+            ],
             [by === "robot" ? "Robots served" : "Models used", counted(series.length, by)],
           ]}
         />
