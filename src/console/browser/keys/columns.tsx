@@ -3,7 +3,7 @@ import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
-import { momentOf } from "../parts/text.ts";
+import { countedOf, momentOf } from "../parts/text.ts";
 import { type KeyState, keyText, labelOf } from "./data.ts";
 
 export interface KeyRow {
@@ -85,7 +85,7 @@ function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const uses = apiKey.uses_remaining ?? null;
   const text = scopes.join(", ") + keyRobotsInWords(apiKey);
   if (uses === null) return <span title={text}>{text}</span>;
-  const left = `${uses} of ${apiKey.enrollment?.uses ?? uses} uses left`;
+  const left = `${countedOf(uses, apiKey.enrollment?.uses ?? uses, "use")} left`;
   const whole = `${text}, ${left}`;
   if (!mayDo("audit:read")) return <span title={whole}>{whole}</span>;
   // Which robots used it, when, and from where.

@@ -8,6 +8,7 @@ import { Checkbox } from "../parts/form/fields.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
+import { counted } from "../parts/text.ts";
 import { useStore } from "../store.ts";
 import { isListening, originOf } from "./callback.ts";
 
@@ -45,7 +46,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
         facts={[
           ["Code", <b class="mono">{login.user_code}</b>],
           ["Asked by", <Asker login={login} />],
-          ["Access", `everything that you may do, for ${login.session_days} days`],
+          ["Access", `everything that you may do, for ${counted(login.session_days, "day")}`],
           ["Token goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
           ["Asked", <RelativeTime at={login.created_at} />],
           ["Expires", <RelativeTime at={login.expires_at} />],

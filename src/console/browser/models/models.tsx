@@ -123,6 +123,6 @@ function Endpoints({ endpoints }: Pick<OfferedModel, "endpoints">) {
   if (endpoints.length === 0) return <StatusBadge status="unknown" word="none" />;
   const state = stateOf(endpoints);
   const count = endpoints.filter(({ status }) => status === state).length;
-  const word = count === endpoints.length ? `${number(count)} ${state}` : `${count} of ${endpoints.length} ${state}`;
-  return <StatusBadge status={state} word={word} />;
+  const all = count === endpoints.length ? "" : ` of ${number(endpoints.length)}`;
+  return <StatusBadge status={state} word={`${number(count)}${all} ${state}`} />;
 }

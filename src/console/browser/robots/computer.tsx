@@ -7,7 +7,7 @@ import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Section } from "../parts/page.tsx";
-import { RelativeTime, useNow } from "../parts/relative-time.tsx";
+import { RelativeTime, Sentence, useNow } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { withSpaces } from "../parts/text.ts";
 import { RecoveryDialog, ThawDialog } from "./change-computer.tsx";
@@ -142,9 +142,5 @@ function Credential({
 function Recoveries({
   installation: { recoveries_remaining: left, recovery_until: until },
 }: Pick<InstallationProps, "installation">) {
-  return (
-    <>
-      {left} left, until <RelativeTime at={until} />
-    </>
-  );
+  return left === 0 ? <>none left</> : <Sentence text={`${left} left, until ${until}`} />;
 }

@@ -156,7 +156,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByLabel("How often").fill("1");
     await page.keyboard.press("Enter");
     await page.getByText("arm-5 may recover 1 time.").waitFor();
-    await page.getByText("1 left").waitFor();
+    await page.getByText(/^1 left, until \d+ \w{3} \d{4}, \d\d:\d\d$/).waitFor();
 
     const copy = computer.copy();
     await computer.renew();
