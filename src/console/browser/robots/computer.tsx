@@ -1,7 +1,6 @@
 import type { InstallationView } from "../../../api/installations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
 import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -11,15 +10,15 @@ import { RelativeTime, Sentence, useNow } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { withSpaces } from "../parts/text.ts";
 import { RecoveryDialog, ThawDialog } from "./change-computer.tsx";
+import { installationPath, useInstallation } from "./data.ts";
 
 /** The computer that speaks for the robot: its key, its credential, and when it was seen. */
 export function Computer({ robot }: { readonly robot: IdentifiedRobotView }) {
-  const path = `/v1/robots/${encodeURIComponent(robot.id)}/installation`;
-  const installation = useData<InstallationView>(path, ["robots"]);
+  const installation = useInstallation(robot);
   return (
     <Section title="Computer">
       <Loaded data={installation} what="the computer of this robot" lines={6} missing={<NotEnrolled />}>
-        {(view) => <Installation robot={robot} installation={view} path={path} />}
+        {(view) => <Installation robot={robot} installation={view} />}
       </Loaded>
     </Section>
   );
@@ -37,10 +36,11 @@ function NotEnrolled() {
 interface InstallationProps {
   readonly robot: IdentifiedRobotView;
   readonly installation: InstallationView;
-  readonly path: string;
 }
 
-function Installation({ robot: { name }, installation, path }: InstallationProps) {
+function Installation({ robot, installation }: InstallationProps) {
+  const { name } = robot;
+  const path = installationPath(robot);
   const { state, readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
   return (
     <>

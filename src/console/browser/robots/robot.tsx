@@ -27,7 +27,7 @@ import { capitalized, listed, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
-import { presenceOf } from "./data.ts";
+import { presenceOf, useInstallation } from "./data.ts";
 import { RemoveRobot } from "./remove.tsx";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
@@ -87,8 +87,9 @@ export function Robot({ name }: PageParameters) {
 }
 
 function Badge({ robot }: { readonly robot: IdentifiedRobotView }) {
+  const isFrozen = useInstallation(robot).value?.state === "frozen";
   const presence = presenceOf(robot);
-  return presence === null ? null : <StatusBadge status={presence} />;
+  return presence === null ? null : <StatusBadge status={isFrozen ? "frozen" : presence} />;
 }
 
 function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {

@@ -165,6 +165,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await copy.heartbeat();
     expect((await computer.heartbeat()).status).toBe(403);
     await page.getByText("Frozen: two computers used this identity.").waitFor();
+    expect(await page.locator(".page-head .badge").innerText()).toBe("Frozen");
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Thaw" }).click();
     await page.getByRole("dialog", { name: "Thaw arm-5?" }).getByRole("button", { name: "Thaw" }).click();
