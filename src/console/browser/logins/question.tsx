@@ -32,9 +32,8 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
   const delivery = isElsewhere ? "poll" : "redirect";
   const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
   const hasExpired = useIsPast(login.expires_at);
-  if (login.state === "denied") return <NothingToApprove why="was denied" />;
-  if (login.state !== "pending") return <NothingToApprove why="was approved already" />;
-  if (hasExpired) return <NothingToApprove why="has expired" />;
+  const state = login.state === "pending" && hasExpired ? "expired" : login.state;
+  if (state !== "pending") return <NothingToApprove state={state} />;
   return (
     <>
       <h1>Let a command line in?</h1>
@@ -115,7 +114,8 @@ function Receiver({ callback_url: callbackUrl, isElsewhere }: ReceiverProps) {
   );
 }
 
-function NothingToApprove({ why }: { readonly why: string }) {
+function NothingToApprove({ state }: { readonly state: string }) {
+  const why = state === "denied" ? "was denied" : state === "expired" ? "has expired" : "was approved already";
   return (
     <>
       <h1>Nothing to approve</h1>

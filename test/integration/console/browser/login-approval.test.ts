@@ -125,6 +125,18 @@ describeConsole("approving the login of a command line", startConsole, (running)
     expect(await deny.count()).toBe(0);
   });
 
+  it("says of a login that was over when the page opened that it has expired", async () => {
+    const { page } = await openWindow();
+    const { login_url } = await startLogin(NOBODY);
+    await page.route("**/console/logins/*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), state: "expired" } });
+    });
+    await signIn(page, running());
+    await page.goto(running().url + login_url);
+    await page.getByText("This sign-in has expired.").waitFor();
+  });
+
   it("does not let a restricted key approve, and says why", async () => {
     const { api_key: apiKey } = await createKey(running(), "reader", ["robots:read"]);
     const { login_url } = await startLogin(NOBODY);
