@@ -12,11 +12,6 @@ import { type Decided, Decision } from "./decision.tsx";
 
 /** `/enrolments/CODE`: who asks, what an approval changes, and the buttons to approve and deny it. */
 export function Enrolment({ name: code }: PageParameters) {
-  // Nothing of another code must be approved.
-  return <EnrolmentOf key={code} code={code} />;
-}
-
-function EnrolmentOf({ code }: { readonly code: string }) {
   const enrolment = useEnrolment(code);
   const [decided, setDecided] = useState<Decided | null>(null);
   const shown = enrolment.value?.user_code ?? code;

@@ -46,7 +46,7 @@ const TIME_FORMAT = new Intl.DateTimeFormat("en-GB", MINUTE);
 const EXACT_FORMAT = new Intl.DateTimeFormat("en-GB", { ...MINUTE, second: "2-digit", timeZoneName: "short" });
 
 /** `21 Nov 2026, 06:26`. */
-export function absoluteTime(at: string): string {
+export function absoluteTime(at: string | number): string {
   return formatted(at, TIME_FORMAT);
 }
 
@@ -61,9 +61,9 @@ export function utcDay(day: string): string {
 }
 
 /** A text that is no time stays as it is. */
-function formatted(at: string, format: Intl.DateTimeFormat): string {
-  const ms = Date.parse(at);
-  return Number.isNaN(ms) ? at : format.format(ms);
+function formatted(at: string | number, format: Intl.DateTimeFormat): string {
+  const ms = typeof at === "number" ? at : Date.parse(at);
+  return Number.isNaN(ms) ? String(at) : format.format(ms);
 }
 
 function dateOf(ms: number): string {
@@ -95,7 +95,7 @@ const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/g;
 
 /** A text of the service with its timestamps as absolute times, where only a text is possible. */
 export function withTimes(text: string): string {
-  return text.replaceAll(MOMENT, absoluteTime);
+  return text.replaceAll(MOMENT, (at) => absoluteTime(at));
 }
 
 /** A text of the service with its timestamps as absolute times. */

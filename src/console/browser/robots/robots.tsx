@@ -131,14 +131,14 @@ function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
   if (presence === null) return null;
   if (presence === "online") return <StatusBadge status="online" />;
   return (
-    <span class="presence">
+    <>
       <StatusBadge status="offline" />
       {robot.last_seen_at === null ? null : (
         <span class="second-line">
           seen <RelativeTime at={robot.last_seen_at} />
         </span>
       )}
-    </span>
+    </>
   );
 }
 

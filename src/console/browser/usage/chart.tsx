@@ -1,7 +1,7 @@
 import { utcDay } from "../parts/relative-time.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
-import type { Usage, UsageDay } from "./data.ts";
+import { busiestOf, type Usage, type UsageDay } from "./data.ts";
 import { hours } from "./hours.ts";
 import { lengthOf } from "./range.ts";
 
@@ -42,14 +42,14 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
     <figure class="usage-chart" role="img" aria-label={sentenceOf(usage, daysPerBar)}>
       <svg class="usage-axis" height={height} aria-hidden="true">
         {ticks.map((tick) => (
-          <text key={tick} class="usage-text" x="100%" dx="-6" y={y(tick) + 4} text-anchor="end">
+          <text key={tick} class="chart-text" x="100%" dx="-6" y={y(tick) + 4} text-anchor="end">
             {hours(tick)} h
           </text>
         ))}
       </svg>
       <svg class="usage-plot" width="100%" height={height} aria-hidden="true">
         {ticks.map((tick) => (
-          <line key={tick} class="usage-line" x1="0" x2="100%" y1={y(tick)} y2={y(tick)} />
+          <line key={tick} class="chart-line" x1="0" x2="100%" y1={y(tick)} y2={y(tick)} />
         ))}
         {buckets.map((bucket, index) => (
           <Bar key={bucket.day} bucket={bucket} index={index} count={buckets.length} y={y} foot={height - FOOT} />
@@ -76,7 +76,7 @@ function DayLabel({ day, index, count, y }: DayLabelProps) {
   const isNearEnd = index / count > 0.88;
   const at = (index + (isNearEnd ? BAR_WIDTH : 0)) / count;
   return (
-    <text class="usage-text" x={`${at * 100}%`} y={y} text-anchor={isNearEnd ? "end" : "start"}>
+    <text class="chart-text" x={`${at * 100}%`} y={y} text-anchor={isNearEnd ? "end" : "start"}>
       {SHORT_DAY.format(Date.parse(day))}
     </text>
   );
@@ -172,13 +172,10 @@ function scaleOf(most: number): { readonly top: number; readonly step: number } 
 }
 
 function sentenceOf({ days, seconds, by, series, range }: Usage, daysPerBar: number): string {
-  const busiest = days.reduce<UsageDay | null>(
-    (most, day) => (most === null || day.seconds > most.seconds ? day : most),
-    null,
-  );
+  const busiest = busiestOf(days);
   const kind = daysPerBar === 1 ? "by day" : "by seven days";
   const total = `Hours ${kind}, stacked by ${by}: ${hours(seconds)} hours in ${counted(lengthOf(range), "day")}`;
-  if (busiest === null || seconds === 0) return `${total}.`;
+  if (busiest === undefined) return `${total}.`;
   const first = series[0];
   const top = first === undefined ? "" : ` Most used: ${first.name}, ${hours(first.seconds)} hours.`;
   return `${total}; the most on ${utcDay(busiest.day)}, ${hours(busiest.seconds)} hours.${top}`;

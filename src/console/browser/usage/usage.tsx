@@ -9,7 +9,7 @@ import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
 import { UsageChart } from "./chart.tsx";
 import { download, usageCsv } from "./csv.ts";
-import { type Usage as UsageOfRange, type UsageDay, useUsage } from "./data.ts";
+import { busiestOf, type Usage as UsageOfRange, useUsage } from "./data.ts";
 import { hours } from "./hours.ts";
 import { UsagePicker } from "./picker.tsx";
 import { dayOf, lengthOf, readRange } from "./range.ts";
@@ -69,12 +69,8 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
       </EmptyState>
     );
   }
-  const busiest = days.reduce<UsageDay | undefined>(
-    (most, day) => (day.seconds > (most?.seconds ?? 0) ? day : most),
-    undefined,
-  );
-  const [since, askedAt] = [range.sinceMs, usage.askedAtMs].map((ms) => absoluteTime(new Date(ms).toISOString()));
-  const note = `Since ${since}, as of ${askedAt}; days in UTC`;
+  const busiest = busiestOf(days);
+  const note = `Since ${absoluteTime(range.sinceMs)}, as of ${absoluteTime(usage.askedAtMs)}; days in UTC`;
   return (
     <>
       <Section title="By day" note={note}>
