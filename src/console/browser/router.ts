@@ -74,6 +74,14 @@ export function setQuery(change: (query: URLSearchParams) => void): void {
   current.set(changed);
 }
 
+/** Sets one parameter of the query; an empty value removes it. */
+export function setParameter(name: string, value: string): void {
+  setQuery((query) => {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  });
+}
+
 /**
  * Follows links inside the console without reloading the page. Clicks with a modifier key or the middle button, and links with a
  * `target`, are left to the browser.

@@ -52,7 +52,7 @@ export function Audit() {
       isCounted={false}
       data={changes}
       emptyTitle="Nothing was changed yet"
-      empty={<p>Here is who changes what, and why the service refused a registration.</p>}
+      empty={<p>This page lists who changed what, and which registrations the service refused.</p>}
       caption="Audit"
       noun="event"
       columns={COLUMNS}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
@@ -47,10 +48,10 @@ function Waiting({ enrolment, decide }: WaitingProps) {
 
 function Expired() {
   return (
-    <p role="status">
+    <Over>
       <b>Expired.</b> Nothing was approved. To begin again, run <code>sudo robot-policy-agent enroll</code> on the
-      robot. <a href="/enrolments">See all enrolments</a>
-    </p>
+      robot.
+    </Over>
   );
 }
 
@@ -75,26 +76,30 @@ function WhoAsks({ enrolment }: { readonly enrolment: EnrolmentView }) {
 
 function NoEnrolment() {
   return (
-    <p>
+    <Over>
       No enrolment waits with this code. Check it on the robot; if it has expired, run{" "}
-      <code>sudo robot-policy-agent enroll</code> there again. <a href="/enrolments">See all enrolments</a>
-    </p>
+      <code>sudo robot-policy-agent enroll</code> there again.
+    </Over>
   );
 }
 
-function Outcome({ decided }: { readonly decided: Decided }) {
-  if (decided.status === "denied")
-    return (
-      <p role="status">
-        <b>Denied.</b> The computer that asked to be {decided.requested_name} is told so.{" "}
-        <a href="/enrolments">See all enrolments</a>
-      </p>
-    );
-  const { requested_name: name } = decided;
+function Outcome({ decided: { status, requested_name: name } }: { readonly decided: Decided }) {
+  return status === "denied" ? (
+    <Over>
+      <b>Denied.</b> The computer that asked to be {name} is told so.
+    </Over>
+  ) : (
+    <Over>
+      <b>Approved.</b> The computer gets its credential as <a href={robotPath(name, name)}>{name}</a> within seconds.
+    </Over>
+  );
+}
+
+/** Why there is nothing to decide. */
+function Over({ children }: { readonly children: ComponentChildren }) {
   return (
     <p role="status">
-      <b>Approved.</b> The computer gets its credential as <a href={robotPath(name, name)}>{name}</a> within seconds.{" "}
-      <a href="/enrolments">See all enrolments</a>
+      {children} <a href="/enrolments">See all enrolments</a>
     </p>
   );
 }

@@ -27,7 +27,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
           {labelOf(key)}
         </span>
         {isOwn ? (
-          <span class="label" title="You are signed in by this key">
+          <span class="label" title="You signed in with this key">
             yours
           </span>
         ) : null}

@@ -12,7 +12,7 @@ import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
-import { type PageParameters, setQuery, useLocation } from "../router.ts";
+import { type PageParameters, setParameter, useLocation } from "../router.ts";
 import { type Checkpoint, checkpointsOf, nameOf, useEndpoints } from "./data.ts";
 import { EndpointTable } from "./endpoint-table.tsx";
 import { RobotsThatFit } from "./fit.tsx";
@@ -84,7 +84,6 @@ function Fit({ model }: { readonly model: ModelView }) {
     checkpoints.find(({ id }) => id === model.default_checkpoint_id) ??
     checkpoints[0];
   if (chosen === undefined || !mayDo("robots:read")) return null;
-  const choose = (id: string) => setQuery((query) => query.set("checkpoint", id));
   return (
     <Section title="Robots that can run it">
       {checkpoints.length < 2 ? null : (
@@ -92,7 +91,7 @@ function Fit({ model }: { readonly model: ModelView }) {
           label="Checkpoint"
           className="field fit-checkpoint"
           value={chosen.id}
-          change={choose}
+          change={(id) => setParameter("checkpoint", id)}
           options={checkpoints.map(({ id }) => ({
             value: id,
             word: id === model.default_checkpoint_id ? `${id} (default)` : id,

@@ -87,9 +87,7 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
         />
         <UsageChart usage={usage} />
         {usage.hasNames ? null : (
-          <p class="muted">
-            These are too many {by}s for so many days to show them apart; choose a shorter time for that.
-          </p>
+          <p class="muted">There are too many {by}s to tell them apart over so many days: choose a shorter time.</p>
         )}
         <UsageDays usage={usage} />
       </Section>

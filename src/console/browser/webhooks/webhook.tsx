@@ -4,6 +4,7 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { EndingButton } from "../parts/form/ending-button.tsx";
 import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -84,14 +85,12 @@ function Actions({ webhook }: { readonly webhook: WebhookView }) {
         </button>
       )}
       {isDisabled ? (
-        <button
-          type="button"
-          class="button"
-          aria-disabled={change.isBusy}
-          onClick={() => void run(change.send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
+        <EndingButton
+          isBusy={change.isBusy}
+          press={() => void run(change.send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
         >
           Enable
-        </button>
+        </EndingButton>
       ) : (
         <DialogButton scope="webhooks:write" word="Disable">
           {(close) => <End webhook={webhook} verb="Disable" close={close} />}

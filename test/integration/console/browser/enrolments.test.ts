@@ -64,6 +64,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("This adds the robot arm-one.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Approved.").waitFor();
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect(await poll()).toBe("approved");
     await page.getByRole("link", { name: "arm-one" }).click();
     await page.getByRole("heading", { name: "Computer" }).waitFor();

@@ -3,6 +3,7 @@ import { useCallback, useState } from "preact/hooks";
 
 import { useLeaveGuard } from "../../router.ts";
 import { Dialog } from "./dialog.tsx";
+import { useFocusKept } from "./ending-button.tsx";
 
 interface FormProps {
   /** Leaves the validation to the service. */
@@ -20,6 +21,7 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
   const [isEdited, setEdited] = useState(false);
   const [leave, setLeave] = useState<(() => void) | null>(null);
   const guard = useCallback((wanted: () => void) => setLeave(() => wanted), []);
+  const form = useFocusKept<HTMLFormElement>();
   useLeaveGuard(isGuarded && isEdited ? guard : null);
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -34,7 +36,7 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
   };
   return (
     <>
-      <form class="form" noValidate={noValidate} onSubmit={onSubmit} onInput={() => setEdited(true)}>
+      <form ref={form} class="form" noValidate={noValidate} onSubmit={onSubmit} onInput={() => setEdited(true)}>
         {children}
       </form>
       {leave === null ? null : (

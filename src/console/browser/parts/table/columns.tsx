@@ -73,16 +73,17 @@ export function actionColumn<Row>(
   word: string,
   subjectOf: (row: Row) => string | null,
   run: (row: Row) => void,
+  { track = "6.75rem", isBusy = false } = {},
 ): Column<Row> {
   const cell = (row: Row) => {
     const subject = subjectOf(row);
     return subject === null ? null : (
-      <EndingButton label={`${word} ${subject}`} press={() => run(row)}>
+      <EndingButton label={`${word} ${subject}`.trim()} isBusy={isBusy} press={() => run(row)}>
         {word}
       </EndingButton>
     );
   };
-  return { id: "action", name: "Action", track: "6.75rem", isPlainOnCard: true, cell };
+  return { id: "action", name: "Action", track, isPlainOnCard: true, cell };
 }
 
 export const ID_COLUMN: Column<{ readonly id: string }> = {
