@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
-import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
@@ -78,7 +77,9 @@ export function Decision({ enrolment, decide }: DecisionProps) {
         <TargetNotice
           target={target}
           name={enrolledName(name)}
-          differences={differencesOf(enrolment, robot, target.digest, region)}
+          differences={
+            robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), target.digest)
+          }
         />
         {isReplacing ? null : errors.rest.map((text) => <FieldError key={text} text={text} />)}
         <div class="buttons">
@@ -114,13 +115,4 @@ export function Decision({ enrolment, decide }: DecisionProps) {
       ) : null}
     </Section>
   );
-}
-
-function differencesOf(
-  enrolment: EnrolmentView,
-  robot: IdentifiedRobotView | null,
-  digest: string | null,
-  region: string,
-) {
-  return robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), digest);
 }

@@ -21,10 +21,15 @@ const FILTERING: Filtering<EnrolmentView> = {
 export function Enrolments() {
   const enrolments = useEnrolments();
   const mayApprove = mayDo("robots:write");
+  const allowed = mayApprove ? (
+    <a class="button" href="/enrolments/allowed">
+      Allowed keys
+    </a>
+  ) : undefined;
   return (
     <ListPage
       title="Enrolments"
-      actions={mayApprove ? <AllowedKeysLink /> : undefined}
+      actions={allowed}
       before={mayApprove ? <CodeForm /> : null}
       data={enrolments}
       emptyTitle="No robot waits for approval"
@@ -39,14 +44,6 @@ export function Enrolments() {
       filtering={FILTERING}
       hint="Code, name, site, address, key"
     />
-  );
-}
-
-function AllowedKeysLink() {
-  return (
-    <a class="button" href="/enrolments/allowed">
-      Allowed keys
-    </a>
   );
 }
 

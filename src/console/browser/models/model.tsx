@@ -132,26 +132,18 @@ function CheckpointView({ checkpoint, endpoints }: CheckpointProps) {
       <section>
         <h3>Endpoints</h3>
         <Loaded data={endpoints} what="the endpoints" lines={2}>
-          {({ items }) => (
-            <CheckpointEndpoints
-              id={checkpoint.id}
-              endpoints={items.filter((each) => each.checkpoint_id === checkpoint.id)}
-            />
-          )}
+          {({ items }) => {
+            const own = items.filter((each) => each.checkpoint_id === checkpoint.id);
+            return own.length === 0 ? (
+              <p>None: no robot can run this checkpoint before the catalog names one.</p>
+            ) : (
+              <EndpointTable label={`Endpoints of ${checkpoint.id}`} endpoints={own} />
+            );
+          }}
         </Loaded>
       </section>
     </div>
   );
-}
-
-interface CheckpointEndpointsProps {
-  readonly id: string;
-  readonly endpoints: readonly EndpointView[];
-}
-
-function CheckpointEndpoints({ id, endpoints }: CheckpointEndpointsProps) {
-  if (endpoints.length === 0) return <p>None: no robot can run this checkpoint before the catalog names one.</p>;
-  return <EndpointTable label={`Endpoints of ${id}`} endpoints={endpoints} />;
 }
 
 function Requirements({ requirements }: { readonly requirements: Readonly<Record<string, unknown>> }) {

@@ -42,6 +42,7 @@ function Installation({ robot, installation }: InstallationProps) {
   const { name } = robot;
   const path = installationPath(robot);
   const { state, readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
+  const { recoveries_remaining: left, recovery_until: until } = installation;
   return (
     <>
       <StateNotice installation={installation} />
@@ -59,7 +60,8 @@ function Installation({ robot, installation }: InstallationProps) {
           ["Approved with", <span class="mono whole">{installation.approved_by}</span>],
           ["Key", <CopyableText text={installation.key_fingerprint} what="fingerprint" />],
           ["Credential", <Credential installation={installation} />],
-          ["Recoveries", <Recoveries installation={installation} />],
+          // How often it may come back by itself after its credential expired.
+          ["Recoveries", left === 0 ? "none left" : <Sentence text={`${left} left, until ${until}`} />],
         ]}
       />
       {state === "revoked" || !mayDo("robots:write") ? null : (
@@ -136,11 +138,4 @@ function Credential({
       )}
     </>
   );
-}
-
-/** How often the robot may come back by itself after its credential expired. */
-function Recoveries({
-  installation: { recoveries_remaining: left, recovery_until: until },
-}: Pick<InstallationProps, "installation">) {
-  return left === 0 ? <>none left</> : <Sentence text={`${left} left, until ${until}`} />;
 }

@@ -76,7 +76,9 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       },
       ({ share }) => share,
     ),
-    ...(hasNames ? [DAYS_COLUMN] : []),
+    ...(hasNames
+      ? [countColumn<NameRow>({ id: "days", name: "Days", track: "4.5rem", from: "narrow" }, ({ days }) => days)]
+      : []),
     {
       id: "bar",
       name: "Compared",
@@ -86,11 +88,6 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
     },
   ];
 }
-
-const DAYS_COLUMN = countColumn<NameRow>(
-  { id: "days", name: "Days", track: "4.5rem", from: "narrow" },
-  ({ days }) => days,
-);
 
 function Swatch({ tone }: { readonly tone: number }) {
   return (

@@ -62,15 +62,13 @@ function WebhookFacts({ webhook }: { readonly webhook: WebhookView }) {
 
 function Actions({ webhook }: { readonly webhook: WebhookView }) {
   const { id, disabled_at: disabledAt } = webhook;
-  const test = useWrite<unknown>();
-  const change = useWrite<unknown>();
+  const { send, isBusy, problem } = useWrite<unknown>();
   if (!mayDo("webhooks:write")) return null;
   const run = async (sent: Promise<unknown>, done: string) => {
     const isDone = (await sent) !== null;
     invalidate(["webhooks"]);
     if (isDone) showToast(done);
   };
-  const problem = test.problem ?? change.problem;
   const isDisabled = disabledAt !== null;
   return (
     <>
@@ -78,16 +76,16 @@ function Actions({ webhook }: { readonly webhook: WebhookView }) {
         <button
           type="button"
           class="button"
-          aria-disabled={test.isBusy}
-          onClick={() => void run(test.send("POST", `${apiPath(id)}/test`), "The test event is on its way.")}
+          aria-disabled={isBusy}
+          onClick={() => void run(send("POST", `${apiPath(id)}/test`), "The test event is on its way.")}
         >
           Send a test
         </button>
       )}
       {isDisabled ? (
         <EndingButton
-          isBusy={change.isBusy}
-          press={() => void run(change.send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
+          isBusy={isBusy}
+          press={() => void run(send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
         >
           Enable
         </EndingButton>
