@@ -3,12 +3,13 @@ import { expect, it } from "vitest";
 
 import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";
 
 describeConsole("half-filled forms", startConsole, (running) => {
   /** The page at this path, opened from the page of the audit log. */
-  async function open(path: string): Promise<Page> {
-    const page = await openSignedIn(running(), "/audit");
+  async function open(path: string, key?: string): Promise<Page> {
+    const page = await openSignedIn(running(), "/audit", key);
     // As a link of the console does, without a reload.
     await page.evaluate(`document.querySelector("nav a").href = ${JSON.stringify(path)}`);
     await page.locator("nav:visible a").first().click();
@@ -17,7 +18,12 @@ describeConsole("half-filled forms", startConsole, (running) => {
   }
 
   const question = (page: Page) => page.getByRole("dialog", { name: "Leave without saving?" });
-  const back = (page: Page) => page.evaluate("history.back()");
+  /** Resolves once the page has heard of it. */
+  const back = (page: Page) =>
+    page.evaluate(`new Promise((resolve) => {
+      addEventListener("popstate", () => resolve(), { once: true });
+      history.back();
+    })`);
   const heading = (page: Page, name: RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
 
   it("asks before Back and a link lose a new fleet, and keeps it on Stay and Escape", async () => {
@@ -73,6 +79,20 @@ describeConsole("half-filled forms", startConsole, (running) => {
     await back(page);
     await question(page).getByRole("button", { name: "Leave" }).click();
     await heading(page, /^Audit/);
+  });
+
+  it("asks after a new sign-in if the session had ended", async () => {
+    const { id, api_key: key } = await createKey(running(), "short");
+    const page = await open("/fleets/new", key);
+    await page.getByLabel("Name", { exact: true }).fill("Hall 1");
+    await running().send("DELETE", `/v1/me/api-keys/${id}`);
+    await page.getByText("Your session has ended.").waitFor();
+    await back(page);
+    expect(page.url()).toBe(`${running().url}/fleets/new`);
+    await page.getByLabel("API key").fill(running().key);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await question(page).getByRole("button", { name: "Stay" }).click();
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Hall 1");
   });
 
   it("asks before a link loses a corrected name of a robot that waits for approval", async () => {

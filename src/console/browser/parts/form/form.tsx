@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useState } from "preact/hooks";
 
+import { session } from "../../data/session.ts";
 import { useLeaveGuard } from "../../router.ts";
+import { useStore } from "../../store.ts";
 import { Dialog } from "./dialog.tsx";
 import { useFocusKept } from "./ending-button.tsx";
 
@@ -22,6 +24,8 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
   const [leave, setLeave] = useState<(() => void) | null>(null);
   const guard = useCallback((wanted: () => void) => setLeave(() => wanted), []);
   const form = useFocusKept<HTMLFormElement>();
+  // While the page is hidden, because the session has ended, a dialog would block the one that signs in again.
+  const isHidden = useStore(session).state !== "signed-in";
   useLeaveGuard(isGuarded && isEdited ? guard : null);
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -39,7 +43,7 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
       <form ref={form} class="form" noValidate={noValidate} onSubmit={onSubmit} onInput={() => setEdited(true)}>
         {children}
       </form>
-      {leave === null ? null : (
+      {leave === null || isHidden ? null : (
         <Dialog title="Leave without saving?" close={stay}>
           <p>What you entered will be lost.</p>
           <div class="buttons">
