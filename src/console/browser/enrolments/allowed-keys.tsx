@@ -52,7 +52,12 @@ export function AllowedKeys() {
       actions={allow}
       data={data}
       emptyTitle="No key is allowed"
-      empty={<NoAllowedKeys />}
+      empty={
+        <p>
+          A computer whose key is on this list enrols without an approval, once.{" "}
+          <code>robot-policy-agent enroll --no-wait</code> shows the key of a computer.
+        </p>
+      }
       noun="allowed key"
       columns={columns}
       rows={rows}
@@ -126,14 +131,5 @@ function RemoveDialog({ entry, close }: { readonly entry: AllowedKeyView; close(
           : "The computer that enrolled with it keeps its credential."}
       </p>
     </ChangeDialog>
-  );
-}
-
-function NoAllowedKeys() {
-  return (
-    <p>
-      A computer whose key is on this list enrols without an approval, once.{" "}
-      <code>robot-policy-agent enroll --no-wait</code> shows the key of a computer.
-    </p>
   );
 }

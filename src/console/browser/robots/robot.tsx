@@ -101,8 +101,6 @@ function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
   );
 }
 
-type RegionList = z.output<typeof regionListSchema>;
-
 /** While computers register one name in turn, the page alternates between them. */
 function Contest({ registration }: { readonly registration: RegistrationView }) {
   const contest = contestInWords(registration);
@@ -144,7 +142,7 @@ function Registration({ robot, registration }: RegistrationProps) {
 
 /** Models serve a robot only if they have an endpoint in its region. */
 function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
-  const known = useData<RegionList>("/v1/regions", ["models"]).value?.regions ?? [];
+  const known = useData<z.output<typeof regionListSchema>>("/v1/regions", ["models"]).value?.regions ?? [];
   if (known.length === 0 || known.includes(region)) return <>{region}</>;
   return (
     <>
