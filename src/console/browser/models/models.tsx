@@ -20,7 +20,11 @@ interface OfferedModel {
 const FILTERING: Filtering<OfferedModel> = {
   filters: [
     { id: "vendor", label: "Vendor", valuesOf: ({ model: { vendor } }) => present(vendor) },
-    { id: "region", label: "Region", valuesOf: ({ model }) => [...regionsOf(model)] },
+    {
+      id: "region",
+      label: "Region",
+      valuesOf: ({ model }) => [...new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []))],
+    },
     { id: "endpoints", label: "Endpoints", valuesOf: ({ endpoints }) => [stateOf(endpoints)] },
   ],
   textOf: ({ model }) =>
@@ -72,10 +76,6 @@ function join(models: readonly ModelView[], known: readonly EndpointView[] | und
     model,
     endpoints: known?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null,
   }));
-}
-
-function regionsOf(model: ModelView): ReadonlySet<string> {
-  return new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []));
 }
 
 const COLUMNS: readonly Column<OfferedModel>[] = [

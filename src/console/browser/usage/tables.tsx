@@ -60,7 +60,11 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       track: "minmax(10rem, 2fr)",
       cell: ({ name, tone }) => (
         <>
-          {tone === null ? null : <Swatch tone={tone} />}
+          {tone === null ? null : (
+            <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
+              <rect fill={`var(--series-${tone})`} width="10" height="10" />
+            </svg>
+          )}
           {name}
         </>
       ),
@@ -84,25 +88,13 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       name: "Compared",
       track: "minmax(8rem, 3fr)",
       from: "narrow",
-      cell: ({ compared }) => <ComparedBar compared={compared} />,
+      cell: ({ compared }) => (
+        <svg class="usage-share" width="100%" height="8" aria-hidden="true">
+          <rect width={`${compared * 100}%`} height="8" />
+        </svg>
+      ),
     },
   ];
-}
-
-function Swatch({ tone }: { readonly tone: number }) {
-  return (
-    <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
-      <rect fill={`var(--series-${tone})`} width="10" height="10" />
-    </svg>
-  );
-}
-
-function ComparedBar({ compared }: Pick<NameRow, "compared">) {
-  return (
-    <svg class="usage-share" width="100%" height="8" aria-hidden="true">
-      <rect width={`${compared * 100}%`} height="8" />
-    </svg>
-  );
 }
 
 /** The numbers of the chart: a row for each day, a column for each colour. */
