@@ -15,14 +15,18 @@ export interface PageLocation {
 
 const current = createStore<PageLocation>(readLocation());
 
-/** Called when the person tries to leave a guarded page; null if the page may be left. */
-let onLeaveRefused: (() => void) | null = null;
+/** Called instead of leaving the page, with a function that leaves it after all. */
+export type LeaveGuard = (leave: () => void) => void;
+
+/** The active guards. The last one is asked. */
+const guards: LeaveGuard[] = [];
 
 addEventListener("popstate", () => {
-  if (onLeaveRefused === null) return current.set(readLocation());
-  // The browser has gone back already, which cannot be prevented: restore the URL of the guarded page.
+  const guard = guards.at(-1);
+  if (guard === undefined) return current.set(readLocation());
+  // The browser has gone already, which cannot be prevented: restore the URL of the guarded page, as the entry after the one wanted.
   history.pushState(null, "", addressOf(current.get()));
-  onLeaveRefused();
+  guard(() => history.back());
 });
 
 export function useLocation(): PageLocation {
@@ -30,26 +34,25 @@ export function useLocation(): PageLocation {
 }
 
 /**
- * Refuses navigation and calls `refuse` instead, while `refuse` is not null: for data that would be lost with the page. The browser
- * itself asks before the tab is closed or reloaded.
+ * Has the guard decide about links and the Back button, unless it is null: for data that would be lost with the page. The browser itself
+ * asks before the tab is closed or reloaded.
  */
-export function useLeaveGuard(refuse: (() => void) | null): void {
+export function useLeaveGuard(guard: LeaveGuard | null): void {
   // A layout effect runs before the paint, so the guard is active as soon as the page is visible.
   useLayoutEffect(() => {
-    if (refuse === null) return undefined;
+    if (guard === null) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    onLeaveRefused = refuse;
+    guards.push(guard);
     addEventListener("beforeunload", ask);
     return () => {
-      onLeaveRefused = null;
+      guards.splice(guards.indexOf(guard), 1);
       removeEventListener("beforeunload", ask);
     };
-  }, [refuse]);
+  }, [guard]);
 }
 
-/** Opens a URL of the console as a new history entry, scrolled to the top. */
+/** Opens a URL of the console as a new history entry, scrolled to the top, without asking the guards. */
 export function navigate(to: string): void {
-  if (onLeaveRefused !== null) return onLeaveRefused();
   history.pushState(null, "", to);
   current.set(readLocation());
   scrollTo(0, 0);
@@ -71,6 +74,14 @@ export function setQuery(change: (query: URLSearchParams) => void): void {
   current.set(changed);
 }
 
+/** Sets one parameter of the query; an empty value removes it. */
+export function setParameter(name: string, value: string): void {
+  setQuery((query) => {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  });
+}
+
 /**
  * Follows links inside the console without reloading the page. Clicks with a modifier key or the middle button, and links with a
  * `target`, are left to the browser.
@@ -83,7 +94,10 @@ export function followLinks(event: MouseEvent): void {
   // The skip link.
   if (link.hash !== "" && link.pathname === location.pathname) return;
   event.preventDefault();
-  navigate(link.pathname + link.search);
+  const leave = () => navigate(link.pathname + link.search);
+  const guard = guards.at(-1);
+  if (guard === undefined) leave();
+  else guard(leave);
 }
 
 /**

@@ -1,5 +1,6 @@
-import { type ServiceMachine, type Store, StoreUnavailableError } from "../../service/console-door.ts";
+import type { ServiceMachine, Store } from "../../service/console-door.ts";
 import { type Topic, TOPICS } from "../topics.ts";
+import { logFailure } from "./log-failure.ts";
 import { changedTopics, type Marks, readMarks } from "./marks.ts";
 
 /** Called with the changed topics, in the order of `TOPICS`. */
@@ -61,7 +62,7 @@ export function createChangeFeed(
     let fullRefreshAtMs = clock.monotonicMs() + FULL_REFRESH_MS;
     while (listeners.size > 0 && !stopping.aborted) {
       const startedMs = clock.monotonicMs();
-      await poll().catch(logFailure);
+      await poll().catch((error: unknown) => logFailure(log, "change_feed_failed", error));
       const endedMs = clock.monotonicMs();
       if (endedMs >= fullRefreshAtMs) {
         fullRefreshAtMs = endedMs + FULL_REFRESH_MS;
@@ -73,12 +74,6 @@ export function createChangeFeed(
     // Old marks would report changes from before the next listener.
     marks = null;
     isPolling = false;
-  }
-
-  /** The next poll tries again. Requests already report an unavailable store. */
-  function logFailure(error: unknown): void {
-    if (error instanceof StoreUnavailableError) return;
-    log.error("change_feed_failed", { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 
   return {

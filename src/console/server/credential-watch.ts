@@ -1,11 +1,6 @@
 import { isoNow } from "../../platform/clock.ts";
-import {
-  type Principal,
-  type ServiceMachine,
-  type Store,
-  StoreUnavailableError,
-  workingCredentials,
-} from "../../service/console-door.ts";
+import { type Principal, type ServiceMachine, type Store, workingCredentials } from "../../service/console-door.ts";
+import { logFailure } from "./log-failure.ts";
 
 /** A stream that must end with its credential. */
 interface Watched {
@@ -46,9 +41,7 @@ export function createCredentialWatch<T extends Watched>(
     try {
       await compare();
     } catch (error) {
-      // The next check tries again. Requests already report an unavailable store.
-      if (error instanceof StoreUnavailableError) return;
-      log.error("credential_watch_failed", { error: error instanceof Error ? (error.stack ?? "") : String(error) });
+      logFailure(log, "credential_watch_failed", error);
     } finally {
       isChecking = false;
     }

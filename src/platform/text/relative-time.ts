@@ -13,21 +13,27 @@ const LONGEST_AGO_MS = 60 * DAY_MS;
  *
  * @param iso ISO 8601, as the service gives it.
  * @param nowMs since the Unix epoch.
+ * @param dateOf words a date from milliseconds since the Unix epoch.
  */
-export function relativeTime(iso: string | null | undefined, nowMs: number): string {
+export function relativeTime(iso: string | null | undefined, nowMs: number, dateOf = isoDate): string {
   if (iso === null || iso === undefined) return "";
   const timeMs = Date.parse(iso);
   if (Number.isNaN(timeMs)) return iso;
   const distanceMs = Math.abs(timeMs - nowMs);
   if (distanceMs < NOW_MS) return "now";
-  if (distanceMs > LONGEST_AGO_MS) return new Date(timeMs).toISOString().slice(0, 10);
+  if (distanceMs > LONGEST_AGO_MS) return dateOf(timeMs);
   const length = shortDuration(distanceMs);
   return timeMs < nowMs ? `${length} ago` : `in ${length}`;
 }
 
 /** A time of something to come: `due` once it is over, for what waits behind others. */
-export function dueTime(iso: string | null | undefined, nowMs: number): string {
-  return typeof iso === "string" && Date.parse(iso) <= nowMs ? "due" : relativeTime(iso, nowMs);
+export function dueTime(iso: string | null | undefined, nowMs: number, dateOf = isoDate): string {
+  return typeof iso === "string" && Date.parse(iso) <= nowMs ? "due" : relativeTime(iso, nowMs, dateOf);
+}
+
+/** In UTC. */
+function isoDate(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, "YYYY-MM-DD".length);
 }
 
 /** A duration in its largest unit, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */

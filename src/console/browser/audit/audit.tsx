@@ -6,6 +6,7 @@ import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/au
 import { TOPICS } from "../../topics.ts";
 import { useData } from "../data/use-data.ts";
 import { None } from "../parts/none.tsx";
+import { withTimes } from "../parts/relative-time.tsx";
 import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
@@ -51,7 +52,7 @@ export function Audit() {
       isCounted={false}
       data={changes}
       emptyTitle="Nothing was changed yet"
-      empty={<p>Here is who changes what, and why the service refused a registration.</p>}
+      empty={<p>This page lists who changed what, and which registrations the service refused.</p>}
       caption="Audit"
       noun="event"
       columns={COLUMNS}
@@ -81,7 +82,7 @@ function entryOfChange(entry: AuditEntryView): Entry {
     subjectId,
     by: actor.label ?? actor.id,
     from: typeof details["address"] === "string" ? details["address"] : "",
-    details: detailsInWords(entry),
+    details: withTimes(detailsInWords(entry)),
   };
 }
 

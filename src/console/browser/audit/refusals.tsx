@@ -7,10 +7,8 @@ import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 
-type RefusalList = z.output<typeof refusalListSchema>;
-
 /** Refused registrations, newest first: of all robots, or of one by its name or id. */
-export function useRefusals(robot?: string): Data<RefusalList> {
+export function useRefusals(robot?: string): Data<z.output<typeof refusalListSchema>> {
   const query = robot === undefined ? "" : `?${new URLSearchParams({ robot }).toString()}`;
   return useData(`/v1/me/refusals${query}`, ["robots"]);
 }

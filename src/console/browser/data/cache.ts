@@ -59,8 +59,7 @@ export function known(path: string, topics: readonly Topic[]): Known<unknown> {
 
 export function reload(path: string): void {
   const entry = entries.get(path);
-  if (entry === undefined) return;
-  askNow(entry);
+  if (entry !== undefined) askNow(entry);
 }
 
 /** Marks the topics as changed: schedules requests for watched URLs; other URLs are requested when they are watched next. */

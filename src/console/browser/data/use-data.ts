@@ -17,7 +17,7 @@ export type Data<T> =
  */
 export function useData<T>(path: string | null, topics: readonly Topic[]): Data<T> {
   const [, renderAgain] = useState(0);
-  const rendered = path === null ? null : known(path, topics);
+  const rendered: Known<unknown> | null = path === null ? null : known(path, topics);
   useEffect(() => {
     if (path === null) return undefined;
     const update = () => renderAgain((count) => count + 1);
@@ -27,12 +27,8 @@ export function useData<T>(path: string | null, topics: readonly Topic[]): Data<
     return stop;
     // Topics are constant at each call site.
   }, [path]);
-  if (path === null) return { state: "loading" };
-  return readData(path, topics);
-}
-
-function readData<T>(path: string, topics: readonly Topic[]): Data<T> {
-  const { value, problem }: Known<unknown> = known(path, topics);
+  if (path === null || rendered === null) return { state: "loading" };
+  const { value, problem } = rendered;
   if (isKnown<T>(value)) return { state: "ready", value, problem };
   if (problem !== null) return { state: "failed", problem, retry: () => reload(path) };
   return { state: "loading" };

@@ -16,7 +16,7 @@ export function isCurrent({ status }: DeploymentView): boolean {
   return status !== "retired";
 }
 
-/** Statuses, most urgent first. */
+/** States, most urgent first. */
 const SEVERITY: readonly string[] = ["failed", "preparing", "active", "retired"];
 
 export function severityOf({ status }: DeploymentView): number {

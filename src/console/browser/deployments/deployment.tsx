@@ -15,7 +15,7 @@ import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { isCurrent } from "./data.ts";
 
-/** `/deployments/ID`: one deployment, with its status and the button to retire it. */
+/** `/deployments/ID`: one deployment, with its state and the button to retire it. */
 export function Deployment({ name: id }: PageParameters) {
   const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
   const deployment = useData<DeploymentView>(path, ["deployments"]);

@@ -76,14 +76,13 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     track: "minmax(8rem, 2fr)",
     isWideOnCard: true,
     isPlainOnCard: true,
-    cell: (deployment) => <Reason text={failureOf(deployment)?.what ?? null} />,
+    cell: (deployment) => {
+      const what = failureOf(deployment)?.what;
+      return what === undefined ? null : <span title={what}>{what}</span>;
+    },
   },
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
   timeColumn({ id: "created", name: "Created", track: "6rem" }, (deployment) => deployment.created_at),
   timeColumn({ id: "retired", name: "Retired", track: "7rem", from: "medium" }, (deployment) => deployment.retired_at),
   ID_COLUMN,
 ];
-
-function Reason({ text }: { readonly text: string | null }) {
-  return text === null ? null : <span title={text}>{text}</span>;
-}

@@ -2,15 +2,14 @@ import { useState } from "preact/hooks";
 
 import { keyOn } from "../../../api/words/allowed-keys.ts";
 import { invalidate } from "../data/cache.ts";
-import { serviceNow } from "../data/service-clock.ts";
 import { useWrite } from "../data/use-write.ts";
+import { expiryOf } from "../keys/expiry.ts";
 import { Field, SelectField, TextAreaField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { number } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 
-const DAY_MS = 86_400_000;
 const EXPIRIES = [
   { value: "7", word: "In 7 days" },
   { value: "30", word: "In 30 days" },
@@ -31,8 +30,7 @@ export function AllowDialog({ close }: { close(): void }) {
     .filter((key) => key !== "");
   const errors = useFormErrors(problem, ["keys", "expires_at"], { keys });
   const submit = async () => {
-    const expiresAt = new Date(serviceNow() + Number(days) * DAY_MS).toISOString();
-    const answer = await send("POST", "/v1/robot-allowed-keys", { keys, expires_at: expiresAt });
+    const answer = await send("POST", "/v1/robot-allowed-keys", { keys, expires_at: expiryOf(days, "") });
     if (answer === null) return;
     invalidate(["enrolments"]);
     showToast(answer.added === 1 ? "The key is allowed." : `${number(answer.added)} keys are allowed.`);

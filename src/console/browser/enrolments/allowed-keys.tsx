@@ -8,7 +8,14 @@ import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { None } from "../parts/none.tsx";
 import { useNow } from "../parts/relative-time.tsx";
-import { badgeColumn, type Column, fingerprintColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import {
+  actionColumn,
+  badgeColumn,
+  type Column,
+  fingerprintColumn,
+  textColumn,
+  timeColumn,
+} from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { robotPath } from "../robots/data.ts";
@@ -29,7 +36,10 @@ export function AllowedKeys() {
   const data = useData<z.output<typeof allowedKeyListSchema>>("/v1/robot-allowed-keys", ["enrolments"]);
   const rows = useRows(data.value?.items);
   const [removed, setRemoved] = useState<AllowedKeyView | null>(null);
-  const columns = useMemo(() => [...COLUMNS, actions(setRemoved)], []);
+  const columns = useMemo(
+    () => [...COLUMNS, actionColumn<AllowedKeyRow>("Remove", fingerprintOf, ({ entry }) => setRemoved(entry))],
+    [],
+  );
   const allow = (
     <DialogButton scope="robots:write" word="Allow keys" kind="main">
       {(close) => <AllowDialog close={close} />}
@@ -42,7 +52,12 @@ export function AllowedKeys() {
       actions={allow}
       data={data}
       emptyTitle="No key is allowed"
-      empty={<NoAllowedKeys />}
+      empty={
+        <p>
+          A computer whose key is on this list enrols without an approval, once.{" "}
+          <code>robot-policy-agent enroll --no-wait</code> shows the key of a computer.
+        </p>
+      }
       noun="allowed key"
       columns={columns}
       rows={rows}
@@ -98,21 +113,6 @@ function allowedBy({ entry: { allowed_by: by } }: AllowedKeyRow): string {
   return by.label ?? by.id;
 }
 
-/** The column with the button to take a key off the list. */
-function actions(remove: (entry: AllowedKeyView) => void): Column<AllowedKeyRow> {
-  return {
-    id: "actions",
-    name: "Action",
-    track: "6.75rem",
-    isPlainOnCard: true,
-    cell: ({ entry }) => (
-      <button type="button" class="button" aria-label={`Remove ${entry.key_fingerprint}`} onClick={() => remove(entry)}>
-        Remove
-      </button>
-    ),
-  };
-}
-
 function RemoveDialog({ entry, close }: { readonly entry: AllowedKeyView; close(): void }) {
   return (
     <ChangeDialog
@@ -131,14 +131,5 @@ function RemoveDialog({ entry, close }: { readonly entry: AllowedKeyView; close(
           : "The computer that enrolled with it keeps its credential."}
       </p>
     </ChangeDialog>
-  );
-}
-
-function NoAllowedKeys() {
-  return (
-    <p>
-      A computer whose key is on this list enrols without an approval, once.{" "}
-      <code>robot-policy-agent enroll --no-wait</code> shows the key of a computer.
-    </p>
   );
 }

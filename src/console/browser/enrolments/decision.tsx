@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
-import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { Form } from "../parts/form/form.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
@@ -50,15 +50,14 @@ export function Decision({ enrolment, decide }: DecisionProps) {
   const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, ...more });
   const robot = target.robot === "hidden" ? null : (target.robot ?? null);
   const isOnline = robot?.status === "online";
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     if (isBusy) return;
     if (isOnline) setReplacing(true);
     else void approve();
   };
   return (
     <Section title="Approve as">
-      <form class="form" onSubmit={submit}>
+      <Form submit={submit}>
         <TextField
           label="Name of the robot"
           value={name}
@@ -78,7 +77,9 @@ export function Decision({ enrolment, decide }: DecisionProps) {
         <TargetNotice
           target={target}
           name={enrolledName(name)}
-          differences={differencesOf(enrolment, robot, target.digest, region)}
+          differences={
+            robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), target.digest)
+          }
         />
         {isReplacing ? null : errors.rest.map((text) => <FieldError key={text} text={text} />)}
         <div class="buttons">
@@ -94,7 +95,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
             Deny
           </button>
         </div>
-      </form>
+      </Form>
       {isReplacing && robot !== null ? (
         <FormDialog
           title={`Replace the computer of ${robot.name}?`}
@@ -114,13 +115,4 @@ export function Decision({ enrolment, decide }: DecisionProps) {
       ) : null}
     </Section>
   );
-}
-
-function differencesOf(
-  enrolment: EnrolmentView,
-  robot: IdentifiedRobotView | null,
-  digest: string | null,
-  region: string,
-) {
-  return robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), digest);
 }

@@ -1,10 +1,11 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { useEnrolment } from "./data.ts";
@@ -12,11 +13,6 @@ import { type Decided, Decision } from "./decision.tsx";
 
 /** `/enrolments/CODE`: who asks, what an approval changes, and the buttons to approve and deny it. */
 export function Enrolment({ name: code }: PageParameters) {
-  // Nothing of another code must be approved.
-  return <EnrolmentOf key={code} code={code} />;
-}
-
-function EnrolmentOf({ code }: { readonly code: string }) {
   const enrolment = useEnrolment(code);
   const [decided, setDecided] = useState<Decided | null>(null);
   const shown = enrolment.value?.user_code ?? code;
@@ -24,19 +20,38 @@ function EnrolmentOf({ code }: { readonly code: string }) {
     <Page title={`Code ${shown}`} up="enrolments">
       {decided === null ? (
         <Loaded data={enrolment} what="this enrolment" lines={8} missing={<NoEnrolment />}>
-          {(view) => (
-            <div class="sections">
-              <Section title="Who asks" note="Compare the code and the key with what the robot shows">
-                <WhoAsks enrolment={view} />
-              </Section>
-              <Decision enrolment={view} decide={setDecided} />
-            </div>
-          )}
+          {(view) => <Waiting enrolment={view} decide={setDecided} />}
         </Loaded>
       ) : (
         <Outcome decided={decided} />
       )}
     </Page>
+  );
+}
+
+interface WaitingProps {
+  readonly enrolment: EnrolmentView;
+  decide(decided: Decided): void;
+}
+
+function Waiting({ enrolment, decide }: WaitingProps) {
+  if (useIsPast(enrolment.expires_at)) return <Expired />;
+  return (
+    <div class="sections">
+      <Section title="Who asks" note="Compare the code and the key with what the robot shows">
+        <WhoAsks enrolment={enrolment} />
+      </Section>
+      <Decision enrolment={enrolment} decide={decide} />
+    </div>
+  );
+}
+
+function Expired() {
+  return (
+    <Over>
+      <b>Expired.</b> Nothing was approved. To begin again, run <code>sudo robot-policy-agent enroll</code> on the
+      robot.
+    </Over>
   );
 }
 
@@ -61,26 +76,30 @@ function WhoAsks({ enrolment }: { readonly enrolment: EnrolmentView }) {
 
 function NoEnrolment() {
   return (
-    <p>
+    <Over>
       No enrolment waits with this code. Check it on the robot; if it has expired, run{" "}
-      <code>sudo robot-policy-agent enroll</code> there again. <a href="/enrolments">See all enrolments</a>
-    </p>
+      <code>sudo robot-policy-agent enroll</code> there again.
+    </Over>
   );
 }
 
-function Outcome({ decided }: { readonly decided: Decided }) {
-  if (decided.status === "denied")
-    return (
-      <p role="status">
-        <b>Denied.</b> The computer that asked to be {decided.requested_name} is told so.{" "}
-        <a href="/enrolments">See all enrolments</a>
-      </p>
-    );
-  const { requested_name: name } = decided;
+function Outcome({ decided: { status, requested_name: name } }: { readonly decided: Decided }) {
+  return status === "denied" ? (
+    <Over>
+      <b>Denied.</b> The computer that asked to be {name} is told so.
+    </Over>
+  ) : (
+    <Over>
+      <b>Approved.</b> The computer gets its credential as <a href={robotPath(name, name)}>{name}</a> within seconds.
+    </Over>
+  );
+}
+
+/** Why there is nothing to decide. */
+function Over({ children }: { readonly children: ComponentChildren }) {
   return (
     <p role="status">
-      <b>Approved.</b> The computer gets its credential as <a href={robotPath(name, name)}>{name}</a> within seconds.{" "}
-      <a href="/enrolments">See all enrolments</a>
+      {children} <a href="/enrolments">See all enrolments</a>
     </p>
   );
 }

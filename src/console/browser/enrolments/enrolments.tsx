@@ -21,10 +21,15 @@ const FILTERING: Filtering<EnrolmentView> = {
 export function Enrolments() {
   const enrolments = useEnrolments();
   const mayApprove = mayDo("robots:write");
+  const allowed = mayApprove ? (
+    <a class="button" href="/enrolments/allowed">
+      Allowed keys
+    </a>
+  ) : undefined;
   return (
     <ListPage
       title="Enrolments"
-      actions={mayApprove ? <AllowedKeysLink /> : undefined}
+      actions={allowed}
       before={mayApprove ? <CodeForm /> : null}
       data={enrolments}
       emptyTitle="No robot waits for approval"
@@ -39,14 +44,6 @@ export function Enrolments() {
       filtering={FILTERING}
       hint="Code, name, site, address, key"
     />
-  );
-}
-
-function AllowedKeysLink() {
-  return (
-    <a class="button" href="/enrolments/allowed">
-      Allowed keys
-    </a>
   );
 }
 
@@ -85,7 +82,10 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
     id: "robot",
     name: "Robot",
     track: "minmax(8rem, 1fr)",
-    cell: ({ robot }) => (robot === null ? <span class="muted">new</span> : <RobotStatus robot={robot} />),
+    cell: ({ robot }) => {
+      if (robot === null) return <span class="muted">new</span>;
+      return robot.status === "online" ? <StatusBadge status="online" /> : "exists, not online";
+    },
     sortBy: ({ robot }) => robot?.status ?? "new",
   },
   textColumn({ id: "site", name: "Site", track: "minmax(4.5rem, 0.8fr)" }, ({ site }) => site),
@@ -95,10 +95,6 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
   timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
   timeColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
 ];
-
-function RobotStatus({ robot }: { readonly robot: NonNullable<EnrolmentView["robot"]> }) {
-  return robot.status === "online" ? <StatusBadge status="online" /> : <span>exists, not online</span>;
-}
 
 function NoEnrolments() {
   return (

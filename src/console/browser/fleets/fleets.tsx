@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     id: "reason",
     name: "Reason",
     track: "minmax(12rem, 3fr)",
-    cell: (row) => <Reason row={row} />,
+    cell: ({ fleet, needs }) => (needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />),
     isWideOnCard: true,
     isPlainOnCard: true,
   },
@@ -113,7 +113,3 @@ const COLUMNS: readonly Column<FleetRow>[] = [
   ),
   countColumn({ id: "peak", name: "Peak", track: "4rem", from: "wide" }, ({ fleet }) => fleet.peak_active_robots),
 ];
-
-function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {
-  return needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />;
-}

@@ -1,5 +1,5 @@
 import type { FleetDetails, FleetGenerationView, MembershipChange } from "../../../api/fleet-details.ts";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { RelativeTime, Sentence, withTimes } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { withSpaces } from "../parts/text.ts";
@@ -42,8 +42,8 @@ export function GenerationTable({ generations }: { readonly generations: readonl
           <td>
             <StatusBadge status={generation.status} />
             {generation.blocker === null ? null : (
-              <span class="second-line two-lines" title={generation.blocker}>
-                {generation.blocker}
+              <span class="second-line two-lines" title={withTimes(generation.blocker)}>
+                <Sentence text={generation.blocker} />
               </span>
             )}
           </td>

@@ -20,7 +20,7 @@ export function MembersByReason({ members }: { readonly members: readonly FleetM
   return (
     <ul class="groups">
       {groupsOf(members).map((group) => (
-        <li key={`${group.state} ${group.reason ?? ""}`} class="group">
+        <li key={`${group.state} ${group.reason ?? ""}`}>
           <p class="group-head">
             <StatusBadge status={group.state} word={`${number(group.members.length)} ${memberStateInWords(group)}`} />
             {group.reason === null ? null : <Sentence text={group.reason} />}
@@ -29,7 +29,7 @@ export function MembersByReason({ members }: { readonly members: readonly FleetM
         </li>
       ))}
       {offline.length === 0 ? null : (
-        <li class="group">
+        <li>
           <p class="group-head">
             <StatusBadge status="offline" word={`${number(offline.length)} offline`} />
             No heartbeats arrive.

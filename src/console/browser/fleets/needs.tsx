@@ -1,6 +1,6 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { type Count, CountBar } from "../parts/count-bar.tsx";
-import { Sentence } from "../parts/relative-time.tsx";
+import { Sentence, withTimes } from "../parts/relative-time.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { counted } from "../parts/text.ts";
 import { fleetPath } from "./data.ts";
@@ -11,7 +11,7 @@ interface SummaryProps {
   readonly lines: number;
 }
 
-/** Fleets by status, and those that need attention, with why and what to do. */
+/** Fleets by state, and those that need attention, with why and what to do. */
 export function FleetSummary({ rows, lines }: SummaryProps) {
   if (rows.length === 0) {
     return (
@@ -92,7 +92,7 @@ export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
     <>
       {needs.map(({ reason, action }) => (
         <div key={reason} class="need">
-          <p class={isBrief ? "two-lines" : undefined} title={isBrief ? reason : undefined}>
+          <p class={isBrief ? "two-lines" : undefined} title={isBrief ? withTimes(reason) : undefined}>
             <Sentence text={reason} />
           </p>
           <p class="action">{action}</p>

@@ -6,6 +6,7 @@ import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
 import { ChoiceField, TextField } from "../parts/form/fields.tsx";
+import { Form } from "../parts/form/form.tsx";
 import { type FormErrors, useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
@@ -32,8 +33,7 @@ export function NewFleet() {
   const { send, isBusy, problem } = useWrite<FleetView>();
   const preview = usePreview(previewOf(draft));
   const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const submit = async () => {
     const made = await send("POST", "/v1/fleets", bodyOf(draft));
     if (made === null) return focusFirstError();
     invalidate(["fleets"]);
@@ -46,7 +46,7 @@ export function NewFleet() {
   return (
     <Page title="New fleet" up="fleets">
       <div class="sections fleet-new">
-        <form class="form" onSubmit={submit} noValidate>
+        <Form noValidate submit={() => void submit()}>
           <Refusal errors={errors} />
           {mayDo("fleets:write") ? null : (
             <Notice tone="blocked" title="Your key may not create fleets.">
@@ -91,11 +91,11 @@ export function NewFleet() {
             <button type="submit" class="button button-main" aria-disabled={isBusy}>
               {isBusy ? "Creating…" : "Create fleet"}
             </button>
-            <a class="button" href="/fleets">
+            <button type="button" class="button" onClick={() => navigate("/fleets")}>
               Cancel
-            </a>
+            </button>
           </div>
-        </form>
+        </Form>
         {hasSide ? <PreviewSection draft={draft} preview={preview} /> : null}
       </div>
     </Page>

@@ -64,7 +64,7 @@ function Previewed({ value: { robots, total } }: { readonly value: FleetPreviewe
     <>
       <p role="status" class="preview-total">
         <b>{counted(total, "robot")}</b>
-        {isJudged ? `; ${prospect(fitCounts(groups))}` : ""}
+        {isJudged ? `; ${prospect(total, fitCounts(groups))}` : ""}
       </p>
       <FitList groups={groups} opensElsewhere />
       {total > robots.length ? <p class="muted">and {counted(total - robots.length, "more robot")}</p> : null}
@@ -72,8 +72,8 @@ function Previewed({ value: { robots, total } }: { readonly value: FleetPreviewe
   );
 }
 
-function prospect({ lacks, waits, runs }: ReturnType<typeof fitCounts>): string {
-  if (lacks + waits === 0) return "all can run the model";
+function prospect(total: number, { lacks, waits, runs }: ReturnType<typeof fitCounts>): string {
+  if (lacks + waits === 0) return `${total === 1 ? "it" : "all"} can run the model`;
   const later = waits === 0 ? "" : `, ${number(waits)} once the endpoint answers`;
   return `${number(runs)} can run the model${waits === 0 ? "" : " now"}${later}`;
 }

@@ -42,7 +42,7 @@ export function severityOf(row: FleetRow): number {
   return SEVERITY.indexOf(state === "ready" && row.needs.length > 0 ? "ready with needs" : state);
 }
 
-/** The status to show: a preparing fleet with needs is `stuck`, because it does not become ready by itself. */
+/** The state to show: a preparing fleet with needs is `stuck`, because it does not become ready by itself. */
 export function stateWord({ fleet: { status }, needs }: FleetRow): string {
   return status === "preparing" && needs.length > 0 ? "stuck" : status;
 }

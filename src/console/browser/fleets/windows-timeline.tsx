@@ -28,7 +28,7 @@ export function WindowsTimeline({ windows }: { readonly windows: readonly Operat
   const later = spans.filter((span) => span.fromMs >= frame.toMs).length;
   return (
     <>
-      <p class="timeline-word">
+      <p>
         {stateText(spans, nowMs)}
         {later === 0 ? "" : ` ${counted(later, "window")} after these two weeks.`}
       </p>
@@ -57,9 +57,9 @@ function Drawing({ spans, frame, nowMs }: DrawingProps) {
       <rect class="timeline-ground" x="0" y={BAR.y} width="100%" height={BAR.height} />
       {days.map((dayMs, index) => (
         <g key={dayMs}>
-          <line class="timeline-day" x1={percent(dayMs, frame)} x2={percent(dayMs, frame)} y1={BAR.y} y2={HEIGHT} />
+          <line class="chart-line" x1={percent(dayMs, frame)} x2={percent(dayMs, frame)} y1={BAR.y} y2={HEIGHT} />
           {index % step === 0 ? (
-            <text class="timeline-text" x={percent(dayMs, frame)} dx="4" y={HEIGHT - 6}>
+            <text class="chart-text" x={percent(dayMs, frame)} dx="4" y={HEIGHT - 6}>
               {WEEKDAY.format(dayMs)}
             </text>
           ) : null}
@@ -109,13 +109,11 @@ function WindowTable({ windows, nowMs }: WindowTableProps) {
 
 function stateText(spans: readonly Span[], nowMs: number): string {
   const current = spans.find(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs);
-  if (current !== undefined) return `Open now, until ${absoluteOf(current.toMs)}.`;
+  if (current !== undefined) return `Open now, until ${absoluteTime(current.toMs)}.`;
   const next = spans.find(({ fromMs }) => fromMs > nowMs);
-  return next === undefined ? "All windows are past." : `Closed now. The next window opens ${absoluteOf(next.fromMs)}.`;
-}
-
-function absoluteOf(ms: number): string {
-  return absoluteTime(new Date(ms).toISOString());
+  return next === undefined
+    ? "All windows are past."
+    : `Closed now. The next window opens ${absoluteTime(next.fromMs)}.`;
 }
 
 function spansOf(windows: readonly OperatingWindow[]): readonly Span[] {

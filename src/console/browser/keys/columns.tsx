@@ -3,7 +3,7 @@ import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
-import { momentOf } from "../parts/text.ts";
+import { countedOf, momentOf } from "../parts/text.ts";
 import { type KeyState, keyText, labelOf } from "./data.ts";
 
 export interface KeyRow {
@@ -27,7 +27,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
           {labelOf(key)}
         </span>
         {isOwn ? (
-          <span class="label" title="You are signed in by this key">
+          <span class="label" title="You signed in with this key">
             yours
           </span>
         ) : null}
@@ -79,34 +79,13 @@ function TimeOrNever({ at }: { readonly at: string | null | undefined }) {
   return at === null ? <span class="muted">never</span> : <RelativeTime at={at} />;
 }
 
-/** The column with the button to revoke a key. */
-export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
-  return {
-    id: "actions",
-    name: "Action",
-    track: "6.75rem",
-    isPlainOnCard: true,
-    cell: ({ key, state }) =>
-      state === "revoked" ? null : (
-        <button
-          type="button"
-          class="button"
-          aria-label={`Revoke ${labelOf(key)}, ${keyText(key)}`}
-          onClick={() => revoke(key)}
-        >
-          Revoke
-        </button>
-      ),
-  };
-}
-
 function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const scopes = apiKey.scopes ?? null;
   if (scopes === null) return <span>everything</span>;
   const uses = apiKey.uses_remaining ?? null;
   const text = scopes.join(", ") + keyRobotsInWords(apiKey);
   if (uses === null) return <span title={text}>{text}</span>;
-  const left = `${uses} of ${apiKey.enrollment?.uses ?? uses} uses left`;
+  const left = `${countedOf(uses, apiKey.enrollment?.uses ?? uses, "use")} left`;
   const whole = `${text}, ${left}`;
   if (!mayDo("audit:read")) return <span title={whole}>{whole}</span>;
   // Which robots used it, when, and from where.

@@ -5,10 +5,10 @@ import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts"
 import { mayDo } from "../data/session.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { useNow } from "../parts/relative-time.tsx";
-import { newestFirst } from "../parts/table/columns.tsx";
+import { actionColumn, newestFirst } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { type Archive, ListPage } from "../parts/table/list-page.tsx";
-import { actions, COLUMNS, type KeyRow } from "./columns.tsx";
+import { COLUMNS, type KeyRow } from "./columns.tsx";
 import { isOwn, keyText, labelOf, stateOf, useKeys } from "./data.ts";
 import { NewKeyDialog } from "./new.tsx";
 import { RevokeKey } from "./revoke.tsx";
@@ -42,7 +42,11 @@ export function Keys() {
       maker: makerInWords(key, byId),
     }));
   }, [items, states]);
-  const columns = useMemo(() => (mayDo("api-keys:write") ? [...COLUMNS, actions(setRevoked)] : COLUMNS), []);
+  const columns = useMemo(() => {
+    const labelFor = ({ key, state }: KeyRow) => (state === "revoked" ? null : `${labelOf(key)}, ${keyText(key)}`);
+    const revoke = actionColumn("Revoke", labelFor, ({ key }) => setRevoked(key));
+    return mayDo("api-keys:write") ? [...COLUMNS, revoke] : COLUMNS;
+  }, []);
   const create = (
     <DialogButton scope="api-keys:write" word="New key" kind="main">
       {(close) => <NewKeyDialog keys={items ?? []} close={close} />}

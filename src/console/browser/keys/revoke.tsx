@@ -1,12 +1,8 @@
 import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysInWords } from "../../../api/words/key-lineage.ts";
 import { visible } from "../../../platform/text/visible.ts";
-import { invalidate } from "../data/cache.ts";
-import { sessionEnded } from "../data/session.ts";
-import { useWrite } from "../data/use-write.ts";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { showToast } from "../parts/toast.tsx";
 import { isOwn, keyText, labelOf } from "./data.ts";
 
 interface RevokeKeyProps {
@@ -21,25 +17,15 @@ const TYPED_LENGTH = 40;
 
 /** Revokes a key; shows what stops working, and asks to type the label, because labels are easily confused. */
 export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
-  const { send, isBusy, problem } = useWrite<ApiKeyView>();
-  const endsOwn = [key, ...ending].some(isOwn);
-  const submit = async () => {
-    const revoked = await send("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
-    if (revoked === null) return;
-    showToast(`${labelOf(key)} is revoked.`);
-    close();
-    if (endsOwn) sessionEnded();
-    else invalidate(["keys"]);
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Revoke ${labelOf(key)}?`}
       verb="Revoke key"
       isDangerous
       nameToType={nameToType(key)}
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={submit}
+      request={{ method: "DELETE", path: `/v1/me/api-keys/${encodeURIComponent(key.id)}` }}
+      topics={["keys"]}
+      done={`${labelOf(key)} is revoked.`}
       close={close}
     >
       <ul class="stops">
@@ -55,14 +41,14 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
           <li>Robots that use it keep running, but cannot register changes.</li>
         ) : null}
         <li>Everybody who signed in with it, here or at a command line, is signed out.</li>
-        {endsOwn ? (
+        {[key, ...ending].some(isOwn) ? (
           <li>
             <b>This includes you: you signed in with {isOwn(key) ? "this key" : "one of these keys"}.</b>
           </li>
         ) : null}
         <li>This cannot be undone.</li>
       </ul>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 

@@ -7,7 +7,8 @@ import { session } from "../data/session.ts";
 import { Checkbox } from "../parts/form/fields.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
+import { counted } from "../parts/text.ts";
 import { useStore } from "../store.ts";
 import { isListening, originOf } from "./callback.ts";
 
@@ -30,7 +31,9 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
   const [isSame, setSame] = useState(false);
   const delivery = isElsewhere ? "poll" : "redirect";
   const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
-  if (login.state !== "pending") return <DecidedBefore state={login.state} />;
+  const hasExpired = useIsPast(login.expires_at);
+  const state = login.state === "pending" && hasExpired ? "expired" : login.state;
+  if (state !== "pending") return <NothingToApprove state={state} />;
   return (
     <>
       <h1>Let a command line in?</h1>
@@ -42,7 +45,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
         facts={[
           ["Code", <b class="mono">{login.user_code}</b>],
           ["Asked by", <Asker login={login} />],
-          ["Access", `everything that you may do, for ${login.session_days} days`],
+          ["Access", `everything that you may do, for ${counted(login.session_days, "day")}`],
           ["Token goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
           ["Asked", <RelativeTime at={login.created_at} />],
           ["Expires", <RelativeTime at={login.expires_at} />],
@@ -111,13 +114,13 @@ function Receiver({ callback_url: callbackUrl, isElsewhere }: ReceiverProps) {
   );
 }
 
-function DecidedBefore({ state }: { readonly state: string }) {
+function NothingToApprove({ state }: { readonly state: string }) {
+  const why = state === "denied" ? "was denied" : state === "expired" ? "has expired" : "was approved already";
   return (
     <>
       <h1>Nothing to approve</h1>
-      <p>
-        {state === "denied" ? "This sign-in was denied." : "This sign-in was approved already."} To sign in again, run{" "}
-        <code>robot-policy login</code>.
+      <p role="status">
+        This sign-in {why}. To sign in again, run <code>robot-policy login</code>.
       </p>
       <p>
         <a href="/">Go to the console</a>

@@ -5,7 +5,7 @@ import { useAnswer } from "../data/use-answer.ts";
 import { FitList } from "../fleets/fit-list.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { counted, number } from "../parts/text.ts";
+import { counted, countedOf } from "../parts/text.ts";
 import { useRobotViews } from "../robots/data.ts";
 
 /** Most robots in one request (SELECTION_ROBOTS_COUNT of src/api/fleets.ts). */
@@ -71,7 +71,7 @@ function Groups({ robots, beyond }: GroupsProps) {
       <p class="group-head">
         <StatusBadge
           status={runs === 0 ? "waiting" : "ready"}
-          word={`${number(runs)} of ${counted(robots.length, "robot")} can run it`}
+          word={`${countedOf(runs, robots.length, "robot")} can run it`}
         />
       </p>
       <FitList groups={groups} />

@@ -12,7 +12,7 @@ import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
-import { type PageParameters, setQuery, useLocation } from "../router.ts";
+import { type PageParameters, setParameter, useLocation } from "../router.ts";
 import { type Checkpoint, checkpointsOf, nameOf, useEndpoints } from "./data.ts";
 import { EndpointTable } from "./endpoint-table.tsx";
 import { RobotsThatFit } from "./fit.tsx";
@@ -84,7 +84,6 @@ function Fit({ model }: { readonly model: ModelView }) {
     checkpoints.find(({ id }) => id === model.default_checkpoint_id) ??
     checkpoints[0];
   if (chosen === undefined || !mayDo("robots:read")) return null;
-  const choose = (id: string) => setQuery((query) => query.set("checkpoint", id));
   return (
     <Section title="Robots that can run it">
       {checkpoints.length < 2 ? null : (
@@ -92,7 +91,7 @@ function Fit({ model }: { readonly model: ModelView }) {
           label="Checkpoint"
           className="field fit-checkpoint"
           value={chosen.id}
-          change={choose}
+          change={(id) => setParameter("checkpoint", id)}
           options={checkpoints.map(({ id }) => ({
             value: id,
             word: id === model.default_checkpoint_id ? `${id} (default)` : id,
@@ -133,26 +132,18 @@ function CheckpointView({ checkpoint, endpoints }: CheckpointProps) {
       <section>
         <h3>Endpoints</h3>
         <Loaded data={endpoints} what="the endpoints" lines={2}>
-          {({ items }) => (
-            <CheckpointEndpoints
-              id={checkpoint.id}
-              endpoints={items.filter((each) => each.checkpoint_id === checkpoint.id)}
-            />
-          )}
+          {({ items }) => {
+            const own = items.filter((each) => each.checkpoint_id === checkpoint.id);
+            return own.length === 0 ? (
+              <p>None: no robot can run this checkpoint before the catalog names one.</p>
+            ) : (
+              <EndpointTable label={`Endpoints of ${checkpoint.id}`} endpoints={own} />
+            );
+          }}
         </Loaded>
       </section>
     </div>
   );
-}
-
-interface CheckpointEndpointsProps {
-  readonly id: string;
-  readonly endpoints: readonly EndpointView[];
-}
-
-function CheckpointEndpoints({ id, endpoints }: CheckpointEndpointsProps) {
-  if (endpoints.length === 0) return <p>None: no robot can run this checkpoint before the catalog names one.</p>;
-  return <EndpointTable label={`Endpoints of ${id}`} endpoints={endpoints} />;
 }
 
 function Requirements({ requirements }: { readonly requirements: Readonly<Record<string, unknown>> }) {

@@ -20,7 +20,11 @@ interface OfferedModel {
 const FILTERING: Filtering<OfferedModel> = {
   filters: [
     { id: "vendor", label: "Vendor", valuesOf: ({ model: { vendor } }) => present(vendor) },
-    { id: "region", label: "Region", valuesOf: ({ model }) => [...regionsOf(model)] },
+    {
+      id: "region",
+      label: "Region",
+      valuesOf: ({ model }) => [...new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []))],
+    },
     { id: "endpoints", label: "Endpoints", valuesOf: ({ endpoints }) => [stateOf(endpoints)] },
   ],
   textOf: ({ model }) =>
@@ -74,10 +78,6 @@ function join(models: readonly ModelView[], known: readonly EndpointView[] | und
   }));
 }
 
-function regionsOf(model: ModelView): ReadonlySet<string> {
-  return new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []));
-}
-
 const COLUMNS: readonly Column<OfferedModel>[] = [
   textColumn({ id: "name", name: "Model", track: "minmax(7.5rem, 1.6fr)" }, ({ model }) => nameOf(model)),
   {
@@ -123,6 +123,6 @@ function Endpoints({ endpoints }: Pick<OfferedModel, "endpoints">) {
   if (endpoints.length === 0) return <StatusBadge status="unknown" word="none" />;
   const state = stateOf(endpoints);
   const count = endpoints.filter(({ status }) => status === state).length;
-  const word = count === endpoints.length ? `${number(count)} ${state}` : `${count} of ${endpoints.length} ${state}`;
-  return <StatusBadge status={state} word={word} />;
+  const all = count === endpoints.length ? "" : ` of ${number(endpoints.length)}`;
+  return <StatusBadge status={state} word={`${number(count)}${all} ${state}`} />;
 }

@@ -18,7 +18,13 @@ export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
     <ul class="bars">
       {sorted.slice(0, BARS_SHOWN).map(({ word, count, href }) => (
         <li key={word}>
-          {href === null ? <span class="muted cut">{word}</span> : <BarLink word={word} href={href} />}
+          {href === null ? (
+            <span class="muted cut">{word}</span>
+          ) : (
+            <a class="cut" href={href} title={word}>
+              {word}
+            </a>
+          )}
           <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
             <rect width={(count / most) * 100} height="8" />
           </svg>
@@ -33,13 +39,5 @@ export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
         </li>
       )}
     </ul>
-  );
-}
-
-function BarLink({ word, href }: Pick<Bar, "word"> & { readonly href: string }) {
-  return (
-    <a class="cut" href={href} title={word}>
-      {word}
-    </a>
   );
 }

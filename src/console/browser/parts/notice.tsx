@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 import { type Problem, sentence } from "../data/request.ts";
+import { EndingButton } from "./form/ending-button.tsx";
 import { Icon } from "./icon.tsx";
 import type { Tone } from "./status-badge.tsx";
 
@@ -37,9 +38,7 @@ export function ProblemNotice({ problem, what, retry }: ProblemNoticeProps) {
         {remedyOf(problem)}
         {retry === undefined || problem.kind === "forbidden" ? null : (
           <p class="buttons">
-            <button type="button" class="button" onClick={retry}>
-              Try again
-            </button>
+            <EndingButton press={retry}>Try again</EndingButton>
           </p>
         )}
       </Notice>

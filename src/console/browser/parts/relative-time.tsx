@@ -1,3 +1,5 @@
+import { useEffect } from "preact/hooks";
+
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { isUnreachable } from "../data/liveness.ts";
 import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
@@ -21,18 +23,51 @@ export function useNow(): number {
   return useStore(nowMs);
 }
 
-const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {
-  year: "numeric",
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
+/** Whether a time has come; renders again the moment it comes. */
+export function useIsPast(at: string): boolean {
+  const now = useNow();
+  const atMs = Date.parse(at);
+  const isPast = atMs <= now;
+  useEffect(() => {
+    const leftMs = atMs - serviceNow();
+    if (isPast || leftMs > TICK_MS) return undefined;
+    const timer = setTimeout(tick, leftMs);
+    return () => clearTimeout(timer);
+  }, [atMs, now]);
+  return isPast;
+}
 
-/** `21 Nov 2026, 06:26`, in the time zone of the person. */
-export function absoluteTime(at: string): string {
-  const ms = Date.parse(at);
-  return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
+/** Dates have one form everywhere: `21 Nov 2026`. Times are in the time zone of the person. */
+const DAY = { year: "numeric", month: "short", day: "numeric" } as const;
+const MINUTE = { ...DAY, hour: "2-digit", minute: "2-digit" } as const;
+const DATE_FORMAT = new Intl.DateTimeFormat("en-GB", DAY);
+const UTC_DATE_FORMAT = new Intl.DateTimeFormat("en-GB", { ...DAY, timeZone: "UTC" });
+const TIME_FORMAT = new Intl.DateTimeFormat("en-GB", MINUTE);
+const EXACT_FORMAT = new Intl.DateTimeFormat("en-GB", { ...MINUTE, second: "2-digit", timeZoneName: "short" });
+
+/** `21 Nov 2026, 06:26`. */
+export function absoluteTime(at: string | number): string {
+  return formatted(at, TIME_FORMAT);
+}
+
+/** `21 Nov 2026, 06:26:05 CET`. */
+function exactTime(at: string): string {
+  return formatted(at, EXACT_FORMAT);
+}
+
+/** `21 Nov 2026` for the day `2026-11-21` in UTC. */
+export function utcDay(day: string): string {
+  return formatted(day, UTC_DATE_FORMAT);
+}
+
+/** A text that is no time stays as it is. */
+function formatted(at: string | number, format: Intl.DateTimeFormat): string {
+  const ms = typeof at === "number" ? at : Date.parse(at);
+  return Number.isNaN(ms) ? String(at) : format.format(ms);
+}
+
+function dateOf(ms: number): string {
+  return DATE_FORMAT.format(ms);
 }
 
 interface RelativeTimeProps {
@@ -50,15 +85,20 @@ export function RelativeTime({ at, inWords = relativeTime }: RelativeTimeProps) 
   const now = useNow();
   if (at === null || at === undefined) return <None />;
   return (
-    <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
-      {inWords(at, now)}
+    <time dateTime={at} title={exactTime(at)}>
+      {inWords(at, now, dateOf)}
     </time>
   );
 }
 
-const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/g;
 
-/** A text of the service, with its timestamps as relative times. */
+/** A text of the service with its timestamps as absolute times, where only a text is possible. */
+export function withTimes(text: string): string {
+  return text.replaceAll(MOMENT, (at) => absoluteTime(at));
+}
+
+/** A text of the service with its timestamps as absolute times. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split(MOMENT);
   return (
@@ -67,7 +107,7 @@ export function Sentence({ text }: { readonly text: string }) {
         index % 2 === 0 ? (
           part
         ) : (
-          <time key={part} dateTime={part} title={part}>
+          <time key={part} dateTime={part} title={exactTime(part)}>
             {absoluteTime(part)}
           </time>
         ),

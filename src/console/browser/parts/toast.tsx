@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 
 import { createStore, useStore } from "../store.ts";
+import { EndingButton } from "./form/ending-button.tsx";
 import { Icon } from "./icon.tsx";
 
 interface Toast {
@@ -47,9 +48,9 @@ function ToastLine({ toast: { id, text, tone } }: { readonly toast: Toast }) {
   return (
     <div class="toast" data-tone={tone}>
       <p>{text}</p>
-      <button type="button" class="chip-copy" aria-label="Dismiss" onClick={() => dismiss(id)}>
+      <EndingButton className="chip-copy" label="Dismiss" press={() => dismiss(id)}>
         <Icon name="close" />
-      </button>
+      </EndingButton>
     </div>
   );
 }

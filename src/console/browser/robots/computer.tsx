@@ -1,25 +1,24 @@
 import type { InstallationView } from "../../../api/installations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
 import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Section } from "../parts/page.tsx";
-import { RelativeTime, useNow } from "../parts/relative-time.tsx";
+import { RelativeTime, Sentence, useNow } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { withSpaces } from "../parts/text.ts";
 import { RecoveryDialog, ThawDialog } from "./change-computer.tsx";
+import { installationPath, useInstallation } from "./data.ts";
 
 /** The computer that speaks for the robot: its key, its credential, and when it was seen. */
 export function Computer({ robot }: { readonly robot: IdentifiedRobotView }) {
-  const path = `/v1/robots/${encodeURIComponent(robot.id)}/installation`;
-  const installation = useData<InstallationView>(path, ["robots"]);
+  const installation = useInstallation(robot);
   return (
     <Section title="Computer">
       <Loaded data={installation} what="the computer of this robot" lines={6} missing={<NotEnrolled />}>
-        {(view) => <Installation robot={robot} installation={view} path={path} />}
+        {(view) => <Installation robot={robot} installation={view} />}
       </Loaded>
     </Section>
   );
@@ -37,11 +36,13 @@ function NotEnrolled() {
 interface InstallationProps {
   readonly robot: IdentifiedRobotView;
   readonly installation: InstallationView;
-  readonly path: string;
 }
 
-function Installation({ robot: { name }, installation, path }: InstallationProps) {
+function Installation({ robot, installation }: InstallationProps) {
+  const { name } = robot;
+  const path = installationPath(robot);
   const { state, readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
+  const { recoveries_remaining: left, recovery_until: until } = installation;
   return (
     <>
       <StateNotice installation={installation} />
@@ -59,7 +60,8 @@ function Installation({ robot: { name }, installation, path }: InstallationProps
           ["Approved with", <span class="mono whole">{installation.approved_by}</span>],
           ["Key", <CopyableText text={installation.key_fingerprint} what="fingerprint" />],
           ["Credential", <Credential installation={installation} />],
-          ["Recoveries", <Recoveries installation={installation} />],
+          // How often it may come back by itself after its credential expired.
+          ["Recoveries", left === 0 ? "none left" : <Sentence text={`${left} left, until ${until}`} />],
         ]}
       />
       {state === "revoked" || !mayDo("robots:write") ? null : (
@@ -134,17 +136,6 @@ function Credential({
           , {Date.parse(expiresAt) <= nowMs ? "expired" : "expires"} <RelativeTime at={expiresAt} />
         </>
       )}
-    </>
-  );
-}
-
-/** How often the robot may come back by itself after its credential expired. */
-function Recoveries({
-  installation: { recoveries_remaining: left, recovery_until: until },
-}: Pick<InstallationProps, "installation">) {
-  return (
-    <>
-      {left} left, until <RelativeTime at={until} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 
+import type { InstallationView } from "../../../api/installations.ts";
 import type { RegistrationSummary } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { type Data, useData } from "../data/use-data.ts";
@@ -30,6 +31,15 @@ export function useRobots(): Data<readonly RegisteredRobot[]> {
   const isRefused = registrations.state === "failed";
   const joined = useMemo(() => (views === undefined ? [] : join(views, known, isRefused)), [views, known, isRefused]);
   return robots.state === "ready" ? { ...robots, value: joined } : robots;
+}
+
+/** The computer that speaks for a robot. */
+export function useInstallation(robot: IdentifiedRobotView): Data<InstallationView> {
+  return useData(installationPath(robot), ["robots"]);
+}
+
+export function installationPath({ id }: IdentifiedRobotView): string {
+  return `/v1/robots/${encodeURIComponent(id)}/installation`;
 }
 
 /** The page of a robot, by its name; by its id if the name is `.` or `..`, which URLs normalize away. */

@@ -27,7 +27,7 @@ import { capitalized, listed, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
-import { presenceOf } from "./data.ts";
+import { presenceOf, useInstallation } from "./data.ts";
 import { RemoveRobot } from "./remove.tsx";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
@@ -87,8 +87,9 @@ export function Robot({ name }: PageParameters) {
 }
 
 function Badge({ robot }: { readonly robot: IdentifiedRobotView }) {
+  const isFrozen = useInstallation(robot).value?.state === "frozen";
   const presence = presenceOf(robot);
-  return presence === null ? null : <StatusBadge status={presence} />;
+  return presence === null ? null : <StatusBadge status={isFrozen ? "frozen" : presence} />;
 }
 
 function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
@@ -99,8 +100,6 @@ function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
     </>
   );
 }
-
-type RegionList = z.output<typeof regionListSchema>;
 
 /** While computers register one name in turn, the page alternates between them. */
 function Contest({ registration }: { readonly registration: RegistrationView }) {
@@ -143,7 +142,7 @@ function Registration({ robot, registration }: RegistrationProps) {
 
 /** Models serve a robot only if they have an endpoint in its region. */
 function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
-  const known = useData<RegionList>("/v1/regions", ["models"]).value?.regions ?? [];
+  const known = useData<z.output<typeof regionListSchema>>("/v1/regions", ["models"]).value?.regions ?? [];
   if (known.length === 0 || known.includes(region)) return <>{region}</>;
   return (
     <>

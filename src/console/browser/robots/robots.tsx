@@ -20,7 +20,7 @@ const FILTERING: Filtering<RegisteredRobot> = {
       label: capitalized(withSpaces(text)),
       valuesOf: (robot: RegisteredRobot) => present(robot[text]),
     })),
-    { id: "status", label: "Status", valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)) },
+    { id: "state", label: "State", valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)) },
     { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
     { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
     { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
@@ -77,8 +77,8 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     sortBy: ({ name }) => name,
   },
   {
-    id: "status",
-    name: "Status",
+    id: "state",
+    name: "State",
     track: "minmax(6.25rem, 0.7fr)",
     isPlainOnCard: true,
     cell: (robot) => <Presence robot={robot} />,
@@ -131,14 +131,14 @@ function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
   if (presence === null) return null;
   if (presence === "online") return <StatusBadge status="online" />;
   return (
-    <span class="presence">
+    <>
       <StatusBadge status="offline" />
       {robot.last_seen_at === null ? null : (
         <span class="second-line">
           seen <RelativeTime at={robot.last_seen_at} />
         </span>
       )}
-    </span>
+    </>
   );
 }
 

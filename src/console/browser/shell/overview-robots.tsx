@@ -58,40 +58,37 @@ interface RobotListProps {
 }
 
 /** Robots whose name several computers register in turn, each replacing the other's registration. */
-export function Contested({ robots, lines }: RobotListProps) {
-  return (
-    <>
-      <ul class="changes">
-        {robots.slice(0, lines).map(({ id, name, contestedSince }) => (
-          <li key={id}>
-            <span class="failing" data-tone="degraded">
-              <Icon name="degraded" />
-              <RobotLink id={id} name={name} />
-            </span>
-            <RelativeTime at={contestedSince} />
-          </li>
-        ))}
-      </ul>
-      <Rest count={robots.length - lines} noun="robot" />
-    </>
-  );
+export function Contested(props: RobotListProps) {
+  return <Degraded {...props} timeOf={({ contestedSince }) => contestedSince} />;
 }
 
 /** Enrolled robots that send no heartbeats, those that went last first. */
 export function Offline({ robots, lines }: RobotListProps) {
   const latest = [...robots].sort((left, right) => (right.last_seen_at ?? "").localeCompare(left.last_seen_at ?? ""));
+  return <Degraded robots={latest} lines={lines} timeOf={({ last_seen_at: lastSeenAt }) => lastSeenAt} />;
+}
+
+interface DegradedProps extends RobotListProps {
+  /** Null for a robot that was never seen. */
+  timeOf(robot: RegisteredRobot): string | null;
+}
+
+function Degraded({ robots, lines, timeOf }: DegradedProps) {
   return (
     <>
       <ul class="changes">
-        {latest.slice(0, lines).map(({ id, name, last_seen_at: lastSeenAt }) => (
-          <li key={id}>
-            <span class="failing" data-tone="degraded">
-              <Icon name="degraded" />
-              <RobotLink id={id} name={name} />
-            </span>
-            {lastSeenAt === null ? <span class="muted">never seen</span> : <RelativeTime at={lastSeenAt} />}
-          </li>
-        ))}
+        {robots.slice(0, lines).map((robot) => {
+          const at = timeOf(robot);
+          return (
+            <li key={robot.id}>
+              <span class="failing" data-tone="degraded">
+                <Icon name="degraded" />
+                <RobotLink id={robot.id} name={robot.name} />
+              </span>
+              {at === null ? <span class="muted">never seen</span> : <RelativeTime at={at} />}
+            </li>
+          );
+        })}
       </ul>
       <Rest count={robots.length - lines} noun="robot" />
     </>

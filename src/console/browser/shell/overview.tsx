@@ -64,7 +64,7 @@ export function Overview() {
                 </Section>
               )}
               {offline.length === 0 ? null : (
-                <Section title="Robots that are offline" note={<a href="/robots?status=offline">All</a>}>
+                <Section title="Robots that are offline" note={<a href="/robots?state=offline">All</a>}>
                   <Offline robots={offline} lines={lines} />
                 </Section>
               )}

@@ -1,11 +1,14 @@
+import { utcDay } from "../parts/relative-time.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
-import type { Usage, UsageDay } from "./data.ts";
+import { busiestOf, type Usage, type UsageDay } from "./data.ts";
 import { hours } from "./hours.ts";
 import { lengthOf } from "./range.ts";
 
 /** One bar: a day, or a week in a long range. */
 interface Bucket {
+  /** Its first day. */
+  readonly day: string;
   readonly label: string;
   readonly seconds: number;
   readonly parts: readonly { readonly name: string; readonly seconds: number; readonly tone: number }[];
@@ -39,21 +42,21 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
     <figure class="usage-chart" role="img" aria-label={sentenceOf(usage, daysPerBar)}>
       <svg class="usage-axis" height={height} aria-hidden="true">
         {ticks.map((tick) => (
-          <text key={tick} class="usage-text" x="100%" dx="-6" y={y(tick) + 4} text-anchor="end">
+          <text key={tick} class="chart-text" x="100%" dx="-6" y={y(tick) + 4} text-anchor="end">
             {hours(tick)} h
           </text>
         ))}
       </svg>
       <svg class="usage-plot" width="100%" height={height} aria-hidden="true">
         {ticks.map((tick) => (
-          <line key={tick} class="usage-line" x1="0" x2="100%" y1={y(tick)} y2={y(tick)} />
+          <line key={tick} class="chart-line" x1="0" x2="100%" y1={y(tick)} y2={y(tick)} />
         ))}
         {buckets.map((bucket, index) => (
-          <Bar key={bucket.label} bucket={bucket} index={index} count={buckets.length} y={y} foot={height - FOOT} />
+          <Bar key={bucket.day} bucket={bucket} index={index} count={buckets.length} y={y} foot={height - FOOT} />
         ))}
-        {buckets.map(({ label }, index) =>
+        {buckets.map(({ day }, index) =>
           index % every === 0 ? (
-            <DayLabel key={label} label={label} index={index} count={buckets.length} y={height - 5} />
+            <DayLabel key={day} day={day} index={index} count={buckets.length} y={height - 5} />
           ) : null,
         )}
       </svg>
@@ -62,19 +65,19 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
 }
 
 interface DayLabelProps {
-  readonly label: string;
+  readonly day: string;
   readonly index: number;
   readonly count: number;
   readonly y: number;
 }
 
 /** Aligned to the start of its bar; near the right edge, to the end of its bar. */
-function DayLabel({ label, index, count, y }: DayLabelProps) {
+function DayLabel({ day, index, count, y }: DayLabelProps) {
   const isNearEnd = index / count > 0.88;
   const at = (index + (isNearEnd ? BAR_WIDTH : 0)) / count;
   return (
-    <text class="usage-text" x={`${at * 100}%`} y={y} text-anchor={isNearEnd ? "end" : "start"}>
-      {shortDay(label)}
+    <text class="chart-text" x={`${at * 100}%`} y={y} text-anchor={isNearEnd ? "end" : "start"}>
+      {SHORT_DAY.format(Date.parse(day))}
     </text>
   );
 }
@@ -143,6 +146,7 @@ function bucketsOf({ days, series, hasNames }: Usage, daysPerBar: number): reado
     }
     const parts = sums.map((seconds, tone) => ({ name: named[tone] ?? "others", seconds, tone }));
     buckets.push({
+      day: some[0]?.day ?? "",
       label: labelOf(some),
       seconds: sums.reduce((total, seconds) => total + seconds, 0),
       parts: parts.filter(({ seconds }) => seconds > 0),
@@ -152,16 +156,11 @@ function bucketsOf({ days, series, hasNames }: Usage, daysPerBar: number): reado
 }
 
 function labelOf(days: readonly UsageDay[]): string {
-  const first = days[0]?.day ?? "";
-  const last = days.at(-1)?.day ?? "";
-  return first === last ? first : `${first} to ${last}`;
+  const [first, last] = [days[0], days.at(-1)].map((each) => utcDay(each?.day ?? ""));
+  return first === last ? `${first}` : `${first} to ${last}`;
 }
 
 const SHORT_DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
-
-function shortDay(label: string): string {
-  return SHORT_DAY.format(Date.parse(label.slice(0, "YYYY-MM-DD".length)));
-}
 
 /** Grid lines at 1, 2 or 5 times a power of ten hours. */
 function scaleOf(most: number): { readonly top: number; readonly step: number } {
@@ -173,14 +172,11 @@ function scaleOf(most: number): { readonly top: number; readonly step: number } 
 }
 
 function sentenceOf({ days, seconds, by, series, range }: Usage, daysPerBar: number): string {
-  const busiest = days.reduce<UsageDay | null>(
-    (most, day) => (most === null || day.seconds > most.seconds ? day : most),
-    null,
-  );
+  const busiest = busiestOf(days);
   const kind = daysPerBar === 1 ? "by day" : "by seven days";
   const total = `Hours ${kind}, stacked by ${by}: ${hours(seconds)} hours in ${counted(lengthOf(range), "day")}`;
-  if (busiest === null || seconds === 0) return `${total}.`;
+  if (busiest === undefined) return `${total}.`;
   const first = series[0];
   const top = first === undefined ? "" : ` Most used: ${first.name}, ${hours(first.seconds)} hours.`;
-  return `${total}; the most on ${busiest.day}, ${hours(busiest.seconds)} hours.${top}`;
+  return `${total}; the most on ${utcDay(busiest.day)}, ${hours(busiest.seconds)} hours.${top}`;
 }

@@ -66,6 +66,12 @@ async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Pr
   return { state: "answered", value: usageOf(range, by, { sums, hasNames, names: names.value.items }) };
 }
 
+/** The first of the days with the most usage; undefined without any. */
+export function busiestOf(days: readonly UsageDay[]): UsageDay | undefined {
+  const most = Math.max(...days.map(({ seconds }) => seconds));
+  return most > 0 ? days.find(({ seconds }) => seconds === most) : undefined;
+}
+
 type TimeSpan = Pick<UsageRange, "sinceMs" | "untilMs">;
 
 function askSummary({ sinceMs, untilMs }: TimeSpan, by: UsageGrouping, signal: AbortSignal) {

@@ -1,6 +1,6 @@
 import { serviceNow } from "../data/service-clock.ts";
 import { SelectField, TextField } from "../parts/form/fields.tsx";
-import { setQuery, useLocation } from "../router.ts";
+import { setParameter, setQuery, useLocation } from "../router.ts";
 import type { UsageBy } from "./data.ts";
 import { DAY_MS, DAYS_STANDARD, dayOf, daysAsked, parseDay, readRange } from "./range.ts";
 
@@ -49,7 +49,8 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
       type="date"
       // Browsers log a warning for an invalid date.
       value={parseDay(value) === null ? "" : (value ?? "")}
-      change={(day) => setParameter(parameter, day)}
+      // An empty one stays in the query: the fields are for dates.
+      change={(day) => setQuery((query) => query.set(parameter, day))}
     />
   );
 }
@@ -69,8 +70,4 @@ function chooseTime(value: string): void {
     query.set("from", dayOf(sinceMs));
     query.set("to", dayOf(untilMs - 1));
   });
-}
-
-function setParameter(parameter: string, value: string): void {
-  setQuery((query) => query.set(parameter, value));
 }

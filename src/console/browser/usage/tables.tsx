@@ -5,6 +5,7 @@ import { type Column, countColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { FilteredTable } from "../parts/table/filtered-table.tsx";
 import { None } from "../parts/none.tsx";
+import { utcDay } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { compareTexts, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
@@ -59,7 +60,11 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       track: "minmax(10rem, 2fr)",
       cell: ({ name, tone }) => (
         <>
-          {tone === null ? null : <Swatch tone={tone} />}
+          {tone === null ? null : (
+            <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
+              <rect fill={`var(--series-${tone})`} width="10" height="10" />
+            </svg>
+          )}
           {name}
         </>
       ),
@@ -75,36 +80,21 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       },
       ({ share }) => share,
     ),
-    ...(hasNames ? [DAYS_COLUMN] : []),
+    ...(hasNames
+      ? [countColumn<NameRow>({ id: "days", name: "Days", track: "4.5rem", from: "narrow" }, ({ days }) => days)]
+      : []),
     {
       id: "bar",
       name: "Compared",
       track: "minmax(8rem, 3fr)",
       from: "narrow",
-      cell: ({ compared }) => <ComparedBar compared={compared} />,
+      cell: ({ compared }) => (
+        <svg class="usage-share" width="100%" height="8" aria-hidden="true">
+          <rect width={`${compared * 100}%`} height="8" />
+        </svg>
+      ),
     },
   ];
-}
-
-const DAYS_COLUMN = countColumn<NameRow>(
-  { id: "days", name: "Days", track: "4.5rem", from: "narrow" },
-  ({ days }) => days,
-);
-
-function Swatch({ tone }: { readonly tone: number }) {
-  return (
-    <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
-      <rect fill={`var(--series-${tone})`} width="10" height="10" />
-    </svg>
-  );
-}
-
-function ComparedBar({ compared }: Pick<NameRow, "compared">) {
-  return (
-    <svg class="usage-share" width="100%" height="8" aria-hidden="true">
-      <rect width={`${compared * 100}%`} height="8" />
-    </svg>
-  );
 }
 
 /** The numbers of the chart: a row for each day, a column for each colour. */
@@ -122,7 +112,7 @@ export function UsageDays({ usage: { days, series, hasNames } }: { readonly usag
           const others = hasOthers ? [parts.reduce((rest, part) => rest - part, seconds)] : [];
           return (
             <tr key={day}>
-              <th scope="row">{day}</th>
+              <th scope="row">{utcDay(day)}</th>
               {[seconds, ...parts, ...others].map((part, index) => (
                 <td key={index} data-align="end">
                   {part === 0 ? <None /> : hours(part)}

@@ -3,13 +3,13 @@ import { FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
-import { absoluteTime } from "../parts/relative-time.tsx";
+import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
 import { EmptyState } from "../parts/table/filtered-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
 import { UsageChart } from "./chart.tsx";
 import { download, usageCsv } from "./csv.ts";
-import { type Usage as UsageOfRange, type UsageDay, useUsage } from "./data.ts";
+import { busiestOf, type Usage as UsageOfRange, useUsage } from "./data.ts";
 import { hours } from "./hours.ts";
 import { UsagePicker } from "./picker.tsx";
 import { dayOf, lengthOf, readRange } from "./range.ts";
@@ -69,12 +69,8 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
       </EmptyState>
     );
   }
-  const busiest = days.reduce<UsageDay | undefined>(
-    (most, day) => (day.seconds > (most?.seconds ?? 0) ? day : most),
-    undefined,
-  );
-  const [since, askedAt] = [range.sinceMs, usage.askedAtMs].map((ms) => absoluteTime(new Date(ms).toISOString()));
-  const note = `Since ${since}, as of ${askedAt}; days in UTC`;
+  const busiest = busiestOf(days);
+  const note = `Since ${absoluteTime(range.sinceMs)}, as of ${absoluteTime(usage.askedAtMs)}; days in UTC`;
   return (
     <>
       <Section title="By day" note={note}>
@@ -82,15 +78,16 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
           facts={[
             ["Total", <b>{hours(seconds)} h</b>],
             ["A day, on average", `${hours(seconds / lengthOf(range))} h`],
-            ["The most in a day", busiest === undefined ? null : `${hours(busiest.seconds)} h on ${busiest.day}`],
+            [
+              "The most in a day",
+              busiest === undefined ? null : `${hours(busiest.seconds)} h on ${utcDay(busiest.day)}`,
+            ],
             [by === "robot" ? "Robots served" : "Models used", counted(series.length, by)],
           ]}
         />
         <UsageChart usage={usage} />
         {usage.hasNames ? null : (
-          <p class="muted">
-            These are too many {by}s for so many days to show them apart; choose a shorter time for that.
-          </p>
+          <p class="muted">There are too many {by}s to tell them apart over so many days: choose a shorter time.</p>
         )}
         <UsageDays usage={usage} />
       </Section>

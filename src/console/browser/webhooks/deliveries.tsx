@@ -5,11 +5,18 @@ import { lastAnswerInWords, subjectOfEvent } from "../../../api/words/webhooks.t
 import { dueTime } from "../../../platform/text/relative-time.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
-import { useWrite, type Write } from "../data/use-write.ts";
+import { useWrite } from "../data/use-write.ts";
 import { FieldError } from "../parts/form/fields.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { badgeColumn, type Column, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import {
+  actionColumn,
+  badgeColumn,
+  type Column,
+  countColumn,
+  textColumn,
+  timeColumn,
+} from "../parts/table/columns.tsx";
 import { Table } from "../parts/table/table.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { apiPath, DELIVERIES, useDeliveries } from "./data.ts";
@@ -26,8 +33,15 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
     }, REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  const write = useWrite<DeliveryView>();
+  const { send, isBusy, problem } = useWrite<DeliveryView>();
   const canResend = mayDo("webhooks:write") && webhook.disabled_at === null;
+  const resend = async ({ id, type }: DeliveryView) => {
+    const sent = await send("POST", `${apiPath(webhook.id)}/deliveries/${encodeURIComponent(id)}/resend`);
+    if (sent !== null) showToast(`${type} is sent again.`);
+    invalidate(["webhooks"]);
+  };
+  const aboutOf = (delivery: DeliveryView) => `${delivery.type} ${subjectOfEvent(delivery)}`;
+  const again = actionColumn("Send again", aboutOf, (delivery) => void resend(delivery), { track: "8.25rem", isBusy });
   return (
     <Loaded data={deliveries} what="the deliveries" lines={8}>
       {({ items }) =>
@@ -35,11 +49,11 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
           <p class="muted">Nothing was sent yet.</p>
         ) : (
           <>
-            {write.problem === null ? null : <FieldError text={write.problem.detail} />}
+            {problem === null ? null : <FieldError text={problem.detail} />}
             <Table
               noun="delivery"
               caption="Deliveries"
-              columns={canResend ? [...COLUMNS, resendColumn(webhook, write)] : COLUMNS}
+              columns={canResend ? [...COLUMNS, again] : COLUMNS}
               rows={items}
               keyOf={({ id }) => id}
               sort="-when"
@@ -61,7 +75,7 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 const COLUMNS: readonly Column<DeliveryView>[] = [
   textColumn({ id: "type", name: "Event", track: "minmax(7.75rem, 1.2fr)" }, ({ type }) => type),
   textColumn({ id: "about", name: "About", track: "minmax(4.25rem, 1fr)" }, subjectOfEvent),
-  badgeColumn({ id: "status", track: "7rem" }, ({ status }) => status),
+  badgeColumn({ track: "7rem" }, ({ status }) => status),
   countColumn({ id: "attempts", name: "Attempts", track: "5.5rem", from: "medium" }, ({ attempts }) => attempts),
   textColumn({ id: "answer", name: "Last answer", track: "minmax(6rem, 1.2fr)" }, lastAnswerInWords),
   {
@@ -73,38 +87,3 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
   },
   timeColumn({ id: "when", name: "When", track: "6rem" }, ({ created_at: at }) => at),
 ];
-
-function resendColumn(webhook: WebhookView, write: Write<DeliveryView>): Column<DeliveryView> {
-  return {
-    id: "resend",
-    name: "Action",
-    track: "8.25rem",
-    isPlainOnCard: true,
-    cell: (delivery) => <Resend webhook={webhook} delivery={delivery} write={write} />,
-  };
-}
-
-interface ResendProps {
-  readonly webhook: WebhookView;
-  readonly delivery: DeliveryView;
-  readonly write: Write<DeliveryView>;
-}
-
-function Resend({ webhook, delivery, write: { send, isBusy } }: ResendProps) {
-  const resend = async () => {
-    const sent = await send("POST", `${apiPath(webhook.id)}/deliveries/${encodeURIComponent(delivery.id)}/resend`);
-    if (sent !== null) showToast(`${delivery.type} is sent again.`);
-    invalidate(["webhooks"]);
-  };
-  return (
-    <button
-      type="button"
-      class="button"
-      aria-disabled={isBusy}
-      aria-label={`Send again: ${delivery.type} ${subjectOfEvent(delivery)}`.trim()}
-      onClick={() => void resend()}
-    >
-      Send again
-    </button>
-  );
-}

@@ -4,6 +4,7 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { EndingButton } from "../parts/form/ending-button.tsx";
 import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -61,15 +62,13 @@ function WebhookFacts({ webhook }: { readonly webhook: WebhookView }) {
 
 function Actions({ webhook }: { readonly webhook: WebhookView }) {
   const { id, disabled_at: disabledAt } = webhook;
-  const test = useWrite<unknown>();
-  const change = useWrite<unknown>();
+  const { send, isBusy, problem } = useWrite<unknown>();
   if (!mayDo("webhooks:write")) return null;
   const run = async (sent: Promise<unknown>, done: string) => {
     const isDone = (await sent) !== null;
     invalidate(["webhooks"]);
     if (isDone) showToast(done);
   };
-  const problem = test.problem ?? change.problem;
   const isDisabled = disabledAt !== null;
   return (
     <>
@@ -77,21 +76,19 @@ function Actions({ webhook }: { readonly webhook: WebhookView }) {
         <button
           type="button"
           class="button"
-          aria-disabled={test.isBusy}
-          onClick={() => void run(test.send("POST", `${apiPath(id)}/test`), "The test event is on its way.")}
+          aria-disabled={isBusy}
+          onClick={() => void run(send("POST", `${apiPath(id)}/test`), "The test event is on its way.")}
         >
           Send a test
         </button>
       )}
       {isDisabled ? (
-        <button
-          type="button"
-          class="button"
-          aria-disabled={change.isBusy}
-          onClick={() => void run(change.send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
+        <EndingButton
+          isBusy={isBusy}
+          press={() => void run(send("PATCH", apiPath(id), { disabled: false }), "The webhook is enabled.")}
         >
           Enable
-        </button>
+        </EndingButton>
       ) : (
         <DialogButton scope="webhooks:write" word="Disable">
           {(close) => <End webhook={webhook} verb="Disable" close={close} />}

@@ -39,6 +39,8 @@ describeConsole("allowed keys", startConsole, (running) => {
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Remove key" }).click();
     await rowOf(page, second).waitFor({ state: "detached" });
+    // Its button is gone: the keyboard continues from the heading.
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect((await second.start({ requested_name: "arm-8" })).approval_required).toBe(true);
   });
 

@@ -1,10 +1,18 @@
 import { expect, it } from "vitest";
 
-import { describeConsole, openSignedIn, signIn, startConsole, untilLive } from "../../../support/browser.ts";
+import {
+  describeConsole,
+  openSignedIn,
+  openWindow,
+  signIn,
+  startConsole,
+  untilLive,
+} from "../../../support/browser.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
+import { passExpiry, takeClock } from "./page-clock.ts";
 
 describeConsole("enrolments", startConsole, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);
@@ -56,6 +64,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("This adds the robot arm-one.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Approved.").waitFor();
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect(await poll()).toBe("approved");
     await page.getByRole("link", { name: "arm-one" }).click();
     await page.getByRole("heading", { name: "Computer" }).waitFor();
@@ -119,6 +128,19 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("Approved.").waitFor();
   });
 
+  it("turns into expired at its time, without a reload", async () => {
+    const { page, complaints } = await openWindow();
+    await takeClock(page);
+    const { code } = await start("arm-10");
+    await signIn(page, running(), `/enrolments/${code}`);
+    await page.getByText("This adds the robot arm-10.").waitFor();
+    const approve = page.getByRole("button", { name: "Approve" });
+    await passExpiry(page, async () => expect(await approve.isVisible()).toBe(true));
+    await page.getByText("Expired. Nothing was approved.").waitFor();
+    expect(await approve.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
   it("shows on the pages of robots which are online, and thaws and recovers a computer", async () => {
     const { computer } = await enrolOnline("arm-5");
     const page = await open("/robots");
@@ -135,7 +157,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByLabel("How often").fill("1");
     await page.keyboard.press("Enter");
     await page.getByText("arm-5 may recover 1 time.").waitFor();
-    await page.getByText("1 left").waitFor();
+    await page.getByText(/^1 left, until \d+ \w{3} \d{4}, \d\d:\d\d$/).waitFor();
 
     const copy = computer.copy();
     await computer.renew();
@@ -144,6 +166,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await copy.heartbeat();
     expect((await computer.heartbeat()).status).toBe(403);
     await page.getByText("Frozen: two computers used this identity.").waitFor();
+    expect(await page.locator(".page-head .badge").innerText()).toBe("Frozen");
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Thaw" }).click();
     await page.getByRole("dialog", { name: "Thaw arm-5?" }).getByRole("button", { name: "Thaw" }).click();
@@ -185,5 +208,10 @@ describeConsole("enrolments", startConsole, (running) => {
       await each.poll();
     }
     await page.getByText(/^and \d more robots?$/).waitFor();
+    await page.getByRole("link", { name: "All", exact: true }).click();
+    await expect.poll(() => page.url()).toBe(`${running().url}/robots?state=offline`);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("columnheader", { name: "State" }).waitFor();
+    expect(await page.getByLabel("State").inputValue()).toBe("offline");
   });
 });

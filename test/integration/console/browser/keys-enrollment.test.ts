@@ -28,6 +28,7 @@ describeConsole("keys for enrolments", startConsole, (running) => {
     expect(made).toMatchObject({ scopes: ["robots:enroll"], enrollment: { uses: 2, site: "plant-1" } });
     expect(Math.round((Date.parse(made?.expires_at ?? "") - Date.now()) / DAY_MS)).toBe(30);
 
+    await page.getByRole("link", { name: "2 uses left", exact: true }).waitFor();
     const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: "arm-1" }, key);
     expect((await computer.poll(started)).status).toBe("approved");

@@ -159,6 +159,13 @@ describeConsole("keys", startConsole, (running) => {
     expect(Math.round(days)).toBe(30);
   });
 
+  it("shows a far date, and the exact time of any, in the form of all dates", async () => {
+    await running().send("POST", "/v1/me/api-keys", { label: "far", expires_at: "2031-05-06T10:00:00Z" });
+    const page = await open();
+    const expiry = page.getByRole("row", { name: /far/ }).getByText("6 May 2031");
+    expect(await expiry.getAttribute("title")).toBe("6 May 2031, 12:00:00 CEST");
+  });
+
   it("shows what revoking a key stops, and revokes it only after its label is typed", async () => {
     const { api_key: apiKey } = await createKey(running(), "hall 3");
     const page = await open();
@@ -175,6 +182,8 @@ describeConsole("keys", startConsole, (running) => {
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
+    // Its button is gone: the keyboard continues from the heading.
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
     await expect.poll(() => page.url()).toBe(`${running().url}/keys?show=revoked`);
     await page

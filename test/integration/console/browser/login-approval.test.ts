@@ -6,9 +6,10 @@ import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 
 import { loginStartedSchema } from "../../../../src/api/logins.ts";
-import { borrowWindow, describeConsole, startConsole } from "../../../support/browser.ts";
+import { borrowWindow, describeConsole, openWindow, signIn, startConsole } from "../../../support/browser.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
+import { passExpiry, takeClock } from "./page-clock.ts";
 
 /** The callback of a program that does not listen: the discard port. */
 const NOBODY = "http://127.0.0.1:9/no-browser";
@@ -109,6 +110,31 @@ describeConsole("approving the login of a command line", startConsole, (running)
     const page = await open("/login?exchange=lgn_nonsense");
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
     expect(await violations(page)).toEqual([]);
+  });
+
+  it("says that a login has expired at its time, without a reload", async () => {
+    const { page } = await openWindow();
+    await takeClock(page);
+    const { login_url } = await startLogin(NOBODY);
+    await signIn(page, running());
+    await page.goto(running().url + login_url);
+    const deny = page.getByRole("button", { name: "Deny" });
+    await deny.waitFor();
+    await passExpiry(page, async () => expect(await deny.isVisible()).toBe(true));
+    await page.getByText("This sign-in has expired.").waitFor();
+    expect(await deny.count()).toBe(0);
+  });
+
+  it("says of a login that was over when the page opened that it has expired", async () => {
+    const { page } = await openWindow();
+    const { login_url } = await startLogin(NOBODY);
+    await page.route("**/console/logins/*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), state: "expired" } });
+    });
+    await signIn(page, running());
+    await page.goto(running().url + login_url);
+    await page.getByText("This sign-in has expired.").waitFor();
   });
 
   it("does not let a restricted key approve, and says why", async () => {

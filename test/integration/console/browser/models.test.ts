@@ -59,7 +59,7 @@ describeConsole("models", start, (demo) => {
 
   it("shows which robots can run a checkpoint, and why others cannot", async () => {
     const page = await open("/models/pi0.5");
-    await page.getByText("60 of 60 robots can run it").waitFor();
+    await page.getByText("60 robots can run it", { exact: true }).waitFor();
     await page.goto(`${demo().service.url}/models/diffusion-pick`);
     const served = await healthyRegionsOf("ckpt_diffusion_pick_3");
     const able = (await demo().service.robots()).filter(({ region }) => served.has(region)).length;

@@ -49,6 +49,9 @@ async function fillLedger(running: RunningService, robots: readonly string[], da
 }
 
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+/** As the page shows a day. */
+const wordOf = (ms: number) =>
+  new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 const YESTERDAY = dayOf(TODAY_MS - DAY_MS);
 
 async function startUsed(): Promise<RunningService> {
@@ -68,7 +71,7 @@ describeConsole("usage", startUsed, (running) => {
   it("draws all days, also those without usage, and says the same in a sentence", async () => {
     const page = await open(DATES);
     // 29 days with 36 hours each; today has none.
-    const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${dayOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
+    const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
     await page.getByRole("img", { name: sentence }).waitFor();
     expect(await totalOf(page)).toBe("1,044 h");
     expect(await page.locator(".usage-bar").count()).toBe(30);
@@ -105,7 +108,7 @@ describeConsole("usage", startUsed, (running) => {
       ...ROBOTS.slice(0, 6),
       "Others",
     ]);
-    const row = days.getByRole("row", { name: new RegExp(`^${YESTERDAY}`) });
+    const row = days.getByRole("row", { name: new RegExp(`^${wordOf(TODAY_MS - DAY_MS)}`) });
     expect(await row.getByRole("cell").allInnerTexts()).toEqual(["36", "8", "7", "6", "5", "4", "3", "3"]);
     expect(await days.getByRole("row").nth(1).getByRole("cell").first().innerText()).toBe("–");
     expect(await violations(page)).toEqual([]);

@@ -71,7 +71,7 @@ describeConsole("webhooks", start, (running) => {
     expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
     expect(await violations(page)).toEqual([]);
     receiver.answer = answerWith(204);
-    await page.getByRole("button", { name: "Send again: robot.registered arm-2" }).click();
+    await page.getByRole("button", { name: "Send again robot.registered arm-2" }).click();
     await row.getByText("Delivered").waitFor();
     await row.getByText("answered 204").waitFor();
     await page.getByText("works", { exact: true }).waitFor();
@@ -87,7 +87,7 @@ describeConsole("webhooks", start, (running) => {
     await setUp(running(), "arm-3");
     const page = await open(`/webhooks/${id}`);
     await page.route("**/resend", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
-    const again = page.getByRole("button", { name: "Send again: robot.registered arm-3" });
+    const again = page.getByRole("button", { name: "Send again robot.registered arm-3" });
     await again.click();
     const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
     await alert.waitFor();

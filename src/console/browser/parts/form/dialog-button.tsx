@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { ApiKeyScope } from "../../../../api/wire/scopes.ts";
 import { mayDo } from "../../data/session.ts";
 import { Icon } from "../icon.tsx";
+import { EndingButton } from "./ending-button.tsx";
 
 interface DialogButtonProps {
   /** The scope that the action needs; without it there is no button. */
@@ -17,26 +18,13 @@ interface DialogButtonProps {
 /** A button that opens a dialog. */
 export function DialogButton({ scope, word, kind, children }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  // Once something is retired, the button that did it is gone: the keyboard continues from the heading.
-  useLayoutEffect(() => {
-    const own = button.current;
-    return () => {
-      if (own !== null && own === document.activeElement) document.querySelector("h1")?.focus();
-    };
-  }, []);
   if (!mayDo(scope)) return null;
   return (
     <>
-      <button
-        ref={button}
-        type="button"
-        class={kind === undefined ? "button" : `button button-${kind}`}
-        onClick={() => setOpen(true)}
-      >
+      <EndingButton className={kind === undefined ? "button" : `button button-${kind}`} press={() => setOpen(true)}>
         {kind === "main" ? <Icon name="plus" /> : null}
         {word}
-      </button>
+      </EndingButton>
       {isOpen ? children(() => setOpen(false)) : null}
     </>
   );

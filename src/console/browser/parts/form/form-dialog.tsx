@@ -10,6 +10,7 @@ import { navigate } from "../../router.ts";
 import { showToast } from "../toast.tsx";
 import { Dialog } from "./dialog.tsx";
 import { FieldError, TextField } from "./fields.tsx";
+import { Form } from "./form.tsx";
 
 interface FormDialogProps {
   readonly title: string;
@@ -33,13 +34,12 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
   const { isDangerous = false, nameToType } = options;
   const [typed, setTyped] = useState("");
   const isReady = nameToType === undefined ? (options.isReady ?? true) : shown(typed) === shown(nameToType);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
+  const send = () => {
     if (isReady) void submit();
   };
   return (
     <Dialog title={title} close={close} isBusy={isBusy}>
-      <form class="form" onSubmit={onSubmit}>
+      <Form isGuarded={nameToType === undefined} submit={send} leaving={close}>
         {children}
         {nameToType === undefined ? null : (
           <TextField
@@ -65,7 +65,7 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
             {verb}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

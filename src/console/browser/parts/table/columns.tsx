@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 
+import { EndingButton } from "../form/ending-button.tsx";
 import { None } from "../none.tsx";
 import { RelativeTime } from "../relative-time.tsx";
 import { StatusBadge } from "../status-badge.tsx";
@@ -18,7 +19,7 @@ export interface Column<Row> {
   readonly align?: "end";
   /** Full width, below the rest of the card. */
   readonly isWideOnCard?: boolean;
-  /** Without its name on the card, such as a status. */
+  /** Without its name on the card, such as a state. */
   readonly isPlainOnCard?: boolean;
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
@@ -61,6 +62,28 @@ export function fingerprintColumn<Row>(own: Named<Row>, fingerprintOf: (row: Row
     </span>
   );
   return { id: "key", name: "Key", cell, ...own };
+}
+
+/**
+ * A column with a button in each row.
+ *
+ * @param subjectOf what the button is about, for screen readers; null for a row without one.
+ */
+export function actionColumn<Row>(
+  word: string,
+  subjectOf: (row: Row) => string | null,
+  run: (row: Row) => void,
+  { track = "6.75rem", isBusy = false } = {},
+): Column<Row> {
+  const cell = (row: Row) => {
+    const subject = subjectOf(row);
+    return subject === null ? null : (
+      <EndingButton label={`${word} ${subject}`.trim()} isBusy={isBusy} press={() => run(row)}>
+        {word}
+      </EndingButton>
+    );
+  };
+  return { id: "action", name: "Action", track, isPlainOnCard: true, cell };
 }
 
 export const ID_COLUMN: Column<{ readonly id: string }> = {

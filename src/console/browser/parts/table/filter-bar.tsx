@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
-import { setQuery, useLocation } from "../../router.ts";
+import { setParameter, setQuery, useLocation } from "../../router.ts";
+import { EndingButton } from "../form/ending-button.tsx";
 import { SelectField, TextField } from "../form/fields.tsx";
 import { compareTexts, number } from "../text.ts";
 import { useWidth } from "../use-width.ts";
@@ -84,9 +85,9 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
             {isFiltering ? <span class="visually-hidden"> {noun}s</span> : null}
           </span>
           {isFiltering ? (
-            <button type="button" class="button-inline" onClick={clear}>
+            <EndingButton className="button-inline" press={clear}>
               Clear
-            </button>
+            </EndingButton>
           ) : null}
         </div>
       </div>
@@ -142,11 +143,4 @@ function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, ro
   const most = [...counts].sort(([, left], [, right]) => right - left).slice(0, OPTIONS_MAXIMUM);
   most.sort(([left], [right]) => compareTexts(left, right));
   return most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` }));
-}
-
-function setParameter(id: string, value: string): void {
-  setQuery((query) => {
-    if (value === "") query.delete(id);
-    else query.set(id, value);
-  });
 }

@@ -23,7 +23,7 @@ export function FilteredTable<Row>({ filtering, which, hint, ...props }: Filtere
         <p class="muted">There is no {sought}.</p>
       ) : matching.length === 0 && !isLoading ? (
         <EmptyState title={`No ${sought} matches`}>
-          <p>Take a filter away, or search for less.</p>
+          <p>Remove a filter, or shorten the search.</p>
         </EmptyState>
       ) : (
         <Table {...props} rows={matching} />

@@ -1,7 +1,7 @@
 /** Controls that sort a table: column headings, and on cards a select. */
 import { useId } from "preact/hooks";
 
-import { setQuery } from "../../router.ts";
+import { setParameter } from "../../router.ts";
 import { Icon } from "../icon.tsx";
 import type { Column } from "./columns.tsx";
 import type { Sort } from "./sort.ts";
@@ -81,10 +81,7 @@ export function SortSelect<Row>({ columns, sort, standard }: SortSelectProps<Row
 }
 
 function setSort(sort: string, standard: string | undefined): void {
-  setQuery((query) => {
-    if (sort === standard || sort === "") query.delete("sort");
-    else query.set("sort", sort);
-  });
+  setParameter("sort", sort === standard ? "" : sort);
 }
 
 function nameOf(id: string, direction: "up" | "down"): string {
