@@ -2,13 +2,15 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { allowedKeyListSchema } from "../../../../src/api/allowed-keys.ts";
+import { ALLOWED_KEY_DAYS, allowedKeyListSchema } from "../../../../src/api/allowed-keys.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
 import { addAllowed, type AllowedKeyRow } from "../../../../src/service/enrolments/allowed-keys.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { sharedPostgres, WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import { describeOnEachStore, usePostgres } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 import { openScene } from "./scene.ts";
 
 const NOW = "2026-06-01T12:00:00.000Z";
@@ -49,6 +51,19 @@ describeOnEachStore("allowed keys", (newStore) => {
     const added = await Promise.all(ids.map((id) => Promise.all([add(id, "a", "b"), add(id, "c", "d")])));
     expect(added.map((both) => both.toSorted())).toEqual(ids.map(() => [false, true]));
   });
+});
+
+it("expires_at: later than now, at most the longest time → 200, else 422", async () => {
+  const nowMs = Date.parse(NOW);
+  const clock = { ...systemClock, wallMs: () => nowMs };
+  const running = await testService({ clock });
+  const keys = ["SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"];
+  const longestMs = ALLOWED_KEY_DAYS.maximum * 86_400_000;
+  const statuses = [0, 1, longestMs, longestMs + 1].map(async (aheadMs) => {
+    const body = { keys, expires_at: new Date(nowMs + aheadMs).toISOString() };
+    return (await running.send("POST", "/v1/robot-allowed-keys", body)).status;
+  });
+  expect(await Promise.all(statuses)).toEqual([422, 200, 200, 422]);
 });
 
 describe.skipIf(WITHOUT_POSTGRES)("allowed key withdrawn while its computer starts an enrolment", () => {

@@ -216,8 +216,9 @@ describeOnEachStore("credential of a robot", (newStore) => {
     await copied.renew();
     await copied.heartbeat();
     expect(await outcomeOf(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
-    await robot.renew();
     expect(running.log()).toContain("installation_copied");
+    await robot.renew();
+    expect(running.log()).not.toContain("installation_frozen");
   });
 
   it("credential file restored from a backup → renews, is never taken for a copy", async () => {
