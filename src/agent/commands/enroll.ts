@@ -173,6 +173,7 @@ function refuse(
   { terminal }: CommandContext,
   current: IdentityStatus | null = null,
 ): ExitCode {
-  showProblem(problem, current === null ? { enrolled: false } : describe(current, null), options, terminal);
-  return current === null ? EXIT.failed : EXIT.unauthorized;
+  if (current === null) return showProblem(problem, { enrolled: false }, options, terminal);
+  showProblem(problem, describe(current, null), options, terminal);
+  return EXIT.unauthorized;
 }

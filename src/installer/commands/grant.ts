@@ -26,7 +26,7 @@ export interface GrantContext {
   readonly terminal: Terminal;
   readonly machine: { readonly files: Files };
   readonly userId: number;
-  /** Not called for `--revoke`, which works without a valid configuration. */
+  /** A problem when configuration or manifest is invalid. Not called for `--revoke`, which needs neither. */
   readInputs(): Promise<GrantInputs | Problem>;
   /** The folder of the grant record; tests use their own. */
   readonly recordDirectory?: string;
@@ -48,7 +48,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   if (options.revoke === true) return revoke(run, record);
 
   const inputs = await context.readInputs();
-  if ("code" in inputs) return showRefusal(run, inputs);
+  if ("code" in inputs) return showRefusal(run, inputs, EXIT.invalid);
   const found = await findServiceAccount({
     ...run.machine,
     unit: run.unit,
