@@ -59,6 +59,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
+  await collector.prepareName();
   return { kind: "opened", oneShot: { machine, collector, registration } };
 }
 

@@ -186,6 +186,12 @@ test("once a day the files are read although nothing moved: a stat can be wrong"
   await until(() => readings === 1);
 });
 
+test("the first status has the robot's name, not its template", async () => {
+  const { agent } = await openAgent("{hostname}-{machine_id}");
+  await agent.prepare();
+  expect(agent.status()).toMatchObject({ state: "starting", robot: { name: "cell-abababababab" } });
+});
+
 describe("time limits", () => {
   test("of one run are gone with it: at rest only the next look is waited for", async () => {
     const robot = await registeredRobot();
