@@ -12,7 +12,14 @@ import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
 import type { ApprovedRobot } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
-import { buildRobotSetup, checkName, configurationFiles, listedFiles, type NameParts, robotName } from "./robot-setup.ts";
+import {
+  buildRobotSetup,
+  checkName,
+  configurationFiles,
+  listedFiles,
+  type NameParts,
+  robotName,
+} from "./robot-setup.ts";
 
 /** What should be registered, and the machine on which it was collected. */
 export interface Collection {
