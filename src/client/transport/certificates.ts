@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 
 import { readBounded } from "../../platform/files/durable-file.ts";
@@ -68,6 +69,16 @@ function problem(code: CaFileProblem, path: string, why: string): CaFile {
  */
 export function trustedCertificates(extra: readonly string[], withSystem: boolean): string[] | undefined {
   if (extra.length === 0 && !withSystem) return undefined;
-  const system = withSystem ? getCACertificates("system") : [];
-  return [...new Set([...getCACertificates("default"), ...system, ...extra])];
+  return [...new Set([...getCACertificates("default"), ...(withSystem ? ofSystem() : []), ...extra])];
+}
+
+/** The store has a folder and a file, either of which may be missing. Node itself writes to stderr that it cannot open the folder. */
+function ofSystem(): readonly string[] {
+  const { SSL_CERT_DIR: folder = "/etc/ssl/certs", SSL_CERT_FILE: file = "/etc/ssl/cert.pem" } = process.env;
+  if (existsSync(folder)) return getCACertificates("system");
+  try {
+    return readFileSync(file, "utf8").match(PEM_CERTIFICATE) ?? [];
+  } catch {
+    return [];
+  }
 }
