@@ -835,6 +835,20 @@ describe("init", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  test("init --extend: a type that the catalog does not have is refused", async ({ robot }) => {
+    const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
+  });
+
+  test("init: all wrong flags are told at once", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const words = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];
+    const dir = join(folder.path, "etc/robot-policy-agent");
+    const { code, stderr } = await runAgent(["init", ...words, "--enroll", "--dir", dir]);
+    expect([code, readdirSync(folder.path)]).toEqual([2, []]);
+    expect(stderr.match(/(?<=error: )--[a-z]+/g)).toEqual(["--url", "--region", "--type", "--file", "--enroll"]);
+  });
+
   test.each([
     ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
     ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask the operator of the service/m],
