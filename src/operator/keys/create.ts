@@ -7,7 +7,7 @@ import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
-import { readMoment } from "../moments.ts";
+import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags, refuseUsage, wordFix } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -42,8 +42,8 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
   if (strange !== undefined) {
     return refuseUsage(`--scope '${strange}' is not a scope`, wordFix(strange, GENERAL_SCOPES), terminal);
   }
-  const expiresAt = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wallMs());
-  if (expiresAt?.kind === "no-moment") return refuseUsage(`--expires ${expiresAt.what}`, expiresAt.fix, terminal);
+  const expiresAt = flags.expires === undefined ? undefined : readMomentFlag("--expires", flags.expires, context);
+  if (expiresAt === null) return EXIT.usage;
   const { maxRobots, out } = flags;
   if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
     const what = `--max-robots '${maxRobots}' is not a number of robots`;
