@@ -93,6 +93,7 @@ function addFlagCommand<Flags extends object, Context>(
   addFlags(program, [{ flag: row.name, summary: row.summary }, ...(row.flags ?? [])]);
   program.action(async () => {
     const flags = program.opts<Flags & Record<string, unknown>>();
+    refuseCombinations(program, program, row.flags ?? []);
     if (flags[row.name.slice(2)] !== true || program.args.length > 0) refuseArguments(program);
     await run(flags, []);
   });
@@ -117,6 +118,7 @@ function addWordCommand<Flags extends object, Context>(
     const words = names.map((_, index) => textAt(passed, index));
     const [argument] = words;
     refuseForeignFlags(program, command);
+    refuseCombinations(program, command, flagsOf(row, common));
     if (row.choices !== undefined && argument !== undefined && !row.choices.includes(argument)) {
       const what = `'${argument}' is not one of ${row.choices.join(", ")}`;
       refuse(command, what, nearest(argument, row.choices));
@@ -139,6 +141,27 @@ function refuseForeignFlags(program: Command, command: Command): void {
   );
   if (foreign === undefined) return;
   refuse(program, `option '${foreign.long ?? foreign.flags}' does not apply to the command '${command.name()}'`);
+}
+
+/** A flag that would be ignored without another one, or that contradicts another one. */
+function refuseCombinations(program: Command, command: Command, rows: readonly FlagRow[]): void {
+  const isGiven = (flag: string) =>
+    [program, command].some((each) => {
+      const option = each.options.find(({ long }) => long === flag);
+      return option !== undefined && each.getOptionValueSource(option.attributeName()) === "cli";
+    });
+  for (const { flag, needs, excludes = [] } of rows) {
+    const name = wordOf(flag);
+    if (!isGiven(name)) continue;
+    if (needs !== undefined && !isGiven(needs)) refuse(command, `${name} needs ${needs}`);
+    const other = excludes.find(isGiven);
+    if (other !== undefined) refuse(command, `${name} and ${other} exclude each other`);
+  }
+}
+
+/** `--interval` of `--interval <seconds>`. */
+function wordOf(flag: string): string {
+  return flag.split(" ")[0] ?? flag;
 }
 
 function addFlags(command: Command, flags: readonly FlagRow[]): void {

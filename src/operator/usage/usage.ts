@@ -9,7 +9,7 @@ import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseFlags, refuseUsage } from "../refuse.ts";
+import { refuse, refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import {
   isWithin,
@@ -30,8 +30,6 @@ export const usage: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const period = readPeriod(flags, context);
   if (period === null) return EXIT.usage;
-  if (flags.csv === true && flags.json === true)
-    return refuseUsage("--csv and --json exclude each other", "give one of them", terminal);
   const view = withColumns(RECORDS, flags);
   if ("code" in view) return refuse(view, EXIT.usage, terminal);
   const by = SUMS_BY.find((each) => each === flags.by);

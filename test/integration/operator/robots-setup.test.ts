@@ -177,7 +177,7 @@ describe("robots setup", () => {
       ["--site", "x", "--clear-site"],
       ["--label", "a=b", "--clear-labels"],
     ])("%s %s and %s are a mistake of usage", async (...words) => {
-      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "were both given"));
+      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "exclude each other"));
     });
   });
 
@@ -232,7 +232,12 @@ describe("robots setup", () => {
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
     ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
-    ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
+    [
+      "files and a digest",
+      ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`],
+      2,
+      /exclude each other/,
+    ],
     ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
     ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
   ])("%s", async (_what, words, exitCode, err) => {

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { ProgramTable } from "../../../src/cli/command-table.ts";
+import { agentProgram } from "../../../src/cli/agent-program.ts";
+import { flagsOf, type ProgramTable } from "../../../src/cli/command-table.ts";
+import { operatorProgram } from "../../../src/cli/operator-program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { Terminal } from "../../../src/platform/terminal.ts";
@@ -44,7 +46,7 @@ const table: ProgramTable<object, Context> = {
   summary: "A tool.",
   common: [{ flag: "--config <file>", summary: "a file" }],
   commands: [
-    { ...command("--setup"), flags: [{ flag: "--dry-run", summary: "only look" }] },
+    { ...command("--setup"), flags: [{ flag: "--dry-run", summary: "only look", needs: "--setup" }] },
     command("check"),
     { ...command("status"), flags: [] },
     {
@@ -54,6 +56,15 @@ const table: ProgramTable<object, Context> = {
     { ...command("schema"), argument: "DOCUMENT", choices: ["manifest", "config"] },
     { ...command("catalog"), argument: "[ID]" },
     { ...command("robots list"), aliases: ["ls"] },
+    {
+      ...command("robots watch"),
+      flags: [
+        { flag: "--every <seconds>", summary: "how often", needs: "--again", default: "2" },
+        { flag: "--again", summary: "more than once" },
+        { flag: "--no-wait", summary: "at once" },
+        { flag: "--issue", summary: "while it waits", excludes: ["--no-wait", "--config"] },
+      ],
+    },
     {
       ...command("request"),
       argument: "METHOD [PATH]",
@@ -146,8 +157,11 @@ describe("runProgram", () => {
     [["schema", "manifst"], "error: 'manifst' is not one of manifest, config\n(Did you mean manifest?)"],
     [["--setup", "check"], "error: option '--setup' does not apply to the command 'check'"],
     [["--dry-run", "status"], "error: option '--dry-run' does not apply to the command 'status'"],
+    [["--dry-run"], "error: --dry-run needs --setup"],
+    [["robots", "watch", "--every", "3"], "error: --every needs --again"],
+    [["robots", "watch", "--issue", "--no-wait"], "error: --issue and --no-wait exclude each other"],
+    [["--config", "x", "robots", "watch", "--issue"], "error: --issue and --config exclude each other"],
     [["--setup", "now"], "error: unknown command 'now'"],
-    [["--dry-run"], "Usage: tool"],
     [[], "Usage: tool"],
   ])("runProgram: %j is a mistake of usage, told on stderr: %s", async (argv, told) => {
     expect(await run(...argv)).toBe(2);
@@ -237,4 +251,13 @@ describe("runProgram", () => {
   test("runProgram: a bug is no failure of the person, and is not hidden", async () => {
     await expect(run("broken")).rejects.toThrow("a bug");
   });
+});
+
+test.each([agentProgram, operatorProgram])("$name: flags need and exclude flags of the same command", (program) => {
+  for (const row of program.commands) {
+    const flags = flagsOf(row, program.common);
+    const words = [row.name, ...flags.map(({ flag }) => flag.split(" ")[0])];
+    const others = flags.flatMap(({ needs = row.name, excludes = [] }) => excludes.concat(needs));
+    expect(words).toEqual(expect.arrayContaining(others));
+  }
 });
