@@ -10,7 +10,7 @@ import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import { type AgentFacts, describeAgent, describeRegistration } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
-import { NO_FILES, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
+import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
 import type { Registration } from "./registration/record.ts";
 import { STATES } from "./states.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
@@ -49,7 +49,9 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   if (state?.kind === "problem") return state;
   const registration = state?.registration ?? null;
   const identity =
-    options.state === "unread" ? NO_FILES : await readIdentity(machine, folders.stateDirectory, initial.service.url);
+    options.state === "unread"
+      ? NOTHING_KEPT
+      : await readIdentity(machine, folders.stateDirectory, initial.service.url);
   const collector = createCollector({
     machine,
     configuration,
@@ -71,7 +73,7 @@ async function readIdentity(machine: Machine, stateDirectory: string, serviceUrl
   } catch (error) {
     // The state may be readable by its group, the credential is not.
     if (errorCode(error) === undefined) throw error;
-    return NO_FILES;
+    return NOTHING_KEPT;
   }
 }
 

@@ -136,7 +136,7 @@ export async function readRobotCredential(
 /** Of this machine, for one service; the credential is there once the enrolment was approved. */
 export type OwnIdentity = Pick<StoredIdentity, "enrolment" | "credential">;
 
-export const NO_FILES: OwnIdentity = { enrolment: null, credential: null };
+export const NOTHING_KEPT: OwnIdentity = { enrolment: null, credential: null };
 
 /** @throws Node system errors. */
 export async function readOwnIdentity(
@@ -146,7 +146,7 @@ export async function readOwnIdentity(
   machine: string | null,
 ): Promise<OwnIdentity> {
   const { key, enrolment, credential } = await createIdentityFiles(files, stateDirectory).load(false);
-  if (key === null || key.service_url !== serviceUrl || isOtherMachine(key, machine)) return NO_FILES;
+  if (key === null || key.service_url !== serviceUrl || isOtherMachine(key, machine)) return NOTHING_KEPT;
   return { enrolment: belonging(enrolment, key), credential: belonging(credential, key) };
 }
 

@@ -132,7 +132,7 @@ test("scenario 11: an authority in the machine's own store is trusted without ca
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const program = `
     import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
-    const client = clientOf("https://localhost:${server.port}");
+    const client = clientOf("https://localhost:${server.port}", { environment: process.env });
     console.log((await client.listRobots(never())).kind, (await client.listRobots(never())).kind);`;
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
     env: { PATH: "/usr/bin:/bin", ...COMPILE_CACHE, SSL_CERT_FILE: authority.ca_file, SSL_CERT_DIR: "/nonexistent" },
