@@ -75,6 +75,23 @@ test("enroll --no-wait without the agent, of a robot with an API key: status and
   expect(JSON.parse((await robot.run(["status", "--json"])).stdout).identity).toBeNull();
 });
 
+test("--setup of a robot without a key: says how to get one, and which code waits", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await rm(robot.keyPath);
+  const before = await robot.run(["--setup"]);
+  expect([before.code, before.stderr]).toEqual([
+    5,
+    expect.stringContaining("sudo robot-policy-agent enroll; or store"),
+  ]);
+  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const waiting = await robot.run(["--setup"]);
+  expect([waiting.code, waiting.stderr.replaceAll(/\s+/g, " ")]).toEqual([
+    5,
+    expect.stringContaining(`robot-policy robots approve ${code}; then, unless the agent runs: sudo robot`),
+  ]);
+});
+
 test("enroll: the running agent does the work, and status shows the code", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
