@@ -58,10 +58,14 @@ function emptyProgram(table: ProgramTable<never, never>, version: string, termin
     .action((_flags: unknown, command: Command) => refuseArguments(command));
 }
 
-/** Reports a missing or unknown command. */
+/** Reports a missing or unknown command, of the program or of a group. */
 function refuseArguments(program: Command): never {
   const [word] = program.args;
   if (word === undefined) return program.help({ error: true });
+  if (word.startsWith("-")) {
+    const named = program.args.find((each) => commandNames(program).includes(each));
+    return refuse(program, named === undefined ? "no command is named" : `flags come after '${named}'`);
+  }
   return refuse(program, `unknown command '${word}'`, nearest(word, commandNames(program)));
 }
 
@@ -189,6 +193,9 @@ function nameCommand(program: Command, name: string, groups: Readonly<Record<str
     program
       .command(word)
       .helpCommand(false)
-      .description(groups[word] ?? "");
+      .description(groups[word] ?? "")
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action((_flags: unknown, command: Command) => refuseArguments(command));
   return nameCommand(group, rest.join(" "), groups);
 }
