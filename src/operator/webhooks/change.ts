@@ -43,7 +43,7 @@ export const webhooksUpdate: OperatorCommand = async (flags, context, name) => {
   });
   if (Object.keys(body).length === 0) {
     const fix = "give --receiver URL, --event TYPE, --all-events, --disable or --enable";
-    return refuseUsage("nothing is to be changed", fix, terminal);
+    return refuseUsage("there is nothing to change", fix, terminal);
   }
   return withWebhook(flags, context, name, (service, { value: webhook }) =>
     makeChange(service, {

@@ -76,7 +76,8 @@ const table: ProgramTable<object, Context> = {
     {
       ...command("troubled"),
       load: async () => async (_flags: object, context: Context) => {
-        context.terminal.problem({ code: "no-store", what: "there is no store", fix: "make one" });
+        const problem = { kind: "trouble", code: "no-store", what: "there is no store", fix: "make one" };
+        context.terminal.problem(problem);
         return 1;
       },
     },
@@ -157,6 +158,8 @@ describe("runProgram", () => {
     [["schema", "manifst"], "error: 'manifst' is not one of manifest, config\n(Did you mean manifest?)"],
     [["--setup", "check"], "error: option '--setup' does not apply to the command 'check'"],
     [["--dry-run", "status"], "error: option '--dry-run' does not apply to the command 'status'"],
+    [["robots"], "Usage: tool robots"],
+    [["robots", "--config", "x"], "error: no command is named\n(tool robots --help lists commands and flags)"],
     [["--dry-run"], "error: --dry-run needs --setup"],
     [["robots", "watch", "--every", "3"], "error: --every needs --again"],
     [["robots", "watch", "--issue", "--no-wait"], "error: --issue and --no-wait exclude each other"],
@@ -225,7 +228,7 @@ describe("runProgram", () => {
   test.each([
     [["troubled", "--json"], 1, { code: "no-store", what: "there is no store", fix: "make one" }],
     [["silent", "--json"], 3, { code: "failed", fix: "see what it wrote to stderr" }],
-    [["robots", "--json", "list"], 2, { code: "usage", what: "unknown option '--json'" }],
+    [["robots", "--json", "list"], 2, { code: "usage", what: "flags come after 'list'" }],
     [
       ["check", "now", "--json"],
       2,
@@ -235,6 +238,7 @@ describe("runProgram", () => {
   ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exitCode, problem) => {
     expect(await run(...argv)).toBe(exitCode);
     expect(JSON.parse(out)).toMatchObject({ problem });
+    expect(JSON.parse(out).problem).not.toHaveProperty("kind");
   });
 
   test("runProgram: without --json a problem leaves stdout alone", async () => {
