@@ -23,6 +23,11 @@ test("enroll: without the agent: shows code and key, and goes on where it was in
   expect(shown.user_code).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
   expect(shown.key_fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
 
+  await writeFile(robot.path("stick"), "sk_test_0123456789abcdefghijklm", { mode: 0o600 });
+  expect((await robot.run(["set-key", "--from", robot.path("stick")])).stdout).toContain(
+    "It is not used: this robot has, or is to get, a credential of its own.",
+  );
+
   await approve(scene, shown.user_code);
   const ended = await robot.run(["enroll"]);
   expect([ended.code, ended.stderr]).toEqual([0, ""]);
