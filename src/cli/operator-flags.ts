@@ -33,7 +33,7 @@ export const YES_FLAG: FlagRow = {
 /** For every command that waits. */
 export const TIMEOUT_FLAG: FlagRow = {
   flag: "--timeout <time>",
-  summary: "longest wait: 90s, 10m, 2h (default: 30m)",
+  summary: "longest wait of --wait: 90s, 10m, 2h (default: 30m)",
   needs: "--wait",
 };
 
