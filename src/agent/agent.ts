@@ -179,7 +179,7 @@ export function createAgent(options: AgentOptions) {
 
   async function prepareNow(): Promise<void> {
     // Without waiting for writers: the manifest as it is now tells which files to watch.
-    await collector.documents.manifest.refresh(true);
+    await Promise.all([collector.documents.manifest.refresh(true), collector.prepareName()]);
     await watched.plan();
   }
 

@@ -12,7 +12,14 @@ import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
 import type { ApprovedRobot } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
-import { buildRobotSetup, checkName, configurationFiles, listedFiles, robotName } from "./robot-setup.ts";
+import {
+  buildRobotSetup,
+  checkName,
+  configurationFiles,
+  listedFiles,
+  type NameParts,
+  robotName,
+} from "./robot-setup.ts";
 
 /** What should be registered, and the machine on which it was collected. */
 export interface Collection {
@@ -52,7 +59,7 @@ export function createCollector(options: CollectorOptions) {
   fingerprinter.remember(options.registration?.files ?? []);
   let snapshot: Snapshot | null = null;
   let ofFiles: readonly LocatedFinding[] = [];
-  let currentName = current.robot.name;
+  let currentName = options.registration?.request.name ?? "";
   let isNameApproved = false;
   let isInvalidated = false;
 
@@ -88,6 +95,14 @@ export function createCollector(options: CollectorOptions) {
 
   const files = () => listedFiles(current, manifest.reading.value);
 
+  function nameRobot(machineId: string | null): NameParts {
+    const parts = { hostname: machine.identity.hostname(), machine: machineId };
+    const approved = options.approved();
+    isNameApproved = approved !== null;
+    currentName = approved?.robot_name ?? robotName(current, parts);
+    return parts;
+  }
+
   async function collectFiles(
     settle: boolean,
     signal: AbortSignal,
@@ -99,10 +114,7 @@ export function createCollector(options: CollectorOptions) {
       resolved?.kind === "files" ? fingerprinter.collect(resolved.files, { settle, signal, ...progress }) : null,
       identified,
     ]);
-    const parts = { hostname: machine.identity.hostname(), machine: machineId };
-    const approved = options.approved();
-    isNameApproved = approved !== null;
-    currentName = approved?.robot_name ?? robotName(current, parts);
+    const parts = nameRobot(machineId);
     if (resolved?.kind === "finding") {
       ofFiles = [locate(manifest, resolved.finding)];
       return { kind: "invalid" };
@@ -132,7 +144,7 @@ export function createCollector(options: CollectorOptions) {
     if (value.status === "draft") return { kind: "draft" };
     const body = buildRobotSetup(current, value, snapshot.digest, currentName);
     // A region that is edited on the robot after the approval counts.
-    const corrected = approved?.corrected_region;
+    const corrected = options.approved()?.corrected_region;
     return { kind: "body", body: corrected?.from === body.region ? { ...body, region: corrected.to } : body };
   }
 
@@ -143,6 +155,10 @@ export function createCollector(options: CollectorOptions) {
   }
 
   return {
+    /** Before the first collect, for a status until then. A registered robot has the name that it registered with. */
+    async prepareName() {
+      if (currentName === "") nameRobot(await machine.identity.machine());
+    },
     /** @param settle false to read the files now, without waiting for writers to finish. */
     async collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled> {
       if (isInvalidated) {

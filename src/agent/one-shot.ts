@@ -1,3 +1,4 @@
+import { keyFingerprint } from "../platform/ed25519.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
@@ -9,17 +10,18 @@ import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import { type AgentFacts, describeAgent, describeRegistration } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
-import { readRobotCredential } from "./identity/identity-files.ts";
-import type { ApprovedRobot } from "./identity/records.ts";
+import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
 import type { Registration } from "./registration/record.ts";
 import { STATES } from "./states.ts";
-import type { AgentState, StatusDocument } from "./status.ts";
+import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
 export interface OneShot {
   readonly machine: Machine;
   readonly collector: Collector;
   readonly registration: Registration | null;
+  /** Nothing where this user may not read it, and with a state that is not read. */
+  readonly identity: OwnIdentity;
 }
 
 export type OpenedOneShot =
@@ -46,8 +48,10 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     options.state === "unread" ? null : await openState(machine, folders.stateDirectory, options.state === "mend");
   if (state?.kind === "problem") return state;
   const registration = state?.registration ?? null;
-  const own =
-    options.state === "unread" ? null : await readApproved(machine, folders.stateDirectory, initial.service.url);
+  const identity =
+    options.state === "unread"
+      ? NOTHING_KEPT
+      : await readIdentity(machine, folders.stateDirectory, initial.service.url);
   const collector = createCollector({
     machine,
     configuration,
@@ -55,25 +59,21 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     // Null, so that every file is read and not taken from the last registration.
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    approved: () => own,
+    approved: () => identity.credential,
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
-  return { kind: "opened", oneShot: { machine, collector, registration } };
+  await collector.prepareName();
+  return { kind: "opened", oneShot: { machine, collector, registration, identity } };
 }
 
-async function readApproved(
-  machine: Machine,
-  stateDirectory: string,
-  serviceUrl: string,
-): Promise<ApprovedRobot | null> {
-  const machineId = await machine.identity.machine();
+async function readIdentity(machine: Machine, stateDirectory: string, serviceUrl: string): Promise<OwnIdentity> {
   try {
-    return (await readRobotCredential(machine.files, stateDirectory, serviceUrl, machineId))?.approved ?? null;
+    return await readOwnIdentity(machine.files, stateDirectory, serviceUrl, await machine.identity.machine());
   } catch (error) {
     // The state may be readable by its group, the credential is not.
     if (errorCode(error) === undefined) throw error;
-    return null;
+    return NOTHING_KEPT;
   }
 }
 
@@ -88,7 +88,7 @@ export async function collectSettled({ machine, collector }: OneShot, signal: Ab
 
 /** The status document of a run without a daemon. @param known more than the state on disk tells. */
 export function describeOneShot(
-  { machine, collector, registration }: OneShot,
+  { machine, collector, registration, identity }: OneShot,
   state: AgentState,
   known: Partial<AgentFacts["reconciler"]> = {},
 ): StatusDocument {
@@ -102,8 +102,19 @@ export function describeOneShot(
     daemon: null,
     clock: machine.clock,
     hanging: null,
-    identity: null,
+    identity: describeWaiting(identity),
   });
+}
+
+function describeWaiting({ enrolment, credential }: OwnIdentity): IdentityStatus | null {
+  if (enrolment === null || credential !== null) return null;
+  return {
+    ...NO_IDENTITY,
+    state: "waiting-for-approval",
+    key_fingerprint: keyFingerprint(enrolment.public_key),
+    user_code: enrolment.user_code,
+    code_expires_at: enrolment.expires_at,
+  };
 }
 
 /** The status document when the configuration is invalid: shows the last registration. */

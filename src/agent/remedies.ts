@@ -16,6 +16,10 @@ export function approvalFix(code: string | null): string {
 /** For a key or a credential that the service does not accept. */
 export function credentialFix({ failure, identity }: Pick<StatusDocument, "failure" | "identity">): string {
   if (identity?.state === "enrolled") return "if it continues, enrol this robot again: sudo robot-policy-agent enroll";
+  const code = identity?.user_code ?? null;
+  if (code !== null) return `${approvalFix(code)}; then, unless the agent runs: sudo robot-policy-agent enroll`;
+  if (failure?.reason === "no-credential")
+    return "enroll this robot: sudo robot-policy-agent enroll; or store an API key: sudo robot-policy-agent set-key";
   if (failure?.reason === "not-enrolled") return "once it is enrolled: sudo robot-policy-agent --setup";
   // A key file that is not as it must be: the failure says how to correct it.
   if (failure?.reason.startsWith("key-") === true)

@@ -30,7 +30,7 @@ export interface StatusDocument {
   readonly state_problem: string | null;
   /** null while no daemon runs. */
   readonly daemon: DaemonStatus | null;
-  /** The robot's own credential and how it gets it; null for a robot that uses an API key, and while no daemon runs. */
+  /** The robot's own credential and how it gets it; null for a robot that uses an API key. While no daemon runs: only an enrolment that waits. */
   readonly identity: IdentityStatus | null;
 }
 
@@ -101,6 +101,19 @@ export interface IdentityStatus {
   /** Why the last request about the identity failed; null when it did not. */
   readonly problem: string | null;
 }
+
+/** An identity of which nothing is known yet. */
+export const NO_IDENTITY: IdentityStatus = {
+  state: "unenrolled",
+  key_fingerprint: null,
+  user_code: null,
+  code_expires_at: null,
+  robot: null,
+  installation_id: null,
+  credential_expires_at: null,
+  last_heartbeat_at: null,
+  problem: null,
+};
 
 export interface DaemonStatus {
   readonly version: string;

@@ -23,8 +23,12 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       name: "--setup",
       summary: "register now, once, and exit",
       flags: [
-        { flag: "--dry-run", summary: "with --setup: show the request; send and write nothing" },
-        { flag: "--if-changed", summary: "with --setup: send nothing if the service has this registration already" },
+        { flag: "--dry-run", summary: "with --setup: show the request; send and write nothing", needs: "--setup" },
+        {
+          flag: "--if-changed",
+          summary: "with --setup: send nothing if the service has this registration already",
+          needs: "--setup",
+        },
         JSON_FLAG,
       ],
       examples: [
@@ -135,7 +139,11 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       summary: "get this robot a credential of its own, which an operator approves by a code",
       flags: [
         { flag: "--no-wait", summary: "show the code and exit; the agent goes on by itself" },
-        { flag: "--issue", summary: "also show the code on the console, above the login" },
+        {
+          flag: "--issue",
+          summary: "while it waits, also show the code on the console, above the login",
+          excludes: ["--no-wait"],
+        },
         { flag: "--migrate", summary: "remove the API key once the robot is enrolled" },
         JSON_FLAG,
       ],
@@ -158,7 +166,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
           default: "acl",
         },
         { flag: "--dry-run", summary: "show the changes; make none" },
-        { flag: "--revoke", summary: "remove all access that was granted" },
+        { flag: "--revoke", summary: "remove all access that was granted", excludes: ["--method"] },
         JSON_FLAG,
       ],
       examples: [
@@ -179,7 +187,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       summary: "show the contract that is sent for a custom robot type",
       argument: "[FILE]",
       flags: [
-        { flag: "--explain", summary: "show where each number comes from" },
+        { flag: "--explain", summary: "show where each number comes from", excludes: ["--diff"] },
         { flag: "--diff", summary: "show what changed since the registration" },
         JSON_FLAG,
       ],

@@ -70,6 +70,10 @@ export interface FlagRow {
   readonly choices?: readonly string[];
   /** The command requires it. */
   readonly required?: true;
+  /** The flag without which it would be ignored: `--watch` of `--interval`. */
+  readonly needs?: string;
+  /** Flags that contradict it; named by one of both is enough. */
+  readonly excludes?: readonly string[];
   readonly default?: string;
   /** Accepted, but neither shown in help nor offered by completion. */
   readonly hidden?: true;

@@ -58,10 +58,14 @@ function emptyProgram(table: ProgramTable<never, never>, version: string, termin
     .action((_flags: unknown, command: Command) => refuseArguments(command));
 }
 
-/** Reports a missing or unknown command. */
+/** Reports a missing or unknown command, of the program or of a group. */
 function refuseArguments(program: Command): never {
   const [word] = program.args;
   if (word === undefined) return program.help({ error: true });
+  if (word.startsWith("-")) {
+    const named = program.args.find((each) => commandNames(program).includes(each));
+    return refuse(program, named === undefined ? "no command is named" : `flags come after '${named}'`);
+  }
   return refuse(program, `unknown command '${word}'`, nearest(word, commandNames(program)));
 }
 
@@ -93,6 +97,7 @@ function addFlagCommand<Flags extends object, Context>(
   addFlags(program, [{ flag: row.name, summary: row.summary }, ...(row.flags ?? [])]);
   program.action(async () => {
     const flags = program.opts<Flags & Record<string, unknown>>();
+    refuseCombinations(program, program, row.flags ?? []);
     if (flags[row.name.slice(2)] !== true || program.args.length > 0) refuseArguments(program);
     await run(flags, []);
   });
@@ -117,6 +122,7 @@ function addWordCommand<Flags extends object, Context>(
     const words = names.map((_, index) => textAt(passed, index));
     const [argument] = words;
     refuseForeignFlags(program, command);
+    refuseCombinations(program, command, flagsOf(row, common));
     if (row.choices !== undefined && argument !== undefined && !row.choices.includes(argument)) {
       const what = `'${argument}' is not one of ${row.choices.join(", ")}`;
       refuse(command, what, nearest(argument, row.choices));
@@ -139,6 +145,27 @@ function refuseForeignFlags(program: Command, command: Command): void {
   );
   if (foreign === undefined) return;
   refuse(program, `option '${foreign.long ?? foreign.flags}' does not apply to the command '${command.name()}'`);
+}
+
+/** A flag that would be ignored without another one, or that contradicts another one. */
+function refuseCombinations(program: Command, command: Command, rows: readonly FlagRow[]): void {
+  const isGiven = (flag: string) =>
+    [program, command].some((each) => {
+      const option = each.options.find(({ long }) => long === flag);
+      return option !== undefined && each.getOptionValueSource(option.attributeName()) === "cli";
+    });
+  for (const { flag, needs, excludes = [] } of rows) {
+    const name = wordOf(flag);
+    if (!isGiven(name)) continue;
+    if (needs !== undefined && !isGiven(needs)) refuse(command, `${name} needs ${needs}`);
+    const other = excludes.find(isGiven);
+    if (other !== undefined) refuse(command, `${name} and ${other} exclude each other`);
+  }
+}
+
+/** `--interval` of `--interval <seconds>`. */
+function wordOf(flag: string): string {
+  return flag.split(" ")[0] ?? flag;
 }
 
 function addFlags(command: Command, flags: readonly FlagRow[]): void {
@@ -166,6 +193,9 @@ function nameCommand(program: Command, name: string, groups: Readonly<Record<str
     program
       .command(word)
       .helpCommand(false)
-      .description(groups[word] ?? "");
+      .description(groups[word] ?? "")
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action((_flags: unknown, command: Command) => refuseArguments(command));
   return nameCommand(group, rest.join(" "), groups);
 }

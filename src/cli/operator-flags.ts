@@ -14,7 +14,11 @@ export const COLUMN_FLAGS: readonly FlagRow[] = [
 export const LIST_FLAGS: readonly FlagRow[] = [
   ...COLUMN_FLAGS,
   { flag: "--watch", summary: "keep the list up to date: in place on a terminal, else with a line per change" },
-  { flag: "--interval <seconds>", summary: "time between two requests with --watch, 1 to 3600 (default: 2)" },
+  {
+    flag: "--interval <seconds>",
+    summary: "time between two requests with --watch, 1 to 3600 (default: 2)",
+    needs: "--watch",
+  },
 ];
 
 /** For every command that changes something. */
@@ -29,7 +33,8 @@ export const YES_FLAG: FlagRow = {
 /** For every command that waits. */
 export const TIMEOUT_FLAG: FlagRow = {
   flag: "--timeout <time>",
-  summary: "longest wait: 90s, 10m, 2h (default: 30m)",
+  summary: "longest wait of --wait: 90s, 10m, 2h (default: 30m)",
+  needs: "--wait",
 };
 
 export function labelFlag(summary: string): FlagRow {

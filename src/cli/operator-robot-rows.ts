@@ -35,7 +35,7 @@ export const robotRows: readonly OperatorRow[] = [
     summary: "list the registered robots, oldest first",
     flags: [
       ...SELECTOR_FLAGS,
-      { flag: "--online", summary: "only robots that are online" },
+      { flag: "--online", summary: "only robots that are online", excludes: ["--offline"] },
       { flag: "--offline", summary: "only enrolled robots that are offline" },
       { flag: "--digest", summary: "show the configuration digest, and when it changed" },
       {
@@ -73,7 +73,7 @@ export const robotRows: readonly OperatorRow[] = [
       { flag: "--region <region>", summary: "cloud region nearest to the robot", names: "regions" },
       ...ROBOT_TEXT_NAMES.flatMap(textFlags),
       labelFlag("label of the robot; repeatable, together they replace its labels"),
-      { flag: "--clear-labels", summary: "remove its labels" },
+      { flag: "--clear-labels", summary: "remove its labels", excludes: ["--label"] },
       {
         flag: "--file <file>",
         summary: "configuration file to compute the digest from; repeatable, in digest order",
@@ -82,6 +82,7 @@ export const robotRows: readonly OperatorRow[] = [
       {
         flag: "--configuration-digest <digest>",
         summary: "digest of the configuration files, as robot-policy-agent digest prints it",
+        excludes: ["--file"],
       },
       { flag: "--manifest <file>", summary: "robot manifest with its type, configuration files and contract" },
       {
@@ -137,7 +138,10 @@ export const fleetRows: readonly OperatorRow[] = [
       { flag: "--from <file>", summary: "YAML file with these values, or - for stdin; flags take precedence" },
       { flag: "--name <name>", summary: "name of the fleet" },
       { flag: "--model <model>", summary: "model by its slug, or checkpoint by its id", names: "models" },
-      robotFlag("member, by name or id; repeatable"),
+      {
+        ...robotFlag("member, by name or id; repeatable"),
+        excludes: ["--site", "--region", "--type", "--label"],
+      },
       ...SELECTOR_FLAGS,
       {
         flag: "--membership <membership>",
@@ -219,6 +223,6 @@ function textFlags(text: RobotTextName): readonly FlagRow[] {
   const { flag, clearFlag } = TEXT_FLAGS[text];
   return [
     { flag: `${flag} <${text}>`, summary: `${text} of the robot`, names: `${text}s` },
-    { flag: clearFlag, summary: `remove its ${text}` },
+    { flag: clearFlag, summary: `remove its ${text}`, excludes: [flag] },
   ];
 }

@@ -50,8 +50,8 @@ export const webhookRows: readonly OperatorRow[] = [
     flags: [
       { flag: "--receiver <url>", summary: "URL to send to; the secret stays" },
       EVENT_FLAG,
-      { flag: "--all-events", summary: "send all events, also later ones" },
-      { flag: "--disable", summary: "send nothing, and give up what waits" },
+      { flag: "--all-events", summary: "send all events, also later ones", excludes: ["--event"] },
+      { flag: "--disable", summary: "send nothing, and give up what waits", excludes: ["--enable"] },
       { flag: "--enable", summary: "send events again, from now on" },
       YES_FLAG,
       DRY_RUN_FLAG,

@@ -37,9 +37,8 @@ export function isPlaceholder(value: string): boolean {
 }
 
 /** Masks secrets in a problem: an operator may have passed a key instead of a path or name, which must not reach terminals and logs. */
-export function maskProblem(problem: Problem): Problem {
-  const { what, where } = problem;
-  return { ...problem, what: maskSecrets(what), ...(where === undefined ? {} : { where: maskSecrets(where) }) };
+export function maskProblem({ code, what, where, fix }: Problem): Problem {
+  return { code, what: maskSecrets(what), ...(where === undefined ? {} : { where: maskSecrets(where) }), fix };
 }
 
 /** Masks what may be a key, a password or part of a private key in a line of a file. */

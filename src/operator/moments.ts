@@ -1,28 +1,47 @@
 import { isoTime } from "../platform/clock.ts";
+import type { OperatorContext } from "./context.ts";
+import { refuseFlags } from "./refuse.ts";
+
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** Keeps dates within the range of JavaScript's Date. */
 const LONGEST_MS = 100 * 365 * UNITS_MS.d;
 
-type Moment =
-  | { readonly kind: "moment"; readonly iso: string; readonly timeMs: number }
-  | { readonly kind: "no-moment"; readonly what: string; readonly fix: string };
+interface Moment {
+  readonly iso: string;
+  readonly timeMs: number;
+}
+
+interface Refusal {
+  readonly what: string;
+  readonly fix: string;
+}
+
+/** The time that a flag says; null after reporting that it is none. */
+export function readMomentFlag(
+  flag: "--expires" | "--since" | "--until",
+  text: string,
+  { machine, terminal }: OperatorContext,
+): Moment | null {
+  const read = readMoment(text, flag === "--expires" ? "ahead" : "back", machine.clock.wallMs());
+  return "what" in read ? refuseFlags(`${flag} ${read.what}`, read.fix, terminal) : read;
+}
 
 /**
  * Parses a point in time: `2030-01-31` (the start of that day, UTC), `2030-01-31T08:00:00Z`, or relative to now: `90d`, `12h`.
  *
  * @param direction of a relative time.
  */
-export function readMoment(text: string, direction: "ahead" | "back", nowMs: number): Moment {
+export function readMoment(text: string, direction: "ahead" | "back", nowMs: number): Moment | Refusal {
   const distance = /^(\d{1,6})([mhdw])$/.exec(text);
   const timeMs = distance === null ? readDate(text) : addDistance(distance, direction, nowMs);
   if (timeMs === null || Math.abs(timeMs - nowMs) > LONGEST_MS) {
     const fix = `write it as 2030-01-31, 2030-01-31T08:00:00Z, or 90d, 12h, 30m ${direction === "back" ? "back" : "from now"}`;
-    return { kind: "no-moment", what: `'${text}' is neither a date nor a duration`, fix };
+    return { what: `'${text}' is neither a date nor a duration`, fix };
   }
   if (direction === "ahead" && timeMs <= nowMs) {
-    return { kind: "no-moment", what: `'${text}' is in the past`, fix: "give a time in the future" };
+    return { what: `'${text}' is in the past`, fix: "give a time in the future" };
   }
-  return { kind: "moment", iso: isoTime(timeMs), timeMs };
+  return { iso: isoTime(timeMs), timeMs };
 }
 
 function addDistance([, count, unit]: RegExpExecArray, direction: "ahead" | "back", nowMs: number): number | null {

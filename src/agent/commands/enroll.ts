@@ -75,7 +75,7 @@ async function enrolBy(
       shownCode = code;
       const problem = (await issue?.show(current)) ?? null;
       if (problem !== null) context.terminal.note(problem);
-      if (options.json !== true) showCode(current, options, context);
+      if (options.json !== true) showCode(current, enroller, options, context);
     }
     if (options.wait === false && code === null && cause !== null)
       return refuse(notEnrolled(current), options, context, current);
@@ -94,6 +94,7 @@ async function enrolBy(
 
 function showCode(
   { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt }: IdentityStatus,
+  { afterApproval }: Enroller,
   { wait }: EnrollOptions,
   { terminal }: CommandContext,
 ): void {
@@ -106,8 +107,11 @@ function showCode(
     ],
   );
   terminal.sentence(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
-  if (wait !== false)
-    terminal.note("Waiting for the approval. This command may be interrupted: run it again, or start the agent.");
+  terminal.note(
+    wait === false
+      ? afterApproval
+      : "Waiting for the approval. This command may be interrupted: run it again, or start the agent.",
+  );
 }
 
 async function conclude(
@@ -173,6 +177,7 @@ function refuse(
   { terminal }: CommandContext,
   current: IdentityStatus | null = null,
 ): ExitCode {
-  showProblem(problem, current === null ? { enrolled: false } : describe(current, null), options, terminal);
-  return current === null ? EXIT.failed : EXIT.unauthorized;
+  if (current === null) return showProblem(problem, { enrolled: false }, options, terminal);
+  showProblem(problem, describe(current, null), options, terminal);
+  return EXIT.unauthorized;
 }

@@ -37,15 +37,17 @@ export async function init(options: InitOptions, context: InitContext): Promise<
     key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
     manifest: join(directory, MANIFEST_NAME),
   };
-  if (image !== null && options.enroll === true) return refuseImage(context);
+  // Whoever fills an image has neither the network nor the key of the robot.
+  const task: Task = { paths, image, isTested: options.test !== false && image === null, options, context };
+  const given = readFlags(options);
+  const wrong = await wrongFlags(given, task);
+  for (const problem of wrong) terminal.problem(problem);
+  if (wrong.length > 0) return EXIT.usage;
   const taken =
     options.force === true ? null : await findExisting(machine.files, [paths.configuration, paths.manifest]);
   const refusal = taken ?? (await findUnwritable(directory, directory));
   if (refusal !== null) return fail(context, refusal);
 
-  // With --root, this computer has neither the network nor the key of the robot.
-  const task: Task = { paths, image, isTested: options.test !== false && image === null, options, context };
-  const given = readFlags(options);
   const questions = isComplete(given) ? null : context.openQuestions();
   const asked = questions === null ? { answers: given, wereRegionsShown: false } : await ask(questions, given, task);
   const { answers, wereRegionsShown } = asked;
@@ -54,19 +56,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
     return EXIT.interrupted;
   }
 
-  const { text, findings, configuration } = configurationOf(answers, task);
-  const manifest = await manifestOf(answers, options);
-  const all = [...findings, ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings];
-  const wrong = all.find((finding) => isError(finding) && finding.id !== "placeholder");
-  if (wrong !== undefined) {
-    const flag = FLAGS.find(([loc]) => wrong.loc.startsWith(loc))?.[1] ?? wrong.loc;
-    terminal.problem({
-      code: "bad-answer",
-      what: `${flag}: ${wrong.message}`,
-      fix: "correct the flag; nothing was written",
-    });
-    return EXIT.usage;
-  }
+  const { text, manifest, configuration, findings } = await documentsOf(answers, task);
   try {
     await machine.files.makeDirectory(directory, DIRECTORY_MODE);
     await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
@@ -76,7 +66,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   }
   terminal.print(`Wrote ${paths.configuration}`);
   terminal.print(`Wrote ${paths.manifest}`);
-  const unlisted = all.find(({ id }) => id === "type_id_unlisted");
+  const unlisted = findings.find(({ id }) => id === "type_id_unlisted");
   if (unlisted !== undefined) terminal.warning(unlisted.message);
 
   // Only a complete configuration tells where the key belongs.
@@ -86,7 +76,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
     await offerRegions(tried.regionsInstead, answers, task);
   if (isComplete(answers) && (options.enroll === true || (tried.canEnroll && (await offerEnrolment(task)))))
     return enroll({ ...options, config: paths.configuration }, context);
-  const open = all.filter(({ id }) => id === "placeholder").length;
+  const open = findings.filter(({ id }) => id === "placeholder").length;
   const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
@@ -106,10 +96,32 @@ const FLAGS = [
   ["/configuration_files", "--file"],
 ] as const;
 
-function refuseImage({ terminal }: InitContext): ExitCode {
-  const fix = "leave it out; robots of an image enroll at their first boot, by service.enrolment_key_file";
-  terminal.problem({ code: "usage", what: "--enroll is for a robot, not for an image", fix });
-  return EXIT.usage;
+/** What is wrong with the flags, all at once, before a person answers a question. */
+async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[]> {
+  const { findings } = await documentsOf(given, task);
+  const wrong = findings.filter((finding) => isError(finding) && finding.id !== "placeholder");
+  const problems = wrong.map(({ loc, message }): Problem => {
+    const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
+    return { code: "bad-answer", what: `${flag}: ${message}`, fix: "correct the flag; nothing was written" };
+  });
+  const { type } = given;
+  if (task.options.extend === true && type !== null && !READY_CATALOG.has(type)) {
+    const fix = "list the types that can be extended: robot-policy-agent catalog";
+    problems.push({ code: "bad-answer", what: `--extend: the catalog has no type ${type}`, fix });
+  }
+  if (task.image !== null && task.options.enroll === true) {
+    const fix = "leave it out; robots of an image enroll at their first boot, by service.enrolment_key_file";
+    problems.push({ code: "usage", what: "--enroll is for a robot, not for an image", fix });
+  }
+  return problems;
+}
+
+/** The two files that these answers give, and what their readers find. */
+async function documentsOf(answers: Answers, task: Task) {
+  const { text, findings, configuration } = configurationOf(answers, task);
+  const manifest = await manifestOf(answers, task.options);
+  const { findings: more } = await readManifest(Buffer.from(manifest), READY_CATALOG);
+  return { text, manifest, configuration, findings: [...findings, ...more] };
 }
 
 const NOT_ENROLLED: Problem = {

@@ -1,7 +1,7 @@
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
-import { invalidConfiguration, openState, readConfigurationNow } from "../configuration/open.ts";
+import { CONFIGURATION_INVALID, invalidConfiguration, openState, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
@@ -35,13 +35,13 @@ const ATTEMPTS = 5;
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
-  const refuse: Refuse = (problem, exitCode = EXIT.failed, kept = null) => {
+  const refuse: Refuse = (problem, exitCode, kept = null) => {
     if (kept !== null)
       context.terminal.note(
         `The registration was moved (${kept}), but the running agent could not be told: run rebind again`,
       );
-    showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
-    return exitCode;
+    const usual = showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
+    return exitCode ?? usual;
   };
 
   const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
@@ -56,7 +56,7 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
   const was = registration?.request.name ?? running?.robot.view?.name ?? null;
   if (was === null) return conclude({ kept: null, was, status: null }, options, context);
   const refusal = registration === null ? null : await findRefusal(registration, options, folders, context);
-  if (refusal !== null) return refuse(refusal, refusal.code === "configuration-invalid" ? EXIT.invalid : EXIT.conflict);
+  if (refusal !== null) return refuse(refusal, refusal.code === CONFIGURATION_INVALID ? EXIT.invalid : EXIT.conflict);
 
   if (options.sameRobot === true) await tellOfIdentity(folders, context);
   if (running !== null) return await besideAgent(was, folders, options, context, refuse);

@@ -6,9 +6,11 @@ import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
+import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { invalidConfiguration, readConfigurationNow } from "../configuration/open.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
+import { storedCredential } from "../registration/connect.ts";
 import { showProblem } from "./show.ts";
 
 export interface SetKeyOptions extends CommonOptions {
@@ -48,14 +50,18 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
   if (options.json === true) terminal.json({ key_file: path, user_id: owner, mode: "0600" });
   else {
     const reader = agentUser.relation === "absent" ? "root" : agentUser.name;
-    terminal.print(`The key is in ${path}, readable only by ${reader}. ${await describeUse(folders, context)}`);
+    terminal.print(
+      `The key is in ${path}, readable only by ${reader}. ${await describeUse(current.service, folders, context)}`,
+    );
   }
   if (agentUser.relation === "absent")
     terminal.note(`There is no user ${agentUser.name} yet. Once it exists: chown ${agentUser.name} ${path}`);
   return EXIT.ok;
 }
 
-async function describeUse(folders: Folders, context: CommandContext): Promise<string> {
+async function describeUse(service: ServiceConfiguration, folders: Folders, context: CommandContext): Promise<string> {
+  if ((await storedCredential(service, context.machine, folders.stateDirectory)) !== null)
+    return "It is not used: this robot has, or is to get, a credential of its own.";
   const running = await askRunningAgent(folders, context);
   return "code" in running && running.code === OTHER_AGENT
     ? `The running agent does not use it: ${running.what}.`

@@ -1,7 +1,8 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
 import { maskProblem } from "../../manifest/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import { EXIT, type Problem, type Terminal } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
+import { CONFIGURATION_INVALID } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -41,14 +42,16 @@ async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "m
 /**
  * Shows a problem that ended a command without a result. With `--json` also prints it on stdout, as member `problem` of the command's
  * empty document.
+ *
+ * @returns the exit code.
  */
 export function showProblem(
   problem: Problem,
   empty: Readonly<Record<string, unknown>>,
   options: { readonly json?: boolean },
   terminal: Terminal,
-): typeof EXIT.failed {
+): ExitCode {
   if (options.json === true) terminal.json({ ...empty, problem: maskProblem(problem) });
   terminal.problem(problem);
-  return EXIT.failed;
+  return problem.code === CONFIGURATION_INVALID ? EXIT.invalid : EXIT.failed;
 }

@@ -125,7 +125,7 @@ function describe(document: StatusDocument, terminal: Terminal): void {
         registration === null ? "never" : `${registration.registered_at}  ${registration.configuration_digest}`,
       ],
       ...(document.confirmation === null ? [] : [["confirmed", describeConfirmation(document.confirmation, terminal)]]),
-      ...(document.identity === null ? [] : [["identity", describeIdentity(document.identity)]]),
+      ...(document.identity === null ? [] : [["identity", describeIdentity(document.identity, document.state)]]),
       ["on disk", describeDisk(document, terminal)],
       ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
       ...(watching === null
@@ -154,9 +154,14 @@ function describeConfirmation(
   return confirmedAt === null ? `${when}; next check ${nextAt}` : when;
 }
 
-/** Without the cause of another state than `enrolled`, which the summary tells. */
-function describeIdentity({ state, last_heartbeat_at: seenAt, problem }: IdentityStatus): string {
-  if (state !== "enrolled") return state.replaceAll("-", " ");
+/** Without what the summary tells, when the state of the agent is that of its identity. */
+function describeIdentity(
+  { state, user_code: code, key_fingerprint: fingerprint, last_heartbeat_at: seenAt, problem }: IdentityStatus,
+  agentState: StatusDocument["state"],
+): string {
+  const words = state.replaceAll("-", " ");
+  if (code !== null && state !== agentState) return `${words} of the code ${code}, key ${fingerprint ?? "unknown"}`;
+  if (state !== "enrolled") return words;
   return `enrolled; last heartbeat ${seenAt ?? "not since the agent started"}${problem === null ? "" : `; ${problem}`}`;
 }
 

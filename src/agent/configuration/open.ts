@@ -64,11 +64,21 @@ export async function readConfigurationNow(machine: Machine, path: string): Prom
   return document;
 }
 
-/** Why a command does nothing while the configuration is invalid. */
-export function invalidConfiguration({ path, reading }: DocumentInput<AgentConfiguration>): Problem {
-  const what = reading.findings[0]?.message ?? "the configuration cannot be read";
-  const fix = "correct it, with the help of: robot-policy-agent check";
-  return { code: "configuration-invalid", what, where: path, fix };
+/** The code of the problem; commands that end with it exit as `check` does. */
+export const CONFIGURATION_INVALID = "configuration-invalid";
+
+/** Why a command does nothing while the configuration is invalid: its first error. */
+export function invalidConfiguration(configuration: DocumentInput<AgentConfiguration>): Problem {
+  return { code: CONFIGURATION_INVALID, ...firstError(configuration) };
+}
+
+export function firstError({ path, reading }: DocumentInput<unknown>): Pick<Problem, "what" | "where" | "fix"> {
+  const error = reading.findings.find(isError);
+  return {
+    what: error?.message ?? "it cannot be read",
+    where: `${path}:${error?.line ?? 1}:${error?.column ?? 1}`,
+    fix: "list all errors with: robot-policy-agent check",
+  };
 }
 
 /** As `readConfigurationNow`, for a manifest. */

@@ -3,7 +3,8 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { createIdentityFiles } from "../identity/identity-files.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { belonging, createIdentityFiles } from "../identity/identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { approvalFix } from "../remedies.ts";
 import { STATES } from "../states.ts";
@@ -25,9 +26,10 @@ export async function judgeIdentity(
 ): Promise<Verdict> {
   if (identity !== null) return judgeRunning(identity);
   try {
-    const { key, credential, setAside } = await createIdentityFiles(context.machine.files, folders.stateDirectory).load(
-      false,
-    );
+    const { key, enrolment, credential, setAside } = await createIdentityFiles(
+      context.machine.files,
+      folders.stateDirectory,
+    ).load(false);
     const [torn] = setAside;
     if (torn !== undefined)
       return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrols this robot again");
@@ -37,9 +39,11 @@ export async function judgeIdentity(
         "of another computer, as in a copied image; it is not used",
         "enrol this one: robot-policy-agent enroll",
       );
-    if (credential === null || credential.public_key !== key?.public_key)
-      return warn("this robot is not enrolled yet", "enrol it: sudo robot-policy-agent enroll");
-    return ok(`${credential.robot_name}, credential until ${credential.credential_expires_at}`);
+    const own = belonging(credential, key);
+    if (own !== null) return ok(`${own.robot_name}, credential until ${own.credential_expires_at}`);
+    const waiting = belonging(enrolment, key);
+    if (waiting !== null) return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key));
+    return warn("this robot is not enrolled yet", "enrol it: sudo robot-policy-agent enroll");
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -57,7 +61,7 @@ function judgeRunning(identity: IdentityStatus): Verdict {
     }
     case "waiting-for-approval":
       if (code === null) return warn(problem ?? "no code yet", "the agent asks for one by itself");
-      return warn(`waits for approval of the code ${code}, key ${fingerprint ?? ""}`, approvalFix(code));
+      return waitsFor(code, fingerprint ?? "");
     case "unenrolled":
     case "frozen":
     case "lapsed": {
@@ -65,4 +69,8 @@ function judgeRunning(identity: IdentityStatus): Verdict {
       return fail(EXIT.unauthorized, what, "robot-policy-agent status says what to do");
     }
   }
+}
+
+function waitsFor(code: string, fingerprint: string): Verdict {
+  return warn(`waits for approval of the code ${code}, key ${fingerprint}`, approvalFix(code));
 }

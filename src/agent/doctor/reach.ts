@@ -46,14 +46,14 @@ async function reachSecurely(subject: Subject, route: Route, limitMs: number): P
   if (proxy !== null) {
     // Behind a proxy, the single steps cannot be checked one by one.
     attempt = await examination.run("proxy", limit, async (signal) => {
-      const attempted = await attemptConnection(route, machine, signal);
+      const attempted = await attemptConnection(route, context, signal);
       const verdict = judgeProxy(proxy, route.url, attempted);
       return { verdict, value: verdict.status === "ok" ? attempted : null };
     });
     if (attempt === null) return ended(subject, ["tls", "service"], "proxy");
   }
   const trusted = await examination.run("tls", limit, async (signal) =>
-    examineTls(route, attempt ?? (await attemptConnection(route, machine, signal)), machine.clock, signal),
+    examineTls(route, attempt ?? (await attemptConnection(route, context, signal)), machine.clock, signal),
   );
   return trusted === null ? ended(subject, ["service"], "tls") : true;
 }

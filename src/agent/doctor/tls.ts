@@ -10,8 +10,8 @@ import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { trustingConnector } from "../../client/transport/trusted-connection.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { CommandContext } from "../commands/context.ts";
 import { type Examined, fail, type Limit, ok, type Verdict, warn } from "./check.ts";
 
 /** The route to the service. */
@@ -38,11 +38,14 @@ const NAME_LIMIT = 100;
  */
 export async function attemptConnection(
   route: Route,
-  { files, clock }: Pick<Machine, "files" | "clock">,
+  { machine: { files, clock }, environment }: Pick<CommandContext, "machine" | "environment">,
   signal: AbortSignal,
 ): Promise<Attempt> {
   try {
-    return { kind: "connected", socket: await trustingConnector(files, route.caFile, clock)(route, signal) };
+    return {
+      kind: "connected",
+      socket: await trustingConnector(files, route.caFile, clock, environment)(route, signal),
+    };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     return { kind: "failed", error };

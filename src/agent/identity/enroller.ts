@@ -17,6 +17,8 @@ export interface Enroller {
   /** Starts an enrolment, unless there is a credential that is good, or an enrolment that waits. */
   begin(): Promise<IdentityStatus | Problem>;
   look(): Promise<IdentityStatus | Problem>;
+  /** Said by a command that does not wait. */
+  readonly afterApproval: string;
 }
 
 /** The states from which only a fresh key leads back. */
@@ -43,6 +45,7 @@ export function enrollerThroughDaemon(folders: Folders, { machine, signal }: Com
       return ask("POST", "/enroll");
     },
     look: () => ask("GET", "/status"),
+    afterApproval: "The agent goes on by itself once the code is approved.",
   };
 }
 
@@ -93,6 +96,7 @@ export async function enrollerAlone(
       return look();
     },
     look,
+    afterApproval: "No agent runs: once the code is approved, start it, or run this command again.",
     async [Symbol.asyncDispose]() {
       await part.stop();
       await connection.close();

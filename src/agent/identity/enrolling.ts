@@ -3,6 +3,7 @@ import { errorCode } from "../../platform/files/files.ts";
 import { type Approved, judgePoll, judgeStart } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
+import { belonging } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
 import type { EnrolmentRecord, KeyRecord } from "./records.ts";
 
@@ -159,14 +160,6 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     },
     forgetEnrolment,
   };
-}
-
-/** Files of another key are left over from an enrolment that another one replaced. */
-export function belonging<T extends { readonly public_key: string }>(
-  record: T | null,
-  key: KeyRecord | null,
-): T | null {
-  return record !== null && key !== null && record.public_key === key.public_key ? record : null;
 }
 
 function throwBugs(error: unknown): void {

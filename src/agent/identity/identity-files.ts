@@ -124,16 +124,38 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
 
 /** The credential on the disk for requests to this service, as commands without the daemon use it; null for none. */
 export async function readRobotCredential(
+  ...asked: Parameters<typeof readOwnIdentity>
+): Promise<{ readonly approved: CredentialRecord; readonly secret: Secret; readonly path: string } | null> {
+  const [, stateDirectory] = asked;
+  const { credential } = await readOwnIdentity(...asked);
+  if (credential === null) return null;
+  const path = identityCredentialPath(stateDirectory);
+  return { approved: credential, secret: new Secret(credential.installation_token), path };
+}
+
+/** Of this machine, for one service; the credential is there once the enrolment was approved. */
+export type OwnIdentity = Pick<StoredIdentity, "enrolment" | "credential">;
+
+export const NOTHING_KEPT: OwnIdentity = { enrolment: null, credential: null };
+
+/** @throws Node system errors. */
+export async function readOwnIdentity(
   files: Files,
   stateDirectory: string,
   serviceUrl: string,
   machine: string | null,
-): Promise<{ readonly approved: CredentialRecord; readonly secret: Secret; readonly path: string } | null> {
-  const { key, credential } = await createIdentityFiles(files, stateDirectory).load(false);
-  if (key === null || credential === null || key.public_key !== credential.public_key) return null;
-  if (key.service_url !== serviceUrl || isOtherMachine(key, machine)) return null;
-  const path = identityCredentialPath(stateDirectory);
-  return { approved: credential, secret: new Secret(credential.installation_token), path };
+): Promise<OwnIdentity> {
+  const { key, enrolment, credential } = await createIdentityFiles(files, stateDirectory).load(false);
+  if (key === null || key.service_url !== serviceUrl || isOtherMachine(key, machine)) return NOTHING_KEPT;
+  return { enrolment: belonging(enrolment, key), credential: belonging(credential, key) };
+}
+
+/** Files of another key are left over from an enrolment that another one replaced. */
+export function belonging<T extends { readonly public_key: string }>(
+  record: T | null,
+  key: KeyRecord | null,
+): T | null {
+  return record !== null && record.public_key === key?.public_key ? record : null;
 }
 
 /** Whether the state directory has an identity of another machine in place of one of this. @throws Node system errors. */

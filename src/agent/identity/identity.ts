@@ -11,7 +11,8 @@ import { createAlarm } from "../alarm.ts";
 import type { IdentityStatus } from "../status.ts";
 import { createCourse, type IdentityOptions } from "./course.ts";
 import { createHeldCredential } from "./credential.ts";
-import { belonging, createEnrolling } from "./enrolling.ts";
+import { createEnrolling } from "./enrolling.ts";
+import { belonging } from "./identity-files.ts";
 import { createUpkeep } from "./upkeep.ts";
 
 export type Identity = ReturnType<typeof createIdentityLoop>;

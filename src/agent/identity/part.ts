@@ -7,7 +7,7 @@ import { TransportError } from "../../client/transport/transport.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Connection } from "../registration/connect.ts";
-import type { IdentityStatus } from "../status.ts";
+import { type IdentityStatus, NO_IDENTITY } from "../status.ts";
 import type { IdentityOptions } from "./course.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentityFiles } from "./identity-files.ts";
@@ -96,7 +96,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
     status(): IdentityStatus | null {
       if (identity !== null) return identity.status();
       if (problem === null) return null;
-      return { ...NO_STATUS, problem };
+      return { ...NO_IDENTITY, problem };
     },
     /** The robot as it was approved; null while it has no credential. */
     get approved() {
@@ -109,15 +109,3 @@ export function createIdentityPart(options: IdentityPartOptions) {
     },
   };
 }
-
-const NO_STATUS: IdentityStatus = {
-  state: "unenrolled",
-  key_fingerprint: null,
-  user_code: null,
-  code_expires_at: null,
-  robot: null,
-  installation_id: null,
-  credential_expires_at: null,
-  last_heartbeat_at: null,
-  problem: null,
-};

@@ -1,8 +1,10 @@
 import { X509Certificate } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
+import type { Environment } from "./proxy.ts";
 
 /** The bundle of a whole distribution has about 250 KiB. */
 const CA_FILE_LIMIT_BYTES = 1_048_576;
@@ -66,8 +68,22 @@ function problem(code: CaFileProblem, path: string, why: string): CaFile {
  * The trusted certificates: Node's own (with NODE_EXTRA_CA_CERTS), those of the CA file, and with `withSystem` those of the system. Undefined
  * means only Node's own, which Node keeps parsed.
  */
-export function trustedCertificates(extra: readonly string[], withSystem: boolean): string[] | undefined {
+export function trustedCertificates(
+  extra: readonly string[],
+  withSystem: boolean,
+  environment: Environment,
+): string[] | undefined {
   if (extra.length === 0 && !withSystem) return undefined;
-  const system = withSystem ? getCACertificates("system") : [];
-  return [...new Set([...getCACertificates("default"), ...system, ...extra])];
+  return [...new Set([...getCACertificates("default"), ...(withSystem ? ofSystem(environment) : []), ...extra])];
+}
+
+/** The store has a folder and a file, either of which may be missing. Node itself writes to stderr that it cannot open the folder. */
+function ofSystem(environment: Environment): readonly string[] {
+  const { SSL_CERT_DIR: folder = "/etc/ssl/certs", SSL_CERT_FILE: file = "/etc/ssl/cert.pem" } = environment;
+  if (existsSync(folder)) return getCACertificates("system");
+  try {
+    return readFileSync(file, "utf8").match(PEM_CERTIFICATE) ?? [];
+  } catch {
+    return [];
+  }
 }

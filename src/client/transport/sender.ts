@@ -12,7 +12,7 @@ export interface UndiciTransportOptions {
   readonly caFile: string | null;
   /** See `ProxySettings`. */
   readonly proxy: string | null;
-  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and where the system's certificates are. */
   readonly environment: Environment;
   /** Allows plain http to other machines. */
   readonly allow_insecure: boolean;
@@ -22,7 +22,7 @@ export interface UndiciTransportOptions {
 
 /** The part of undici-transport.ts that is imported lazily. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {
-  const connect = trustingConnector(options.files, options.caFile, options.clock);
+  const connect = trustingConnector(options.files, options.caFile, options.clock, options.environment);
   return async (request, signal) => {
     const url = safeUrl(request.url, options.allow_insecure);
     const proxy = proxyFor(url, options);

@@ -4,6 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorCode, type Files, type FileStat, sameStat } from "../../platform/files/files.ts";
 import { trustedCertificates, readCaFile } from "./certificates.ts";
 import { openConnection, type Route } from "./connection.ts";
+import type { Environment } from "./proxy.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
 
 /** @throws TransportError, or the signal's reason. */
@@ -13,14 +14,19 @@ export type OpenTrusted = (route: Pick<Route, "url" | "proxy">, signal: AbortSig
  * Opens connections that trust Node's certificates and those of the CA file as it is then. The system's store is read only if they do not
  * know an issuer, and used from then on.
  */
-export function trustingConnector(files: Files, caFile: string | null, clock: Pick<Clock, "monotonicMs">): OpenTrusted {
+export function trustingConnector(
+  files: Files,
+  caFile: string | null,
+  clock: Pick<Clock, "monotonicMs">,
+  environment: Environment,
+): OpenTrusted {
   const readAuthorities = createAuthorities(files, caFile, clock);
   let trustsSystem = false;
   return async ({ url, proxy }, signal) => {
     const usesTls = url.protocol === "https:" || proxy?.url.protocol === "https:";
     const extra = usesTls ? await readAuthorities() : [];
     const open = (withSystem: boolean) =>
-      openConnection({ url, proxy, certificates: trustedCertificates(extra, withSystem) }, signal);
+      openConnection({ url, proxy, certificates: trustedCertificates(extra, withSystem, environment) }, signal);
     try {
       return await open(trustsSystem);
     } catch (error) {

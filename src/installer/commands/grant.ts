@@ -26,7 +26,7 @@ export interface GrantContext {
   readonly terminal: Terminal;
   readonly machine: { readonly files: Files };
   readonly userId: number;
-  /** Not called for `--revoke`, which works without a valid configuration. */
+  /** A problem when configuration or manifest is invalid. Not called for `--revoke`, which needs neither. */
   readInputs(): Promise<GrantInputs | Problem>;
   /** The folder of the grant record; tests use their own. */
   readonly recordDirectory?: string;
@@ -45,10 +45,11 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   if (!(await hasProc(context.machine.files))) return showRefusal(run, NO_PROC);
   const record = await readGrantRecord(run.machine.files, run.directory);
   if (record === null) return showRefusal(run, unknownRecord(run.directory));
+  if (options.revoke === true && file !== undefined) return showRefusal(run, WHOLE_GRANT, EXIT.usage);
   if (options.revoke === true) return revoke(run, record);
 
   const inputs = await context.readInputs();
-  if ("code" in inputs) return showRefusal(run, inputs);
+  if ("code" in inputs) return showRefusal(run, inputs, EXIT.invalid);
   const found = await findServiceAccount({
     ...run.machine,
     unit: run.unit,
@@ -94,6 +95,12 @@ const NOT_ROOT: Problem = {
   code: "not-root",
   what: "only root may grant rights on other people's files",
   fix: "sudo robot-policy-agent grant --dry-run shows what it would do",
+};
+
+const WHOLE_GRANT: Problem = {
+  code: "usage",
+  what: "--revoke removes all access that was granted, not that to one file",
+  fix: "leave the file out; after that, grant the others again",
 };
 
 const NO_PROC: Problem = {

@@ -91,8 +91,12 @@ export function showGrant({ options, terminal }: GrantRun, result: GrantResult):
   return problems.length === 0 && unreadable.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
-export function showRefusal({ options, terminal }: GrantRun, problem: Problem): ExitCode {
+export function showRefusal(
+  { options, terminal }: GrantRun,
+  problem: Problem,
+  exitCode: ExitCode = EXIT.failed,
+): ExitCode {
   if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, applied: false, problem });
   terminal.problem(problem);
-  return EXIT.failed;
+  return exitCode;
 }

@@ -107,9 +107,6 @@ async function readRequest(
       terminal,
     );
   }
-  if (flags.input !== undefined && fields.names.length > 0) {
-    return refuseFlags("--input and fields exclude each other", "give one of them", terminal);
-  }
   if (flags.paginate === true && method !== "GET")
     return refuseFlags("--paginate is for GET", "leave it out", terminal);
   if (flags.input !== undefined) {

@@ -11,9 +11,9 @@ import { isNothingNamed } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { type ListView, withColumns } from "../lists/columns.ts";
 import { showRows } from "../lists/show-list.ts";
-import { readMoment } from "../moments.ts";
+import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { refuse, refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
 /** A change, a registration or a refused registration. */
@@ -40,9 +40,9 @@ const SINCE = "30d";
  * the refused ones.
  */
 export const audit: OperatorCommand = async (flags, context) => {
-  const { terminal, machine } = context;
-  const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
-  if (since.kind === "no-moment") return refuseUsage(since.what, since.fix, terminal);
+  const { terminal } = context;
+  const since = readMomentFlag("--since", flags.since ?? SINCE, context);
+  if (since === null) return EXIT.usage;
   const view = withColumns(viewFor(flags), flags);
   if ("code" in view) return refuse(view, EXIT.usage, terminal);
   if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;

@@ -3,6 +3,7 @@ import { beyondSpec } from "../../api/api.ts";
 import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
@@ -11,7 +12,7 @@ import { readGiven, refuseFile, unreadable, type Unusable } from "../files/given
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
-import { readMoment } from "../moments.ts";
+import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuseUnknown, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -21,12 +22,12 @@ const MISSING = ["has no list of allowed keys", "approve each code instead: robo
 
 /** `robots allow --keys FILE`: computers with these keys enrol without an approval, each once. */
 export const robotsAllow: OperatorCommand = async (flags, context) => {
-  const { terminal, machine } = context;
+  const { terminal } = context;
   const { keys: path, expires = DEFAULT_EXPIRY } = flags;
   if (path === undefined)
     return refuseUsage("no keys are given", "give a file with a key per line: --keys FILE", terminal);
-  const expiresAt = readMoment(expires, "ahead", machine.clock.wallMs());
-  if (expiresAt.kind === "no-moment") return refuseUsage(`--expires ${expiresAt.what}`, expiresAt.fix, terminal);
+  const expiresAt = readMomentFlag("--expires", expires, context);
+  if (expiresAt === null) return EXIT.usage;
   const list = await readKeyList(path, ALLOWED_KEYS_MAXIMUM, flags.json === true, context);
   if (list.kind === "unusable") return list.exitCode;
   const { keys, places } = list;

@@ -104,13 +104,17 @@ function pointerOf(steps: readonly (string | number)[]): string {
   return pointer(steps.reduce<Path>((parent, step) => below(parent, step), null));
 }
 
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ENOENT", "there is no such file"],
-  ["ENOTDIR", "there is no such file"],
-  ["EACCES", "this user may not read the file; give it read permission"],
-  ["EPERM", "this user may not read the file; give it read permission"],
-  ["EISDIR", "this is a folder"],
-  ["EINVAL", "this is not a regular file"],
+type Reason = readonly [id: string, message: string];
+
+const MISSING: Reason = ["file_missing", "there is no such file; correct the path"];
+const CLOSED: Reason = ["file_unreadable", "this user may not read the file; give it read permission"];
+const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
+  ["ENOENT", MISSING],
+  ["ENOTDIR", MISSING],
+  ["EACCES", CLOSED],
+  ["EPERM", CLOSED],
+  ["EISDIR", ["file_not_regular", "this is a folder"]],
+  ["EINVAL", ["file_not_regular", "this is not a regular file"]],
 ]);
 
 /** Why a file cannot be used. */
@@ -118,6 +122,6 @@ export function unreadable({ code }: UnreadFile, limitBytes: number): Finding {
   const [id, message] =
     code === "too-large"
       ? ["too_large", `the file is larger than ${limitBytes} bytes`]
-      : ["file_unreadable", REASONS.get(code) ?? `the file cannot be read (${code})`];
+      : (REASONS.get(code) ?? ["file_unreadable", `the file cannot be read (${code})`]);
   return { id, severity: "error", loc: "", message, line: 1, column: 1 };
 }

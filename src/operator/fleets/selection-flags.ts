@@ -26,10 +26,6 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
 export function readSelection(flags: OperatorFlags, terminal: Terminal): WrittenSelection | undefined | null {
   const { robot, site, region, type, label } = flags;
   const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
-  if (robot !== undefined && isSelector) {
-    const fix = "name robots with --robot, or select them with --site, --region, --type and --label";
-    return refuseFlags("--robot and a selector were both given", fix, terminal);
-  }
   if (robot !== undefined) return { robots: robot };
   if (!isSelector) return undefined;
   const labels = readLabels(label ?? [], terminal);

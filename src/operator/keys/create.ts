@@ -7,7 +7,7 @@ import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
-import { readMoment } from "../moments.ts";
+import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags, refuseUsage, wordFix } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -42,8 +42,8 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
   if (strange !== undefined) {
     return refuseUsage(`--scope '${strange}' is not a scope`, wordFix(strange, GENERAL_SCOPES), terminal);
   }
-  const expiresAt = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wallMs());
-  if (expiresAt?.kind === "no-moment") return refuseUsage(`--expires ${expiresAt.what}`, expiresAt.fix, terminal);
+  const expiresAt = flags.expires === undefined ? undefined : readMomentFlag("--expires", flags.expires, context);
+  if (expiresAt === null) return EXIT.usage;
   const { maxRobots, out } = flags;
   if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
     const what = `--max-robots '${maxRobots}' is not a number of robots`;
@@ -99,28 +99,9 @@ async function revokeUnwrittenKey(service: Service, id: string, unwritten: Probl
 /** What a key for enrolments adds to the body that creates a key. */
 type EnrollmentMembers = Pick<ApiKeyCreate, "scopes" | "enrollment">;
 
-type EnrollmentFlags = Pick<
-  OperatorFlags,
-  "enroll" | "uses" | "site" | "region" | "label" | "expires" | "scope" | "robot" | "maxRobots"
->;
-
 /** @returns undefined without `--enroll`; null after reporting what is wrong with the flags. */
-function readEnrollment(flags: EnrollmentFlags, terminal: Terminal): EnrollmentMembers | undefined | null {
-  if (flags.enroll !== true) {
-    const { uses, site, region, label } = flags;
-    const stray = givenOf({ "--uses": uses, "--site": site, "--region": region, "--label": label });
-    if (stray === undefined) return undefined;
-    return refuseFlags(`${stray} is only for a key with --enroll`, "add --enroll, or leave it out", terminal);
-  }
-  const { scope, robot, maxRobots } = flags;
-  const other = givenOf({ "--scope": scope, "--robot": robot, "--max-robots": maxRobots });
-  if (other !== undefined) {
-    return refuseFlags(
-      `${other} and --enroll exclude each other`,
-      "a key with --enroll can only enroll robots",
-      terminal,
-    );
-  }
+function readEnrollment(flags: OperatorFlags, terminal: Terminal): EnrollmentMembers | undefined | null {
+  if (flags.enroll !== true) return undefined;
   const { uses = "", expires, site, region, label } = flags;
   if (!/^[1-9]\d{0,5}$/.test(uses) || Number(uses) > ENROLLMENT_USES.maximum) {
     const what = uses === "" ? "--enroll needs --uses" : `--uses '${uses}' is not a number of robots`;
@@ -136,9 +117,4 @@ function readEnrollment(flags: EnrollmentFlags, terminal: Terminal): EnrollmentM
   const labels = label === undefined ? undefined : readLabels(label, terminal);
   if (labels === null) return null;
   return { scopes: [ENROLL_SCOPE], enrollment: { uses: Number(uses), ...defined({ site, region, labels }) } };
-}
-
-/** The first flag that has a value. */
-function givenOf(values: Readonly<Record<string, unknown>>): string | undefined {
-  return Object.entries(values).find(([, value]) => value !== undefined)?.[0];
 }

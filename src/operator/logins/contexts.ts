@@ -91,7 +91,7 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   if (found.kind === "context" || found.problem.code !== "context-missing") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
     const what = `there is a context ${name} already`;
-    return refuse({ code: "context-taken", what, fix }, EXIT.usage, terminal);
+    return refuse({ code: "context-taken", what, fix }, EXIT.conflict, terminal);
   }
   const added: ServiceContext = {
     name,
@@ -106,6 +106,11 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
   if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
   else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
+  const { files } = context.machine;
+  for (const path of [added.ca_file, added.key_file]) {
+    if (path !== null && (await files.stat(path).catch(() => null)) === null)
+      terminal.warning(`there is no file ${path} yet`);
+  }
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
   return EXIT.ok;
 };

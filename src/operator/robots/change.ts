@@ -21,7 +21,11 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       input: { parameters: { robot: robot.id }, body: { name: newName } },
       explain() {
         terminal.note(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`);
-        terminal.note("Its agent registers under the old name until its configuration has the new one.");
+        terminal.note(
+          isEnrolled(robot)
+            ? "Its agent learns the new name by itself."
+            : "Its agent registers under the old name until its configuration has the new one.",
+        );
         return "Rename it?";
       },
       missing: ["does not rename robots", "register the robot under the new name: robot-policy robots setup"],

@@ -14,7 +14,7 @@ import { type ListView, namedColumns } from "../lists/columns.ts";
 import { itemsIn, type LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
+import { refuseMissingOperation } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { isEnrolled, labelsText, shortDigest } from "./words.ts";
 
@@ -29,8 +29,6 @@ export const robotsList: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const labels = readLabels(flags.label ?? [], terminal);
   if (labels === null) return EXIT.usage;
-  if (flags.online === true && flags.offline === true)
-    return refuseUsage("--online and --offline exclude each other", "give one of them", terminal);
   const keyOf = Object.entries(SORT_KEYS).find(([order]) => order === flags.sort)?.[1];
   const named = namedColumns(flags);
   const needsRegistrations =

@@ -7,9 +7,9 @@ import type { OperatorFlags } from "../flags.ts";
 import { type ListView, withColumns } from "../lists/columns.ts";
 import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
-import { readMoment } from "../moments.ts";
+import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseFlags, refuseUsage } from "../refuse.ts";
+import { refuse, refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import {
   isWithin,
@@ -30,8 +30,6 @@ export const usage: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const period = readPeriod(flags, context);
   if (period === null) return EXIT.usage;
-  if (flags.csv === true && flags.json === true)
-    return refuseUsage("--csv and --json exclude each other", "give one of them", terminal);
   const view = withColumns(RECORDS, flags);
   if ("code" in view) return refuse(view, EXIT.usage, terminal);
   const by = SUMS_BY.find((each) => each === flags.by);
@@ -103,14 +101,12 @@ function bar(quantity: number, most: number): string {
 }
 
 /** @returns null after reporting what is wrong with the flags. */
-function readPeriod({ since, until }: OperatorFlags, { machine, terminal }: OperatorContext): Period | null {
-  const nowMs = machine.clock.wallMs();
-  const from = since === undefined ? null : readMoment(since, "back", nowMs);
-  if (from?.kind === "no-moment") return refuseFlags(`--since ${from.what}`, from.fix, terminal);
-  const to = until === undefined ? null : readMoment(until, "back", nowMs);
-  if (to?.kind === "no-moment") return refuseFlags(`--until ${to.what}`, to.fix, terminal);
-  if (from !== null && to !== null && from.timeMs >= to.timeMs) {
-    return refuseFlags("--since is not before --until", "give the earlier time to --since", terminal);
+function readPeriod({ since, until }: OperatorFlags, context: OperatorContext): Period | null {
+  const from = since === undefined ? undefined : readMomentFlag("--since", since, context);
+  const to = until === undefined ? undefined : readMomentFlag("--until", until, context);
+  if (from === null || to === null) return null;
+  if (from !== undefined && to !== undefined && from.timeMs >= to.timeMs) {
+    return refuseFlags("--since is not before --until", "give the earlier time to --since", context.terminal);
   }
   return { since: from?.iso ?? null, until: to?.iso ?? null };
 }

@@ -35,12 +35,6 @@ export const webhooksUpdate: OperatorCommand = async (flags, context, name) => {
   const { terminal } = context;
   const { receiver: url, event, allEvents, enable, disable } = flags;
   if (refuseStrangeEvent(flags, context)) return EXIT.usage;
-  if (event !== undefined && allEvents === true) {
-    return refuseUsage("--event and --all-events exclude each other", "give one of them", terminal);
-  }
-  if (enable === true && disable === true) {
-    return refuseUsage("--enable and --disable exclude each other", "give one of them", terminal);
-  }
   const isDisabling = disable === true;
   const body = defined({
     url,
@@ -49,7 +43,7 @@ export const webhooksUpdate: OperatorCommand = async (flags, context, name) => {
   });
   if (Object.keys(body).length === 0) {
     const fix = "give --receiver URL, --event TYPE, --all-events, --disable or --enable";
-    return refuseUsage("nothing is to be changed", fix, terminal);
+    return refuseUsage("there is nothing to change", fix, terminal);
   }
   return withWebhook(flags, context, name, (service, { value: webhook }) =>
     makeChange(service, {

@@ -191,6 +191,10 @@ describe("contexts", () => {
       { name: "lab", is_current: true, url: site.urls.whole, key_file: keyFile },
       { name: "other", is_current: false, url: "https://other.example", key_file: null },
     ]);
+    expect((await run("add", "later", "--url", "https://later.example", "--key-file", "/nowhere")).err).toBe(
+      "warning: there is no file /nowhere yet\n",
+    );
+    await run("remove", "later");
     expect(await run("use", "other")).toMatchObject({
       out: expect.stringContaining("other (https://other.example) is the current context"),
       err: "",
@@ -200,7 +204,7 @@ describe("contexts", () => {
       "overrides the current context: ROBOT_POLICY_URL.",
     );
     expect((await run("show")).out).toMatch(/^context +other \(current\)$/m);
-    expect((await run("add", "lab", "--url", "https://x.example")).exitCode).toBe(2);
+    expect((await run("add", "lab", "--url", "https://x.example")).exitCode).toBe(7);
     expect((await run("add", "../x", "--url", "https://x.example")).exitCode).toBe(2);
     expect((await run("add", "plain", "--url", "http://x.example")).err).toContain("--allow-insecure");
     expect((await run("remove", "other")).out).toContain("no context is current now");

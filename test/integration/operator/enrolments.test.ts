@@ -268,9 +268,9 @@ describe("keys create --enroll", () => {
     [["--enroll", "--uses", "many", "--expires", "7d"], "--uses 'many' is not a number of robots"],
     [["--enroll", "--uses", "100001", "--expires", "7d"], "--uses '100001' is not a number of robots"],
     [["--enroll", "--uses", "5"], "--enroll needs --expires"],
-    [["--enroll", "--uses", "5", "--expires", "7d", "--scope", "robots:read"], "--scope and --enroll exclude"],
-    [["--enroll", "--uses", "5", "--expires", "7d", "--max-robots", "5"], "--max-robots and --enroll exclude"],
-    [["--uses", "5"], "--uses is only for a key with --enroll"],
+    [["--enroll", "--uses", "5", "--expires", "7d", "--scope", "robots:read"], "--enroll and --scope exclude"],
+    [["--enroll", "--uses", "5", "--expires", "7d", "--max-robots", "5"], "--enroll and --max-robots exclude"],
+    [["--uses", "5"], "--uses needs --enroll"],
     [["--scope", "robots:enroll"], "give --enroll --uses 500 --expires 7d instead"],
   ])("%j is a mistake of usage", async (words, told) => {
     expect(await site.run("keys", "create", "x", ...words)).toMatchObject(endedWith(2, told));

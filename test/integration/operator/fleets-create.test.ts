@@ -202,10 +202,10 @@ describe("fleets create", () => {
   it.each<[words: readonly string[], err: RegExp]>([
     [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
     [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
-    [["--robot", "a", "--site", "s"], /--robot and a selector were both given/],
+    [["--robot", "a", "--site", "s"], /--robot and --site exclude each other/],
     [["--peak", "many"], /--peak 'many' is not a number/],
     [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
-    [["--timeout", "soon"], /--timeout 'soon' is not a duration/],
+    [["--wait", "--timeout", "soon"], /--timeout 'soon' is not a duration/],
     [["--mode", "never"], /never/],
   ])("usage: %j", async (words, err) => {
     expect(await site.run("fleets", "create", ...words)).toMatchObject(endedWith(2, err));

@@ -53,8 +53,13 @@ it("rename: keeps the robot and its computer, and refuses a name that is taken o
   const { id } = await site.json("robots", "show", "arm-10");
   expect(await site.run("robots", "rename", "arm-10", "arm-11")).toMatchObject(endedWith(7, "[conflict]"));
   expect(await site.run("robots", "rename", "arm-10", "no name!")).toMatchObject(endedWith(6, 'NAME "no name!"'));
-  const asked = await site.runWith({ answers: ["n"] }, "robots", "rename", "arm-10", "arm-12");
-  expect([asked.exitCode, asked.err]).toEqual([1, expect.stringContaining("Its agent registers under the old name")]);
+  for (const [name, told] of [
+    ["arm-10", "Its agent learns the new name by itself"],
+    ["arm-11", "Its agent registers under the old name"],
+  ] as const) {
+    const asked = await site.runWith({ answers: ["n"] }, "robots", "rename", name, "arm-12");
+    expect([asked.exitCode, asked.err]).toEqual([1, expect.stringContaining(told)]);
+  }
   expect(await site.run("robots", "rename", "arm-10", "arm-12")).toMatchObject({
     exitCode: 0,
     out: `arm-10 is arm-12 now (${id}).\n`,

@@ -177,7 +177,7 @@ describe("robots setup", () => {
       ["--site", "x", "--clear-site"],
       ["--label", "a=b", "--clear-labels"],
     ])("%s %s and %s are a mistake of usage", async (...words) => {
-      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "were both given"));
+      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "exclude each other"));
     });
   });
 
@@ -232,10 +232,27 @@ describe("robots setup", () => {
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
     ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
-    ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
+    [
+      "files and a digest",
+      ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`],
+      2,
+      /exclude each other/,
+    ],
     ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
-    ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
+    [
+      "no such manifest",
+      ["--name", "x", "--manifest", "/nope"],
+      3,
+      /^\/nope:1:1: error file_missing: there is no such file/m,
+    ],
   ])("%s", async (_what, words, exitCode, err) => {
     expect(await site.run("robots", "setup", ...words)).toMatchObject(endedWith(exitCode, err));
+  });
+
+  it("--json: the findings of a manifest are in the document", async () => {
+    const path = await write("wrong-manifest.yaml", "robot_type_id: 7\n");
+    const { exitCode, out } = await site.run("robots", "setup", "--name", "x", "--manifest", path, "--json");
+    const found = expect.objectContaining({ file: path, id: "wrong_type", line: 1, column: 16 });
+    expect([exitCode, JSON.parse(out).findings]).toEqual([3, expect.arrayContaining([found])]);
   });
 });

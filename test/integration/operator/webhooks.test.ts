@@ -71,7 +71,7 @@ it("list and show: state, events and what was dropped; a narrow terminal keeps r
 it("update: URL and events; disable asks once; enable", async () => {
   await site.run("webhooks", "create", receiver.url);
   const update = (...words: string[]) => site.run("webhooks", "update", host, ...words);
-  expect(await update()).toMatchObject(endedWith(2, "nothing is to be changed"));
+  expect(await update()).toMatchObject(endedWith(2, "there is nothing to change"));
   expect(await update("--event", "robot.ofline")).toMatchObject(endedWith(2, "did you mean robot.offline?"));
   expect(await update("--event", "robot.offline", "--all-events")).toMatchObject(endedWith(2, "exclude each other"));
   expect(await update("--receiver", "https://10.0.0.1/")).toMatchObject(

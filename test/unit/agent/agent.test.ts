@@ -186,6 +186,12 @@ test("daily reading: unchanged stats → all files are read, because a stat can 
   await until(() => readings === 1);
 });
 
+test("name template → the first status has the robot's name", async () => {
+  const { agent } = await openAgent("{hostname}-{machine_id}");
+  await agent.prepare();
+  expect(agent.status()).toMatchObject({ state: "starting", robot: { name: "cell-abababababab" } });
+});
+
 describe("timers", () => {
   test("run ended → only the timer of the next check remains", async () => {
     const robot = await registeredRobot();

@@ -61,7 +61,7 @@ export interface Robot {
   reportEvent(): void;
 }
 
-export async function createRobot(clock: Clock): Promise<Robot> {
+export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> {
   const folder = await temporaryFolder();
   const [path, keyPath, stateDirectory] = [join(folder, "arm.rules"), join(folder, "api-key"), join(folder, "state")];
   await mkdir(stateDirectory);
@@ -69,7 +69,7 @@ export async function createRobot(clock: Clock): Promise<Robot> {
   await writeFile(keyPath, `${keyOf("a")}\n`, { mode: 0o600 });
   await writeFile(
     join(folder, "config.yaml"),
-    `service: { url: "http://127.0.0.1:1", key_file: ${keyPath} }\nrobot: { name: arm-7, region: eu-central-1 }\n`,
+    `service: { url: "http://127.0.0.1:1", key_file: ${keyPath} }\nrobot: { name: "${name}", region: eu-central-1 }\n`,
   );
   await writeFile(
     join(folder, "robot-manifest.yaml"),
@@ -268,9 +268,9 @@ export interface OpenedRobot extends Robot {
 }
 
 /** The daemon of an unregistered robot, not yet running. */
-export async function openAgent(): Promise<OpenedRobot> {
+export async function openAgent(name?: string): Promise<OpenedRobot> {
   const clock = new HeldClock();
-  const robot = await createRobot(clock);
+  const robot = await createRobot(clock, name);
   const { machine, configuration, initial } = robot;
   const logged: string[] = [];
   const configurations: AgentConfiguration[] = [];

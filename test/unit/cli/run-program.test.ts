@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { ProgramTable } from "../../../src/cli/command-table.ts";
+import { agentProgram } from "../../../src/cli/agent-program.ts";
+import { flagsOf, type ProgramTable } from "../../../src/cli/command-table.ts";
+import { operatorProgram } from "../../../src/cli/operator-program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { Terminal } from "../../../src/platform/terminal.ts";
@@ -44,7 +46,7 @@ const table: ProgramTable<object, Context> = {
   summary: "A tool.",
   common: [{ flag: "--config <file>", summary: "a file" }],
   commands: [
-    { ...command("--setup"), flags: [{ flag: "--dry-run", summary: "only look" }] },
+    { ...command("--setup"), flags: [{ flag: "--dry-run", summary: "only look", needs: "--setup" }] },
     command("check"),
     { ...command("status"), flags: [] },
     {
@@ -54,6 +56,15 @@ const table: ProgramTable<object, Context> = {
     { ...command("schema"), argument: "DOCUMENT", choices: ["manifest", "config"] },
     { ...command("catalog"), argument: "[ID]" },
     { ...command("robots list"), aliases: ["ls"] },
+    {
+      ...command("robots watch"),
+      flags: [
+        { flag: "--every <seconds>", summary: "how often", needs: "--again", default: "2" },
+        { flag: "--again", summary: "more than once" },
+        { flag: "--no-wait", summary: "at once" },
+        { flag: "--issue", summary: "while it waits", excludes: ["--no-wait", "--config"] },
+      ],
+    },
     {
       ...command("request"),
       argument: "METHOD [PATH]",
@@ -65,7 +76,8 @@ const table: ProgramTable<object, Context> = {
     {
       ...command("troubled"),
       load: async () => async (_flags: object, context: Context) => {
-        context.terminal.problem({ code: "no-store", what: "there is no store", fix: "make one" });
+        const problem = { kind: "trouble", code: "no-store", what: "there is no store", fix: "make one" };
+        context.terminal.problem(problem);
         return 1;
       },
     },
@@ -146,8 +158,13 @@ describe("runProgram", () => {
     [["schema", "manifst"], "error: 'manifst' is not one of manifest, config\n(Did you mean manifest?)"],
     [["--setup", "check"], "error: option '--setup' does not apply to the command 'check'"],
     [["--dry-run", "status"], "error: option '--dry-run' does not apply to the command 'status'"],
+    [["robots"], "Usage: tool robots"],
+    [["robots", "--config", "x"], "error: no command is named\n(tool robots --help lists commands and flags)"],
+    [["--dry-run"], "error: --dry-run needs --setup"],
+    [["robots", "watch", "--every", "3"], "error: --every needs --again"],
+    [["robots", "watch", "--issue", "--no-wait"], "error: --issue and --no-wait exclude each other"],
+    [["--config", "x", "robots", "watch", "--issue"], "error: --issue and --config exclude each other"],
     [["--setup", "now"], "error: unknown command 'now'"],
-    [["--dry-run"], "Usage: tool"],
     [[], "Usage: tool"],
   ])("runProgram: %j → usage error on stderr: %s", async (argv, expected) => {
     expect(await run(...argv)).toBe(2);
@@ -211,7 +228,7 @@ describe("runProgram", () => {
   test.each([
     [["troubled", "--json"], 1, { code: "no-store", what: "there is no store", fix: "make one" }],
     [["silent", "--json"], 3, { code: "failed", fix: "see what it wrote to stderr" }],
-    [["robots", "--json", "list"], 2, { code: "usage", what: "unknown option '--json'" }],
+    [["robots", "--json", "list"], 2, { code: "usage", what: "flags come after 'list'" }],
     [
       ["check", "now", "--json"],
       2,
@@ -221,6 +238,7 @@ describe("runProgram", () => {
   ])("runProgram: %j → exit code %i, the problem as JSON on stdout", async (argv, exitCode, problem) => {
     expect(await run(...argv)).toBe(exitCode);
     expect(JSON.parse(out)).toMatchObject({ problem });
+    expect(JSON.parse(out).problem).not.toHaveProperty("kind");
   });
 
   test("runProgram: problem without --json → stdout stays empty", async () => {
@@ -237,4 +255,13 @@ describe("runProgram", () => {
   test("runProgram: bug → thrown", async () => {
     await expect(run("broken")).rejects.toThrow("a bug");
   });
+});
+
+test.each([agentProgram, operatorProgram])("$name: flags need and exclude flags of the same command", (program) => {
+  for (const row of program.commands) {
+    const flags = flagsOf(row, program.common);
+    const words = [row.name, ...flags.map(({ flag }) => flag.split(" ")[0])];
+    const others = flags.flatMap(({ needs = row.name, excludes = [] }) => excludes.concat(needs));
+    expect(words).toEqual(expect.arrayContaining(others));
+  }
 });

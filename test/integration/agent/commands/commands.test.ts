@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { agentProgram } from "../../../../src/cli/agent-program.ts";
 import { agentWords, startCommand, startWords } from "../../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
-import { asNobody, canBecomeNobody, hasProgram } from "../../../support/programs/programs.ts";
+import { asNobody, canBecomeNobody, hasProgram, isRoot } from "../../../support/programs/programs.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 import { type CommandResult, type Robot, runAgent, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
@@ -362,15 +362,22 @@ describe("the program that ships says the same as its sources", () => {
 
 describe("--json on failure: one document on stdout, whatever is wrong:", () => {
   const INVALID = { check: 3, digest: 3, contract: 3, status: 3, "--setup": 3, "--setup --dry-run": 3, doctor: 3 };
+  // These need no manifest.
+  const NO_CONFIGURATION = { ...INVALID, enroll: 3, "set-key": 3 };
+  const GRANT = isRoot ? { grant: 3 } : {};
 
   test.each([
-    ["no configuration", (robot: Robot) => rm(robot.config_path), INVALID],
-    ["a bad configuration", (robot: Robot) => writeAtOnce(robot.config_path, "service: {}\nrobot: {}\n"), INVALID],
+    ["no configuration", (robot: Robot) => rm(robot.config_path), { ...NO_CONFIGURATION, ...GRANT }],
+    [
+      "a bad configuration",
+      (robot: Robot) => writeAtOnce(robot.config_path, "service: {}\nrobot: {}\n"),
+      { ...NO_CONFIGURATION, ...GRANT },
+    ],
     // That nobody watches is what `status` says first.
     [
       "a bad manifest",
       (robot: Robot) => writeAtOnce(robot.manifestPath, "robot_type_id: 7\n"),
-      { ...INVALID, status: 1 },
+      { ...INVALID, ...GRANT, status: 1 },
     ],
     ["a file that is not there", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
   ])("%s", async (_case, damage, codes) => {
@@ -826,6 +833,20 @@ describe("init", () => {
     expect(result.stderr).toMatch(/error: --.+ \[bad-answer\]\n {2}→ correct the flag/);
     expect(result.stderr).toContain(`error: ${flag}: `);
     expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("init --extend: a type that the catalog does not have is refused", async ({ robot }) => {
+    const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
+  });
+
+  test("init: all wrong flags are told at once", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const words = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];
+    const dir = join(folder.path, "etc/robot-policy-agent");
+    const { code, stderr } = await runAgent(["init", ...words, "--enroll", "--dir", dir]);
+    expect([code, readdirSync(folder.path)]).toEqual([2, []]);
+    expect(stderr.match(/(?<=error: )--[a-z]+/g)).toEqual(["--url", "--region", "--type", "--file", "--enroll"]);
   });
 
   test.each([

@@ -23,6 +23,11 @@ test("enroll: without the agent: shows code and key, and goes on where it was in
   expect(shown.user_code).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
   expect(shown.key_fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
 
+  await writeFile(robot.path("stick"), "sk_test_0123456789abcdefghijklm", { mode: 0o600 });
+  expect((await robot.run(["set-key", "--from", robot.path("stick")])).stdout).toContain(
+    "It is not used: this robot has, or is to get, a credential of its own.",
+  );
+
   await approve(scene, shown.user_code);
   const ended = await robot.run(["enroll"]);
   expect([ended.code, ended.stderr]).toEqual([0, ""]);
@@ -35,11 +40,61 @@ test("enroll: without the agent: shows code and key, and goes on where it was in
 test("enroll: for a person it names the code, the key and who may approve", async () => {
   await using scene = await createScene(ENROLLED);
   const { stdout, stderr, code } = await scene.robot.run(["enroll", "--no-wait"]);
-  expect([code, stderr]).toEqual([0, ""]);
+  expect([code, stderr]).toEqual([
+    0,
+    "No agent runs: once the code is approved, start it, or run this command again.\n",
+  ]);
   const { user_code: userCode } = await kept(scene, "enrolment");
   expect(stdout).toContain(`code     ${userCode}`);
   expect(stdout).toContain("SHA256:");
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(`robot-policy robots approve ${userCode}`);
+});
+
+test("enroll --no-wait without the agent, of a robot with an API key: status and doctor show the code until it is enrolled", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const begun = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code, key_fingerprint: key, code_expires_at: expiresAt } = begun;
+  const status = await robot.run(["status"]);
+  expect([status.code, status.stdout]).toEqual([
+    1,
+    expect.stringContaining(`waiting for approval of the code ${code}, key ${key}\n`),
+  ]);
+  const { identity } = JSON.parse((await robot.run(["status", "--json"])).stdout);
+  expect(identity).toMatchObject({
+    state: "waiting-for-approval",
+    user_code: code,
+    key_fingerprint: key,
+    code_expires_at: expiresAt,
+  });
+  expect((await robot.run(["doctor"])).stdout).toContain(`waits for approval of the code ${code}, key ${key}`);
+
+  // The agent registers with the API key meanwhile.
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await daemon.until(({ state }) => state === "registered");
+  expect((await robot.run(["status"])).stdout).toContain(`waiting for approval of the code ${code}, key ${key}\n`);
+  await approve(scene, code);
+  await inTime(daemon, clock, (current) => current.identity?.state === "enrolled");
+  await daemon.stop();
+  expect(JSON.parse((await robot.run(["status", "--json"])).stdout).identity).toBeNull();
+});
+
+test("--setup of a robot without a key: says how to get one, and which code waits", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await rm(robot.keyPath);
+  const before = await robot.run(["--setup"]);
+  expect([before.code, before.stderr]).toEqual([
+    5,
+    expect.stringContaining("sudo robot-policy-agent enroll; or store"),
+  ]);
+  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const waiting = await robot.run(["--setup"]);
+  expect([waiting.code, waiting.stderr.replaceAll(/\s+/g, " ")]).toEqual([
+    5,
+    expect.stringContaining(`robot-policy robots approve ${code}; then, unless the agent runs: sudo robot`),
+  ]);
 });
 
 test("enroll: the running agent does the work, and status shows the code", async () => {

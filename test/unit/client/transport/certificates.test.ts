@@ -14,10 +14,10 @@ test.each([
   ["a CA file and the machine's own", OURS, true, [...usual, ...ofMachine, ...OURS]],
   ["a CA file with an already trusted certificate", usual.slice(0, 1), false, usual],
 ])("trustedCertificates: %s → in addition to Node's own, without duplicates", (_what, extra, withSystem, expected) => {
-  const trusted = trustedCertificates(extra, withSystem);
+  const trusted = trustedCertificates(extra, withSystem, process.env);
   expect(trusted?.toSorted()).toEqual([...new Set(expected)].toSorted());
 });
 
 test("trustedCertificates: nothing to add → undefined, so that Node uses its cached default", () => {
-  expect(trustedCertificates([], false)).toBeUndefined();
+  expect(trustedCertificates([], false, {})).toBeUndefined();
 });
