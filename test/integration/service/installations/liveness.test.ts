@@ -75,6 +75,37 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id, at(-20_000))?.at).toBe(at(-10_000));
   });
 
+  it("1001 robots → 1000 in one commit, the rest in the next", async () => {
+    const { liveness, run, commits } = await scene(newStore, 0);
+    for (let index = 0; index <= 1000; index += 1) liveness.note(`rinst_${index}`, READY, "192.0.2.1");
+    const counts: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      await run();
+      counts.push(commits());
+    }
+    expect(counts).toEqual([1, 2, 2]);
+  });
+
+  it.each([
+    ["readiness", { readiness: "ready", reason: "no network" }, "192.0.2.1"],
+    ["reason", { readiness: "not_ready", reason: "no arm" }, "192.0.2.1"],
+    ["version", { readiness: "not_ready", reason: "no network", runtime_version: "2.0" }, "192.0.2.1"],
+    ["digest", { readiness: "not_ready", reason: "no network", manifest_digest: "sha256:2" }, "192.0.2.1"],
+    ["address", { readiness: "not_ready", reason: "no network" }, "192.0.2.2"],
+  ] as const)("only the %s changed → written at once", async (_what, heartbeat, address) => {
+    const { ids, liveness, run, commits } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    liveness.note(
+      id,
+      { readiness: "not_ready", reason: "no network", runtime_version: "1.0", manifest_digest: "sha256:1" },
+      "192.0.2.1",
+    );
+    await run();
+    liveness.note(id, heartbeat, address);
+    await run();
+    expect(commits()).toBe(2);
+  });
+
   it("store has a later one from another replica → the noted one is not used", async () => {
     const { ids, liveness, at } = await scene(newStore, 1);
     const [id = ""] = ids;
