@@ -1,8 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
-import { findServiceAccount, parseUsers } from "../../../src/access/account.ts";
+import { findServiceAccount, lookUpAccount, parseAccount, parseUsers } from "../../../src/access/account.ts";
+import { type FoundUnit, parseUnit } from "../../../src/access/unit.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
+import { testFolder } from "../../support/folder.ts";
 
 const STANDARD = "/var/lib/robot-policy-agent";
 const PERSON = { name: "tech", userId: 1000, groupId: 1000, groupIds: [1000, 27] };
@@ -38,6 +43,77 @@ describe("findServiceAccount: nothing installed", () => {
   test("own folders → the calling user", async () => {
     expect(await ask("/home/tech/state", 1000)).toEqual({ kind: "account", account: PERSON });
   });
+});
+
+describe("findServiceAccount: unit loaded", () => {
+  const unitOf = (properties: string): FoundUnit => ({
+    kind: "unit",
+    unit: parseUnit(`LoadState=loaded\n${properties}`),
+  });
+  const ask = (unit: FoundUnit, stateDirectory = STANDARD) =>
+    findServiceAccount({ files: bare, runProgram: knowsPerson, unit, stateDirectory, userId: 1000 });
+
+  test("User= known → its account", async () => {
+    expect(await ask(unitOf("User=1000\n"))).toEqual({ kind: "account", account: PERSON });
+  });
+
+  test("no User= → root, without asking id(1)", async () => {
+    expect(await ask(unitOf(""))).toEqual({
+      kind: "account",
+      account: { name: "root", userId: 0, groupId: 0, groupIds: [0] },
+    });
+  });
+
+  test("User= unknown → absent", async () => {
+    expect(await ask(unitOf("User=robot\n"))).toEqual({ kind: "absent", name: "robot" });
+  });
+
+  test("SupplementaryGroups= → added by name and by id, each once; unknown ones are left out", async () => {
+    const groups = join(testFolder("account"), "group");
+    await writeFile(groups, "video:x:44:\nsudo:x:27:tech\n");
+    const files: Files = { ...bare, openForReading: () => systemFiles.openForReading(groups) };
+    const unit = unitOf("User=1000\nSupplementaryGroups=video 27 nobody-has-it\n");
+    const found = await findServiceAccount({
+      files,
+      runProgram: knowsPerson,
+      unit,
+      stateDirectory: STANDARD,
+      userId: 0,
+    });
+    expect(found).toEqual({ kind: "account", account: { ...PERSON, groupIds: [1000, 27, 44] } });
+  });
+
+  test("other folders → the unit does not count", async () => {
+    expect(await ask(unitOf("User=robot\n"), "/home/tech/state")).toEqual({ kind: "account", account: PERSON });
+  });
+});
+
+describe("findServiceAccount: state directory exists", () => {
+  const owned: Files = { ...bare, stat: async () => ({ ...(await systemFiles.stat("/")), userId: 1234, groupId: 99 }) };
+
+  test("owner without a name → the account by its ids", async () => {
+    const unit: FoundUnit = { kind: "no-systemd" };
+    const question = { files: owned, runProgram: knowsPerson, unit, stateDirectory: STANDARD, userId: 0 };
+    const account = { name: "", userId: 1234, groupId: 99, groupIds: [99] };
+    expect(await findServiceAccount(question)).toEqual({ kind: "account", account });
+  });
+});
+
+const refuses: RunProgram = () => Promise.reject(new Error("asked"));
+
+test.each(["0", "root"])("lookUpAccount: %s → root, without asking id(1)", async (name) => {
+  expect(await lookUpAccount(refuses, name)).toEqual({ name: "root", userId: 0, groupId: 0, groupIds: [0] });
+});
+
+test.each([
+  ["uid=998(robot) gid=997(robot) groups=997(robot),44(video)\n", { name: "robot", groupIds: [997, 44] }],
+  ["uid=998 gid=997\n", { name: "", groupIds: [997] }],
+])("parseAccount: %j", (text, expected) => {
+  expect(parseAccount(text)).toEqual({ userId: 998, groupId: 997, ...expected });
+});
+
+test.each(["", "uid=998(robot)\n", "id: no such user\n"])("parseAccount: %j → null", (text) => {
+  expect(parseAccount(text)).toBeNull();
 });
 
 test("parseUsers: getent output → users with numeric ids", () => {

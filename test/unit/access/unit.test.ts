@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+
+import { hiddenBy, parseUnit, readServiceUnit, type ServiceUnit } from "../../../src/access/unit.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import type { ProgramResult, RunProgram } from "../../../src/platform/programs.ts";
+
+/** As `systemctl show` prints it (systemd 252). */
+const SHOWN = `LoadState=loaded
+ActiveState=active
+SubState=running
+UnitFileState=enabled
+Result=success
+ExecMainStatus=0
+NRestarts=3
+StatusText=Registered arm=8
+NeedDaemonReload=yes
+ConditionResult=no
+ConditionTimestampMonotonic=12
+DropInPaths=/a.conf /b.conf
+User=robot
+SupplementaryGroups=video dialout
+LoadCredential=api-key:/etc/key
+LoadCredential=other:relative
+LoadCredentialEncrypted=sealed:/etc/sealed
+ProtectHome=tmpfs
+PrivateTmp=disconnected
+InaccessiblePaths=-/srv/secret +/opt/closed
+`;
+
+test("parseUnit: properties of systemctl show, repeated ones joined", () => {
+  expect(parseUnit(SHOWN)).toEqual({
+    loadState: "loaded",
+    activeState: "active",
+    subState: "running",
+    unitFileState: "enabled",
+    result: "success",
+    exitStatus: "0",
+    restarts: 3,
+    statusText: "Registered arm=8",
+    needsReload: true,
+    conditionFailed: true,
+    dropInPaths: ["/a.conf", "/b.conf"],
+    user: "robot",
+    supplementaryGroups: ["video", "dialout"],
+    credentialPaths: ["/etc/key", "/etc/sealed"],
+    protectHome: "tmpfs",
+    hasPrivateTmp: true,
+    inaccessiblePaths: ["/srv/secret", "/opt/closed"],
+  });
+});
+
+test.each([
+  ["condition failed, unit never started", "ConditionResult=no\nConditionTimestampMonotonic=0\n", false],
+  ["condition held", "ConditionResult=yes\nConditionTimestampMonotonic=12\n", false],
+  ["condition failed at a start", "ConditionResult=no\nConditionTimestampMonotonic=12\n", true],
+])("parseUnit: %s → conditionFailed", (_what, text, expected) => {
+  expect(parseUnit(text).conditionFailed).toBe(expected);
+});
+
+describe("hiddenBy", () => {
+  const OPEN = parseUnit("");
+  test.each<[string, Partial<ServiceUnit>, string, string | null]>([
+    ["home folder, ProtectHome=yes", { protectHome: "yes" }, "/home/tech/a.yaml", "ProtectHome=yes"],
+    ["the folder itself", { protectHome: "tmpfs" }, "/root", "ProtectHome=tmpfs"],
+    ["home folder, ProtectHome=read-only", { protectHome: "read-only" }, "/home/tech/a.yaml", null],
+    ["folder with a longer name", { protectHome: "yes" }, "/homes/a.yaml", null],
+    ["PrivateTmp", { hasPrivateTmp: true }, "/var/tmp/a.yaml", "PrivateTmp=yes"],
+    ["InaccessiblePaths", { inaccessiblePaths: ["/srv/x"] }, "/srv/x/a.yaml", "InaccessiblePaths=/srv/x"],
+    ["no setting", {}, "/home/tech/a.yaml", null],
+  ])("%s", (_what, settings, path, expected) => {
+    expect(hiddenBy({ ...OPEN, ...settings }, path)).toBe(expected);
+  });
+});
+
+describe("readServiceUnit", () => {
+  const booted = { ...systemFiles, stat: () => systemFiles.stat("/") };
+  const ask = (result: ProgramResult) => readServiceUnit(booted, async () => result);
+
+  test.each<[string, ProgramResult, object]>([
+    ["systemctl missing", { kind: "missing" }, { kind: "no-systemd" }],
+    ["no answer", { kind: "killed" }, { kind: "silent", detail: "no answer of systemctl within 4 s" }],
+    ["cannot run", { kind: "failed", code: "EACCES" }, { kind: "silent", detail: "systemctl cannot be run (EACCES)" }],
+    [
+      "systemctl failed",
+      { kind: "ended", exitCode: 1, stdout: "", stderr: "Failed to connect to bus\nmore\n" },
+      { kind: "silent", detail: "Failed to connect to bus" },
+    ],
+  ])("%s", async (_what, result, expected) => {
+    expect(await ask(result)).toEqual(expected);
+  });
+
+  test("systemctl answers → the unit; it gets four seconds", async () => {
+    const limits: unknown[] = [];
+    const run: RunProgram = async (_argv, options) => {
+      limits.push(options?.limitMs);
+      return { kind: "ended", exitCode: 0, stdout: SHOWN, stderr: "" };
+    };
+    expect(await readServiceUnit(booted, run)).toMatchObject({ kind: "unit", unit: { user: "robot" } });
+    expect(limits).toEqual([4000]);
+  });
+
+  test("systemd not booted → not asked", async () => {
+    const absent = { ...systemFiles, stat: () => Promise.reject(Object.assign(new Error(), { code: "ENOENT" })) };
+    const run: RunProgram = () => Promise.reject(new Error("asked"));
+    expect(await readServiceUnit(absent, run)).toEqual({ kind: "no-systemd" });
+  });
+});
