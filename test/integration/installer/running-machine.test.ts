@@ -197,17 +197,16 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
   test("killed after the restart → the next run completes the upgrade", async () => {
     await configure();
     await runInstall({}, here(first));
+    // Afterwards both versions are on the disk, and each further upgrade makes the same changes.
+    await runInstall({}, here(second));
+    await runInstall({}, here(first));
     const counting = breakingDisk(root, null);
     await runInstall({}, here({ ...second, openDisk: counting.openDisk }));
     await runInstall({}, here(first));
     systemd.done.splice(0);
-    // Breaks at ever earlier changes, until the killed run has reloaded and restarted.
-    for (let at = counting.count(); systemd.done.length < 2; at -= 1) {
-      const { openDisk } = breakingDisk(root, { kind: "killed", at });
-      await runInstall({}, here({ ...second, openDisk })).catch((error: unknown) =>
-        expect(error).toBeInstanceOf(Killed),
-      );
-    }
+    const { openDisk } = breakingDisk(root, { kind: "killed", at: counting.count() - 1 });
+    await expect(runInstall({}, here({ ...second, openDisk }))).rejects.toThrow(Killed);
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
     expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
     const tree = describeTree(root);
