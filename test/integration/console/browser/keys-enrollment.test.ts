@@ -8,7 +8,7 @@ import { violationsInDialog } from "./axe.ts";
 const DAY_MS = 86_400_000;
 
 describeConsole("keys for enrolments", startConsole, (running) => {
-  it("creates one for a site, and shows which robots used it, when, and from where", async () => {
+  it("new key for a site → shows which robots used it, when, and from where", async () => {
     const { page, complaints } = await borrowWindow();
     onTestFinished(() => expect(complaints).toEqual([]));
     await signIn(page, running(), "/keys");
@@ -39,7 +39,7 @@ describeConsole("keys for enrolments", startConsole, (running) => {
     expect(await row.count()).toBe(1);
   });
 
-  it("a time too far ahead is an error of its field", async () => {
+  it("expiry too far in the future → says so", async () => {
     const { page, complaints } = await borrowWindow();
     onTestFinished(() => expect(complaints).toEqual([]));
     await signIn(page, running(), "/keys");
