@@ -1,4 +1,4 @@
-/** `grant` with real users and access accessLists, and with the ways in which calibration tools rewrite files. */
+/** `grant` with real users and access lists, and with the ways in which calibration tools rewrite files. */
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

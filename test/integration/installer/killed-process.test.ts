@@ -14,7 +14,11 @@ import { eventually } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
 import { canFillImages, describeTree, openWorkshop, type Workshop } from "./image.ts";
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
+
+function runArgv([program = "", ...args]: readonly string[]) {
+  return runFile(program, args);
+}
 
 describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs root and systemd)", () => {
   let workshop: Workshop;
@@ -25,8 +29,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     workshop = await openWorkshop();
     node = await workshop.makeNode();
     complete = await workshop.makeImage();
-    const [program = "", ...args] = installArgv(complete);
-    await run(program, args);
+    await runArgv(installArgv(complete));
   });
   afterAll(async () => {
     await workshop[Symbol.asyncDispose]();
@@ -42,8 +45,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
       await expect.poll(() => existsSync(join(image, place)), { interval: 1 }).toBe(true);
       killed.child.kill("SIGKILL");
       await killed.ended();
-      const [program = "", ...again] = installArgv(image);
-      const { stdout } = await run(program, again);
+      const { stdout } = await runArgv(installArgv(image));
       expect(stdout).toMatch(/is installed/);
       expect(describeTree(image)).toEqual(describeTree(complete));
     },
@@ -51,7 +53,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
 
   test("installed program → complete, prints its version", async () => {
     const installed = join(complete, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
-    const { stdout } = await run(process.execPath, [installed, "--version"]);
+    const { stdout } = await runArgv([process.execPath, installed, "--version"]);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
@@ -63,12 +65,8 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     const image = await workshop.makeImage();
     await mkdir(join(image, "usr/local"));
     const before = describeTree(image);
-    const [program = "", ...args] = inShell(
-      withOwnMounts,
-      `mount -t tmpfs ${mount} none ${image}/usr/local`,
-      installArgv(image),
-    );
-    await expect(run(program, args)).rejects.toThrow(reason);
+    const argv = inShell(withOwnMounts, `mount -t tmpfs ${mount} none ${image}/usr/local`, installArgv(image));
+    await expect(runArgv(argv)).rejects.toThrow(reason);
     expect(describeTree(image)).toEqual(before);
   });
 

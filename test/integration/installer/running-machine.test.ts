@@ -247,10 +247,12 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
   test("uninstall: service does not stop → nothing removed, completed by a repeat", async () => {
     await configure();
     await runInstall({}, here(first));
+    const before = describeTree(root);
     systemd.refusals.set(`stop ${SERVICE}`, "Job timed out.");
     const { exitCode, stderr } = await runUninstall({}, here(first));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Job timed out.");
+    expect(describeTree(root)).toEqual(before);
     systemd.refusals.clear();
     expect((await runUninstall({}, here(first))).exitCode).toBe(0);
   });
