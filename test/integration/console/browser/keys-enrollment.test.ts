@@ -1,7 +1,7 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { apiKeyListSchema } from "../../../../src/api/keys.ts";
-import { borrowWindow, describeConsole, signIn, startConsole } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { violationsInDialog } from "./axe.ts";
 
@@ -9,9 +9,7 @@ const DAY_MS = 86_400_000;
 
 describeConsole("keys for enrolments", startConsole, (running) => {
   it("new key for a site → shows which robots used it, when, and from where", async () => {
-    const { page, complaints } = await borrowWindow();
-    onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running(), "/keys");
+    const page = await openSignedIn(running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("images of July");
     await page.getByLabel("Enroll robots").check();
@@ -40,9 +38,7 @@ describeConsole("keys for enrolments", startConsole, (running) => {
   });
 
   it("expiry too far in the future → says so", async () => {
-    const { page, complaints } = await borrowWindow();
-    onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running(), "/keys");
+    const page = await openSignedIn(running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("for ever");
     await page.getByLabel("Enroll robots").check();

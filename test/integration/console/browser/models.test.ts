@@ -83,8 +83,7 @@ describeConsole("models", start, (demo) => {
   });
 
   it("answer with the robots arrives while the dialog opens → offered", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
+    const { page } = await borrowWindow();
     const [requested, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route("**/v1/robots", async (route) => {
       requested.resolve();

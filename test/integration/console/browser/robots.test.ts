@@ -18,10 +18,21 @@ const TRANSFER_BYTES = 60 * 1024;
 const SHIFT = 0.005;
 /** Limit of the page's CPU time, from its request until four typed letters have filtered a thousand rows. */
 const INTERACTIVE_S = 2;
+const YAM_TYPE = "yam.bimanual-joint-position.v1";
 
 const start = () => startDemo({ robots: 60, fleets: 0 });
 
 describeConsole("robots", start, (demo) => {
+  async function register(name: string, robotTypeId: string, members: object = {}): Promise<void> {
+    const answer = await demo().service.send("POST", "/v1/robots/setup", {
+      name,
+      robot_type_id: robotTypeId,
+      region: "eu-central-1",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+      ...members,
+    });
+    expect(answer.status).toBe(200);
+  }
   it("search: pause after a blank → the blank stays", async () => {
     const { page } = await openRobots(demo());
     const search = page.getByLabel("Search robots");
@@ -51,8 +62,7 @@ describeConsole("robots", start, (demo) => {
   });
 
   it("digests not loaded yet → robots with a placeholder instead of a dash", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
+    const { page } = await borrowWindow();
     const answered = Promise.withResolvers<void>();
     await page.route("**/v1/me/registrations", async (route) => {
       await answered.promise;
@@ -82,8 +92,7 @@ describeConsole("robots", start, (demo) => {
   });
 
   it("phone → cards, with a field to sort them", async () => {
-    const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-    const { page } = window;
+    const { page } = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     await signIn(page, demo().service, "/robots?q=cell-00");
     await page.locator("table[data-cards]").waitFor();
     await page.getByLabel("Sort by").selectOption("Name, descending");
@@ -99,27 +108,16 @@ describeConsole("robots", start, (demo) => {
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
     await untilLive(page);
-    const robot = {
-      name: "latecomer",
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      region: "eu-central-1",
-      configuration_digest: `sha256:${"a".repeat(64)}`,
-    };
-    await demo().service.send("POST", "/v1/robots/setup", robot);
+    await register("latecomer", YAM_TYPE);
     await page.getByRole("link", { name: "latecomer" }).click();
     await page.getByText("First registration on record").waitFor();
-    await demo().service.send("POST", "/v1/robots/setup", {
-      ...robot,
-      site: "hall-9",
-      configuration_digest: `sha256:${"b".repeat(64)}`,
-    });
+    await register("latecomer", YAM_TYPE, { site: "hall-9", configuration_digest: `sha256:${"b".repeat(64)}` });
     await page.getByText("Configuration files and site (now hall-9)").waitFor();
     await page.getByText("bbbbbbbbbbbb").first().waitFor();
   });
 
   it("contract of a custom robot → as tables and as it was sent", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
+    const { page } = await borrowWindow();
     await signIn(page, demo().service, "/robots/cell-0003");
     const axes = page.getByRole("group", { name: "Action axes, in vector order" });
     await axes.waitFor();
@@ -176,14 +174,7 @@ describeConsole("robots", start, (demo) => {
 
   it("name with markup or characters of paths → shown as text, its link works", async () => {
     const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
-    for (const name of names) {
-      await demo().service.send("POST", "/v1/robots/setup", {
-        name,
-        robot_type_id: "acme.odd.v1",
-        region: "eu-central-1",
-        configuration_digest: `sha256:${"c".repeat(64)}`,
-      });
-    }
+    for (const name of names) await register(name, "acme.odd.v1");
     const { page, complaints } = await openRobots(demo(), "?type=acme.odd.v1");
     for (const name of names) {
       await page.getByRole("link", { name, exact: true }).click();
@@ -195,14 +186,7 @@ describeConsole("robots", start, (demo) => {
   });
 
   it("remove → once the name is typed as the page shows it", async () => {
-    for (const name of [" two  blanks ", "yam\u200b"]) {
-      await demo().service.send("POST", "/v1/robots/setup", {
-        name,
-        robot_type_id: "acme.gone.v1",
-        region: "eu-central-1",
-        configuration_digest: `sha256:${"d".repeat(64)}`,
-      });
-    }
+    for (const name of [" two  blanks ", "yam\u200b"]) await register(name, "acme.gone.v1");
     const { page } = await openRobots(demo(), "?type=acme.gone.v1");
     for (const name of ["two blanks", "yam\\u200b"]) {
       await page.getByRole("link", { name }).click();
@@ -216,14 +200,7 @@ describeConsole("robots", start, (demo) => {
   });
 
   it("name with invisible characters → visible in the row, the filter and the title of its page", async () => {
-    const registered = await demo().service.send("POST", "/v1/robots/setup", {
-      name: "yam-0001\u200b",
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      region: "eu-central-1",
-      site: "hall\u202e3",
-      configuration_digest: `sha256:${"0".repeat(64)}`,
-    });
-    expect(registered.status).toBe(200);
+    await register("yam-0001\u200b", YAM_TYPE, { site: "hall\u202e3" });
     const { page } = await openRobots(demo(), `?site=${encodeURIComponent("hall\u202e3")}`);
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
     expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");

@@ -220,9 +220,9 @@ describeConsole("sign-in and shell", startConsole, (running) => {
   it("page hidden → no event stream; visible again → fetches at once", async () => {
     const { page } = await openWindow();
     await page.addInitScript(`
-      window.seen = "hidden";
-      Object.defineProperty(document, "visibilityState", { get: () => window.seen });
-      window.see = (state) => { window.seen = state; document.dispatchEvent(new Event("visibilitychange")); };
+      window.visibility = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => window.visibility });
+      window.setVisibility = (state) => { window.visibility = state; document.dispatchEvent(new Event("visibilitychange")); };
     `);
     const streams: string[] = [];
     page.context().on("request", (request) => {
@@ -237,10 +237,10 @@ describeConsole("sign-in and shell", startConsole, (running) => {
     }
     expect(streams).toEqual([]);
     await liveness(page, "Connecting…");
-    await page.evaluate("see('visible')");
+    await page.evaluate("setVisibility('visible')");
     await liveness(page, "Live");
     const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/console/events"));
-    await page.evaluate("see('hidden')");
+    await page.evaluate("setVisibility('hidden')");
     await ended;
     // Once visible, the page fetches at once, and again when its events start: changes in between cause no event.
     const listening = Promise.withResolvers<void>();
@@ -249,11 +249,11 @@ describeConsole("sign-in and shell", startConsole, (running) => {
       await route.continue();
     });
     const fresh = page.waitForResponse("**/v1/me/registrations");
-    await page.evaluate("see('visible')");
+    await page.evaluate("setVisibility('visible')");
     await (await fresh).finished();
-    const again = page.waitForRequest("**/v1/me/registrations");
+    const repeated = page.waitForRequest("**/v1/me/registrations");
     listening.resolve();
-    await again;
+    await repeated;
   });
 
   it("computer's clock is wrong → times by the service's clock", async () => {

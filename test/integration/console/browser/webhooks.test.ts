@@ -87,12 +87,12 @@ describeConsole("webhooks", start, (running) => {
     await setUp(running(), "arm-3");
     const page = await open(`/webhooks/${id}`);
     await page.route("**/resend", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
-    const again = page.getByRole("button", { name: "Send again robot.registered arm-3" });
-    await again.click();
+    const sendAgain = page.getByRole("button", { name: "Send again robot.registered arm-3" });
+    await sendAgain.click();
     const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
     await alert.waitFor();
     await page.unroute("**/resend");
-    await again.click();
+    await sendAgain.click();
     await page.getByText("robot.registered is sent again.").waitFor();
     await alert.waitFor({ state: "detached" });
   });
