@@ -7,9 +7,9 @@ export class Killed extends Error {
 }
 
 export type Break =
-  /** kill -9 or a power cut at the change of that number; a file that is being written is left half. */
+  /** kill -9 or a power cut at change number `at`; a file being written stays half written. */
   | { readonly kind: "killed"; readonly at: number }
-  /** That one change fails. */
+  /** Only change number `at` fails. */
   | { readonly kind: "failing"; readonly at: number; readonly code: string };
 
 export interface BreakingDisk {
@@ -18,7 +18,7 @@ export interface BreakingDisk {
   count(): number;
 }
 
-/** The disk of `image` fails at one of its changes. Other disks, such as `/`, do not fail. */
+/** A disk that breaks at one change of `image`. Other roots, such as `/`, do not break. */
 export function breakingDisk(image: string, broken: Break | null): BreakingDisk {
   let count = 0;
   let isKilled = false;

@@ -13,15 +13,15 @@ beforeEach(prepareHome);
 describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount namespaces)", () => {
   interface Surroundings {
     readonly files?: readonly string[];
-    /** Lines of shell before the program runs, and after. */
-    readonly first?: string;
+    /** Shell commands before and after the program. */
+    readonly before?: string;
     readonly after?: string;
   }
 
-  /** The program itself; what it writes to /etc and /var is of its own mounts, and shown before they go. */
+  /** Runs the built program. Its /etc/systemd and /var/lib are mounts of its own, which end with the process: `after` shows them. */
   async function runProgram(
     method: string,
-    { files = [file], first = "true", after = "true" }: Surroundings = {},
+    { files = [file], before = "true", after = "true" }: Surroundings = {},
   ): Promise<string> {
     await writeFile(join(folder, "api-key"), "sk_test_0123456789\n", { mode: 0o600 });
     await writeFile(
@@ -33,22 +33,22 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [${files.join(", ")}]\n`,
     );
     const mounts = "mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd";
-    const script = `${mounts}; ${first}; ${programWords()} --method ${method} 2>&1 || true; ${after}`;
+    const script = `${mounts}; ${before}; ${grantCommand()} --method ${method} 2>&1 || true; ${after}`;
     return run(...inShell(withOwnMounts, script, ["true"])).replaceAll(folder, "");
   }
 
-  const programWords = () =>
+  const grantCommand = () =>
     `${process.execPath} ${AGENT_PROGRAM} grant --config ${folder}/config.yaml --state-dir ${folder}/state`;
 
-  /** Lines of shell that show what there is, take it back, and show what is left. */
+  /** Shell commands that show the grant, revoke it, and show what remains. */
   function showAndRevoke(): string {
     const showKey = `stat -c 'key of %U' ${folder}/api-key`;
     const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; ${showKey}`;
     const showRest = "ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true";
-    return `(${show}) 2>&1 || true; ${programWords()} --revoke; ${showKey}; ${showRest}`;
+    return `(${show}) 2>&1 || true; ${grantCommand()} --revoke; ${showKey}; ${showRest}`;
   }
 
-  test("--method owner: writes a drop-in and changes the key's owner; --revoke undoes both", async () => {
+  test("--method owner → writes a drop-in and changes the key's owner; --revoke undoes both", async () => {
     run("chown", "-R", "games:games", home);
     expect(await runProgram("owner", { after: showAndRevoke() })).toMatchInlineSnapshot(`
       "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
@@ -72,15 +72,15 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     `);
   });
 
-  test("--method owner: systemd fails to apply it: reported, with the command to run", async () => {
+  test("--method owner: systemd cannot apply it → reported, with the command to run", async () => {
     run("chown", "-R", "games:games", home);
-    const first = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
-    expect(await runProgram("owner", { first })).toContain(
+    const before = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
+    expect(await runProgram("owner", { before })).toContain(
       "systemd did not apply it; run: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
     );
   });
 
-  test("--method owner: accepts files of root that the owner can read, refuses those that only root can", async () => {
+  test("--method owner: a file of root → accepted if the owner can read it, otherwise refused", async () => {
     run("chown", "-R", "games:games", home);
     const limits = join(folder, "limits.yaml");
     await writeFile(limits, "limits: {}\n", { mode: 0o644 });
@@ -89,7 +89,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     expect(await runProgram("owner", { files: [file, limits] })).not.toContain("games can read them now.");
   });
 
-  test("--method group: joins the group that may read the files", async () => {
+  test("--method group → joins the group that may read the files", async () => {
     await chmod(join(home, ".cache"), 0o750);
     await chmod(file, 0o640);
     run("chgrp", "-R", "games", home);
@@ -113,7 +113,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     `);
   });
 
-  test("--method group: refuses a group that may not read the files, and a group with far more rights", async () => {
+  test("--method group: group without read access, or with far more rights → refused", async () => {
     run("chgrp", "-R", "games", home);
     expect(await runProgram("group")).toContain("group games may not enter /ann/.cache itself");
     await chmod(join(home, ".cache"), 0o750);
@@ -124,7 +124,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
 });
 
 test.skipIf(!canGrant)(
-  "with exactly that grant the agent watches by events, and registers what its owner writes (needs root)",
+  "grant: applied → agent watches by events and registers what the owner writes (needs root)",
   async () => {
     await using scene = await createScene({ files: { "ann/.cache/calibration/arm.json": "{}\n" } });
     const { robot } = scene;

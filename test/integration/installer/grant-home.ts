@@ -1,4 +1,4 @@
-/** What tests of `grant` share: a home with a calibration, users, and the command. */
+/** Shared by the tests of `grant`: a home with a calibration, users, and the command. */
 import { execFileSync } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,10 +13,10 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { hasProgram, isRoot, NOBODY_ID } from "../../support/programs/programs.ts";
 
-/** The robot's user and another one; neither is in a user database. */
+/** The robot's user and another user; neither is in a user database. */
 export const ANN_ID = 41_001;
 export const BEN_ID = 41_002;
-/** The agent's. */
+/** The agent's user. */
 export const AGENT_ID = NOBODY_ID;
 export const AGENT = { name: "nobody", userId: AGENT_ID, groupId: AGENT_ID, groupIds: [AGENT_ID] };
 
@@ -28,7 +28,7 @@ export let home: string;
 export let calibrations: string;
 export let file: string;
 
-/** Before each test: a calibration of Ann's in her home, where nobody else may look. */
+/** Before each test: a calibration in Ann's home, which no other user may read. */
 export async function prepareHome(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), "grant-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ export async function prepareHome(): Promise<void> {
   await chmod(file, 0o600);
 }
 
-/** Runs the command in this process, with a record of its own. */
+/** Runs the command in this process, with its record in the test's folder. */
 export async function runGrant(options: GrantOptions = {}, paths: readonly string[] = [file]) {
   let output = "";
   const sink = { write: (text: string) => void (output += text) };
@@ -67,16 +67,17 @@ export async function runGrant(options: GrantOptions = {}, paths: readonly strin
   return { code, output: output.replaceAll(folder, "") };
 }
 
-export function run(...[program = "", ...words]: readonly string[]): string {
-  return execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+export function run(...[program = "", ...args]: readonly string[]): string {
+  return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
+/** Runs a shell script as this user; `$1` is the calibration file, `$2` its folder. */
 export function as(userId: number, script: string): void {
   runAs(userId, "sh", "-ec", script, "sh", file, calibrations);
 }
 
-export function runAs(userId: number, ...words: readonly string[]): void {
-  run("setpriv", `--reuid=${userId}`, `--regid=${userId}`, "--clear-groups", ...words);
+export function runAs(userId: number, ...argv: readonly string[]): void {
+  run("setpriv", `--reuid=${userId}`, `--regid=${userId}`, "--clear-groups", ...argv);
 }
 
 export function canRead(userId: number, path = file): boolean {
@@ -88,7 +89,7 @@ export function canRead(userId: number, path = file): boolean {
   }
 }
 
-/** Modes, owners and access lists of everything that was there. */
-export function lists(): string {
+/** Modes, owners and access lists of everything in Ann's home. */
+export function accessLists(): string {
   return run("getfacl", "-R", "-n", "-p", home);
 }

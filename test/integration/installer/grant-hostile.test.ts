@@ -27,7 +27,7 @@ import {
 beforeEach(prepareHome);
 
 describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfacl and setpriv)", () => {
-  /** A file of root's, in a folder of root's. */
+  /** A file of root in a folder of root. @returns the folder. */
   async function secretOfRoot(): Promise<string> {
     const secret = join(folder, "secret");
     await mkdir(secret, { mode: 0o700 });
@@ -35,7 +35,7 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     return secret;
   }
 
-  test("a folder that is a link to root's files: refused, and nothing is opened", async () => {
+  test("folder links to root's files → refused, nothing becomes readable", async () => {
     const secret = await secretOfRoot();
     as(ANN_ID, `mv "$2" "$2.old"; ln -s '${secret}' "$2"`);
     const { code, output } = await runGrant();
@@ -45,7 +45,7 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     expect(run("getfacl", "-cpn", secret)).not.toContain(String(AGENT_ID));
   });
 
-  test("a folder that becomes a link between check and change: the checked folder is changed", async () => {
+  test("folder becomes a link between check and change → the checked folder is changed", async () => {
     const secret = await secretOfRoot();
     using stack = new DisposableStack();
     const { steps } = await planGrant(machine, AGENT, [file], stack);
@@ -56,7 +56,7 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
   });
 
-  test("a key in a folder that a user can write to does not change its owner", async () => {
+  test("key in a folder that a user can write to → keeps its owner", async () => {
     const people = { groups: [], users: [] };
     const account = (userId: number) => ({ name: "", userId, groupId: userId, groupIds: [userId] });
     const key = join(await secretOfRoot(), "arm.json");
@@ -66,35 +66,35 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
   });
 
   test.each([
-    ["everybody writes to", async () => chmod(calibrations, 0o777), "any user can replace entries of"],
+    ["everybody can write to", async () => chmod(calibrations, 0o777), "any user can replace entries of"],
     [
-      "belongs to somebody else",
+      "belongs to another user",
       async () => chown(calibrations, BEN_ID, BEN_ID),
       `to CAL, which belongs to user ${BEN_ID}`,
     ],
     [
-      "an access list lets somebody else write to",
+      "another user can write to by an access list",
       async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),
       `lets u:${BEN_ID} replace its entries`,
     ],
     [
-      "a shared group writes to",
+      "a shared group can write to",
       async () => {
-        // `daemon` and others are of it.
+        // Group 1 has other members, such as `daemon`.
         await chown(calibrations, ANN_ID, 1);
         await chmod(calibrations, 0o770);
       },
       "group 1 can replace entries of",
     ],
-  ])("a folder that %s: refused", async (_what, prepare, why) => {
+  ])("folder that %s → refused", async (_what, prepare, reason) => {
     await prepare();
     const { code, output } = await runGrant();
     expect(code).toBe(1);
-    expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(why);
+    expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(reason);
     expect(canRead(AGENT_ID)).toBe(false);
   });
 
-  test("a FIFO, a loop of links, a missing file: reported, and nothing hangs", async () => {
+  test("FIFO, loop of links or missing file → reported, nothing hangs", async () => {
     as(ANN_ID, `rm "$1"; mkfifo "$1"`);
     expect((await runGrant()).output).toContain("not a regular file");
     as(ANN_ID, `rm "$1"; ln -s "$1" "$1"`);

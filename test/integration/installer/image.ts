@@ -1,4 +1,4 @@
-/** Small images to install into: real files, with a minimal program and a minimal Node. */
+/** Small images to install into: real files, a minimal program and a minimal Node. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
@@ -15,18 +15,18 @@ import { type RunProgram, systemPrograms } from "../../../src/platform/programs.
 import { memoryFolder } from "../../support/memory.ts";
 import { hasProgram, isRoot } from "../../support/programs/programs.ts";
 
-/** What fills an image: systemd's own programs, which a container may lack. */
+/** Installation into an image needs systemd's own programs, which a container may lack. */
 export const canFillImages = isRoot && ["systemctl", "systemd-sysusers", "userdel", "chroot"].every(hasProgram);
 
 const sources = join(import.meta.dirname, "../../..");
 
 export interface Workshop extends AsyncDisposable {
   readonly folder: string;
-  /** A root with systemd, users and nothing else. */
+  /** A root with only systemd and users. */
   makeImage(): Promise<string>;
-  /** What the build writes, of a program that says its version. */
+  /** The output of a build, with a program that contains its version. */
   makeDistribution(version: string): Promise<string>;
-  /** A Node for an architecture. */
+  /** A Node for this architecture, an ELF machine number. */
   makeNode(machine?: number): Promise<string>;
 }
 
@@ -92,9 +92,9 @@ export async function openWorkshop(): Promise<Workshop> {
   };
 }
 
-/** A static program of Linux for a 64-bit machine. Where it is for x86-64 it can be started, and prints the version of a Node. */
+/** A static 64-bit Linux program. The x86-64 one can run, and prints a Node version. */
 function elf(machine: number): Buffer {
-  // write(1, the text behind the code, 8); exit(0)
+  // write(1, text after the code, 8); exit(0)
   const code = Buffer.from("b801000000bf01000000488d3510000000ba080000000f05b83c00000031ff0f05", "hex");
   const bytes = Buffer.concat([Buffer.alloc(120), code, Buffer.from("v26.0.0\n")]);
   bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
@@ -110,7 +110,7 @@ function elf(machine: number): Buffer {
   ] as const) {
     bytes.writeUInt16LE(value, offset);
   }
-  // Where it starts, where its one segment is described, and that it lies at 4 MiB.
+  // Entry point, program header table, and one segment loaded at 4 MiB.
   for (const [offset, value] of [
     [24, 0x400078],
     [32, 64],
@@ -125,7 +125,7 @@ function elf(machine: number): Buffer {
   return bytes;
 }
 
-export interface Ran {
+export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -137,7 +137,7 @@ export interface Setting {
   readonly version?: string;
   readonly openDisk?: InstallerMachine["openDisk"];
   readonly runProgram?: RunProgram;
-  /** The machine's own root, for commands without `--root`. */
+  /** Root of the running machine, for commands without `--root`. */
   readonly root?: string;
   readonly userId?: number;
   readonly input?: string;
@@ -145,19 +145,19 @@ export interface Setting {
 }
 
 /** `robot-policy-agent install` on real files. */
-export function runInstall(options: InstallOptions, setting: Setting): Promise<Ran> {
+export function runInstall(options: InstallOptions, setting: Setting): Promise<CommandResult> {
   return run(setting, (context, machine) => install(options, context, machine));
 }
 
 /** `robot-policy-agent uninstall` on real files. */
-export function runUninstall(options: UninstallOptions, setting: Setting): Promise<Ran> {
+export function runUninstall(options: UninstallOptions, setting: Setting): Promise<CommandResult> {
   return run(setting, (context, machine) => uninstall(options, context, machine));
 }
 
 async function run(
   setting: Setting,
   command: (context: InstallContext, machine: InstallerMachine) => Promise<number>,
-): Promise<Ran> {
+): Promise<CommandResult> {
   let stdout = "";
   let stderr = "";
   const terminal = createTerminal({
@@ -192,10 +192,10 @@ async function run(
   return { exitCode, stdout, stderr };
 }
 
-/** Backups that useradd(8) and its like leave. */
+/** Backups left by useradd(8) and similar programs. */
 const ACCOUNT_BACKUP = /^(?:passwd|group|shadow|gshadow)-$/;
 
-/** Every path below the folder with kind, mode, owner and content, so that two trees can be compared. */
+/** Each path below the folder with its kind, mode, owner and content digest, to compare trees. */
 export function describeTree(root: string, below = ""): readonly string[] {
   return readdirSync(join(root, below))
     .filter((name) => !ACCOUNT_BACKUP.test(name))

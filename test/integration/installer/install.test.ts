@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => workshop[Symbol.asyncDispose]());
 
 describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
-  test("installs program, Node, units, user, examples and completion, with their modes", async () => {
+  test("first run → program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
     const before = new Set(describeTree(root));
     const { exitCode } = await runInstall({ root }, setting);
@@ -124,20 +124,20 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(await readFile(join(root, "etc/shadow"), "utf8")).toMatch(/^robot-policy-agent:!\*:/m);
   });
 
-  test("the unit starts the installed program, with the Node beside it", async () => {
+  test("unit → starts the installed program with the Node beside it", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const unit = await readFile(join(root, UNIT), "utf8");
     expect(unit).toContain("\nExecStart=/usr/local/lib/robot-policy-agent/current/robot-policy-agent run\n");
     expect(unit).not.toContain("/usr/bin/robot-policy-agent");
-    // The manual comes with the packages.
+    // Only the packages contain the manual.
     expect(unit).not.toContain("Documentation=");
     const folder = `/usr/local/lib/robot-policy-agent/${await readlink(join(root, CURRENT))}`;
     const [shebang] = (await readFile(join(root, folder, "robot-policy-agent"), "utf8")).split("\n");
     expect(shebang).toBe(`#!${folder}/node --disable-sigusr1`);
   });
 
-  test("a second run changes nothing and says so", async () => {
+  test("second run → changes nothing and says so", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const tree = describeTree(root);
@@ -147,7 +147,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("next steps for an image name the image", async () => {
+  test("next steps → commands that name the image", async () => {
     const root = await workshop.makeImage();
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).next).toEqual([
@@ -156,7 +156,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     ]);
   });
 
-  test("the installed program can install itself again", async () => {
+  test("installed program installs itself again → no change", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const folder = join(root, CURRENT, "..", await readlink(join(root, CURRENT)));
@@ -165,15 +165,15 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(JSON.parse(stdout)).toMatchObject({ changed: false });
   });
 
-  test("--dry-run names every change and makes none", async () => {
+  test("--dry-run → names every change, makes none", async () => {
     const root = await workshop.makeImage();
     const tree = describeTree(root);
-    const dry = await runInstall({ root, dryRun: true, firstBoot: true, json: true }, setting);
+    const dryRun = await runInstall({ root, dryRun: true, firstBoot: true, json: true }, setting);
     expect(describeTree(root)).toEqual(tree);
-    const wet = await runInstall({ root, firstBoot: true, json: true }, setting);
-    expect(JSON.parse(dry.stdout).changes).toEqual(JSON.parse(wet.stdout).changes);
+    const realRun = await runInstall({ root, firstBoot: true, json: true }, setting);
+    expect(JSON.parse(dryRun.stdout).changes).toEqual(JSON.parse(realRun.stdout).changes);
     const made = describeTree(root).filter((line) => !tree.includes(line));
-    const named = new Set(JSON.parse(wet.stdout).changes.map(({ path }: { path?: string }) => path));
+    const named = new Set(JSON.parse(realRun.stdout).changes.map(({ path }: { path?: string }) => path));
     const ofSystemd = /^\/etc\/(?:group|passwd|shadow|gshadow|systemd\/.*) /;
     const unnamed = made.filter((line) => !ofSystemd.test(line) && !named.has(line.replace(/\/? .*/, "")));
     expect(unnamed).toEqual([]);
@@ -183,14 +183,14 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     [{}, ["robot-policy-agent.service"]],
     [{ firstBoot: true }, ["robot-policy-agent-setup.service", "robot-policy-agent.service"]],
     [{ enable: false }, []],
-  ])("units enabled in an image with %o: %o", async (options, units) => {
+  ])("%o → enables %o", async (options, units) => {
     const root = await workshop.makeImage();
     await runInstall({ root, ...options }, setting);
     const links = describeTree(root).filter((line) => line.startsWith(`/${WANTS}/`) && line.includes(" -> "));
     expect(links).toEqual(units.map((unit) => `/${WANTS}/${unit} -> /usr/local/lib/systemd/system/${unit}`));
   });
 
-  test("what a person disabled stays disabled, what a person masked stays masked", async () => {
+  test("unit disabled or masked by a person → stays so", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     await rm(join(root, WANTS, "robot-policy-agent.service"));
@@ -206,13 +206,13 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     await expect(readlink(join(masked, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
   });
 
-  test("an edited unit is kept, and the path of this version's unit is shown", async () => {
+  test("edited unit → kept, the path of this version's unit is shown", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     await appendFile(join(root, UNIT), "# mine\n");
     const edited = await readFile(join(root, UNIT), "utf8");
-    const untouched = await runInstall({ root, json: true }, setting);
-    expect(JSON.parse(untouched.stdout)).toMatchObject({ changed: false, kept: [{ path: `/${UNIT}` }] });
+    const repeat = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(repeat.stdout)).toMatchObject({ changed: false, kept: [{ path: `/${UNIT}` }] });
 
     const dist = await workshop.makeDistribution("1.1.0");
     await appendFile(join(dist, "share/systemd/robot-policy-agent.service"), "# theirs\n");
@@ -223,7 +223,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(await readFile(join(root, shipped), "utf8")).toContain("# theirs\n");
   });
 
-  test("configuration, manifest and a command of somebody else's are left alone", async () => {
+  test("existing configuration and a command from elsewhere → unchanged", async () => {
     const root = await workshop.makeImage();
     await mkdir(join(root, "etc/robot-policy-agent"), { recursive: true });
     await mkdir(join(root, "usr/local/bin"), { recursive: true });
@@ -243,18 +243,18 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(await readlink(join(root, "usr/local/bin/robot-policy-agent"))).toContain("node_modules");
   });
 
-  test("an upgrade switches atomically, keeps the previous version, and removes older ones", async () => {
+  test("upgrade → switches to the new version, keeps the previous one, removes older ones", async () => {
     const root = await workshop.makeImage();
-    const seen: string[][] = [];
+    const currentAndFolders: string[][] = [];
     for (const version of ["1.0.0", "1.1.0", "1.2.0", "1.3.0"]) {
       const dist = await workshop.makeDistribution(version);
       await runInstall({ root }, { ...setting, dist, version });
       const folders = describeTree(join(root, "usr/local/lib/robot-policy-agent/versions"))
         .filter((line) => /^\/[^/]+\/ /.test(line))
         .map((line) => line.slice(1, 6));
-      seen.push([(await readlink(join(root, CURRENT))).slice(9, 14), ...folders]);
+      currentAndFolders.push([(await readlink(join(root, CURRENT))).slice(9, 14), ...folders]);
     }
-    expect(seen).toEqual([
+    expect(currentAndFolders).toEqual([
       ["1.0.0", "1.0.0"],
       ["1.1.0", "1.0.0", "1.1.0"],
       ["1.2.0", "1.1.0", "1.2.0"],
@@ -263,12 +263,12 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   });
 
   test.each(["file", "stdin"])(
-    "the key comes from a %s, for the service user alone, and is shown nowhere",
-    async (from) => {
+    "key from a %s → readable by the service user only, not in the output",
+    async (source) => {
       const root = await workshop.makeImage();
       const path = join(workshop.folder, "stick-key");
       await writeFile(path, `${KEY}\n`, { mode: 0o600 });
-      const options = from === "file" ? { keyFile: path } : { keyStdin: true };
+      const options = source === "file" ? { keyFile: path } : { keyStdin: true };
       const { exitCode, stdout, stderr } = await runInstall(
         { root, ...options, json: true },
         { ...setting, input: `${KEY}\n` },
@@ -282,11 +282,11 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   );
 
   test.each([
-    ["nothing", "\n", "key-empty"],
-    ["a Windows line ending", `${KEY}\r\n`, "key-line-ending"],
-    ["something else", "hello\n", "key-form"],
-    ["a novel", "x".repeat(5000), "key-too-large"],
-  ])("a key that is %s is refused before anything is changed", async (_what, text, code) => {
+    ["empty", "\n", "key-empty"],
+    ["with a Windows line ending", `${KEY}\r\n`, "key-line-ending"],
+    ["of another form", "hello\n", "key-form"],
+    ["too large", "x".repeat(5000), "key-too-large"],
+  ])("key %s → refused, nothing changes", async (_what, text, code) => {
     const root = await workshop.makeImage();
     const tree = describeTree(root);
     const path = join(workshop.folder, "bad-key");
@@ -297,7 +297,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("links in a hostile image never leave the image", async () => {
+  test("links out of a hostile image → resolved inside the image", async () => {
     const root = await workshop.makeImage();
     const outside = join(workshop.folder, "outside");
     await mkdir(outside, { recursive: true });
@@ -308,7 +308,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     await mkdir(join(root, outside, "etc"), { recursive: true });
     await runInstall({ root }, setting);
     expect(describeTree(outside)).toEqual([]);
-    // As a machine with that root would see it.
+    // Links resolve as on a machine with this root.
     expect(await readFile(join(root, outside, "systemd/system/robot-policy-agent.service"), "utf8")).toContain(
       "[Unit]",
     );
@@ -319,14 +319,14 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
 
   test.each([
     ["not root", {}, { userId: 1000 }, "not-root"],
-    ["a folder that is no image", { root: "/dev/shm" }, {}, "no-image"],
-    ["a folder that is not there", { root: "/nonexistent" }, {}, "no-root"],
-    ["a Node that is not there", { node: "/nonexistent" }, {}, "node-missing"],
-    ["a program that is no Node", { node: "/bin/ls" }, {}, "not-a-node"],
-    ["a program that is no Node, and runs here", { node: "/bin/true" }, { runProgram: systemPrograms }, "not-a-node"],
-    ["two keys", { keyFile: "/key", keyStdin: true }, {}, "two-keys"],
-    ["a configuration elsewhere", { config: "/tmp/config.yaml" }, {}, "fixed-places"],
-  ])("%s is refused, and nothing changes", async (_what, options, more, code) => {
+    ["root is not an image", { root: "/dev/shm" }, {}, "no-image"],
+    ["missing root", { root: "/nonexistent" }, {}, "no-root"],
+    ["missing Node", { node: "/nonexistent" }, {}, "node-missing"],
+    ["--node is another program", { node: "/bin/ls" }, {}, "not-a-node"],
+    ["--node is another program that can run", { node: "/bin/true" }, { runProgram: systemPrograms }, "not-a-node"],
+    ["two sources of the key", { keyFile: "/key", keyStdin: true }, {}, "two-keys"],
+    ["configuration elsewhere", { config: "/tmp/config.yaml" }, {}, "fixed-places"],
+  ])("%s → refused, nothing changes", async (_what, options, more, code) => {
     const root = await workshop.makeImage();
     const tree = describeTree(root);
     const { exitCode, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
@@ -335,17 +335,17 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("an image for another architecture is refused, unless a Node for it is given", async () => {
+  test("image for another architecture → refused without a Node for it", async () => {
     const root = await workshop.makeImage();
     const node = await workshop.makeNode(ARM64);
     const refused = await runInstall({ root }, { ...setting, node });
-    // Its version is found in the file, which runs nowhere here.
+    // This Node cannot run here: its version is read from the file.
     expect((await runInstall({ root, node }, setting)).stderr).toContain("[wrong-architecture]");
     expect(refused.stderr).toContain("this Node is for arm64, but the machine is x86-64");
     expect((await runInstall({ root, node: setting.node }, { ...setting, node })).exitCode).toBe(0);
   });
 
-  test("an installed Debian package is left alone; a removed one is no obstacle", async () => {
+  test("Debian package installed → refused; package removed → installs", async () => {
     const root = await workshop.makeImage();
     await mkdir(join(root, "var/lib/dpkg/info"), { recursive: true });
     const list = join(root, "var/lib/dpkg/info/robot-policy-agent.list");
@@ -356,7 +356,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect((await runInstall({ root }, setting)).exitCode).toBe(0);
   });
 
-  test("refuses to downgrade to an agent that cannot read the registration, and leaves it unchanged", async () => {
+  test("downgrade to an agent that cannot read the registration → refused, nothing changes", async () => {
     const root = await workshop.makeImage();
     await mkdir(join(root, "var/lib/robot-policy-agent"));
     await writeFile(
@@ -371,7 +371,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   });
 
   test.each(["usr/local/lib/robot-policy-agent", UNIT.slice(0, -"/robot-policy-agent.service".length)])(
-    "a file where %s belongs is named, and nothing changes",
+    "a file in the place of %s → named, nothing changes",
     async (path) => {
       const root = await workshop.makeImage();
       await mkdir(join(root, path, ".."), { recursive: true });
@@ -383,7 +383,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     },
   );
 
-  test("restores the modes of the program", async () => {
+  test("changed mode of the program → restored", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const node = join(root, CURRENT, "..", await readlink(join(root, CURRENT)), "node");
@@ -394,7 +394,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
 });
 
 describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () => {
-  test("--purge leaves nothing, byte for byte, and a repeat finds nothing to do", async () => {
+  test("--purge → the tree before the installation; a repeat has nothing to do", async () => {
     const root = await workshop.makeImage();
     const before = describeTree(root);
     await runInstall({ root, keyStdin: true, firstBoot: true }, { ...setting, input: KEY });
@@ -405,7 +405,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
-  test("without --purge configuration, key, registration and edits stay, and the command to remove them is shown", async () => {
+  test("without --purge → keeps configuration, key, registration and edits, and names them", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, keyStdin: true }, { ...setting, input: KEY });
     await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "mine\n");
@@ -424,7 +424,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
       `/${UNIT}`,
       "/var/lib/robot-policy-agent/",
       "/var/lib/robot-policy-agent/registration.json",
-      // Recorded for a later purge.
+      // Kept for a later --purge.
       "/var/lib/robot-policy-agent-install/",
       "/var/lib/robot-policy-agent-install/made-folders",
     ]);
@@ -432,7 +432,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
-  test("uninstall, install again and purge leave nothing, even with an edited file", async () => {
+  test("edited file, uninstall, install again, --purge → the tree before the installation", async () => {
     const root = await workshop.makeImage();
     const before = describeTree(root);
     await runInstall({ root }, setting);
@@ -444,7 +444,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(describeTree(root)).toEqual(before);
   });
 
-  test("--dry-run removes nothing", async () => {
+  test("--dry-run → removes nothing", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const tree = describeTree(root);
@@ -453,7 +453,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("a unit that was enabled later is disabled too", async () => {
+  test("unit enabled after the installation → disabled too", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, enable: false }, setting);
     await mkdir(join(root, WANTS), { recursive: true });
@@ -465,7 +465,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     await expect(readlink(join(root, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
   });
 
-  test("install after uninstall is a first installation", async () => {
+  test("install after uninstall → enables the unit as a first installation does", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, enable: false }, setting);
     await runUninstall({ root }, setting);

@@ -12,7 +12,7 @@ import {
   canFillImages,
   describeTree,
   openWorkshop,
-  type Ran,
+  type CommandResult,
   runInstall,
   runUninstall,
   type Setting,
@@ -21,21 +21,19 @@ import {
 
 const run = promisify(execFile);
 
-/** More runs than this mean an endless loop. */
+/** More changes than this mean an endless loop. */
 const CHANGE_LIMIT = 2000;
-/** A run breaks at one in so many of these, then of the others, at others in each test. */
+/** The gate breaks at one of the first changes, then at one in `STRIDE`; each test at other ones. The long tier breaks at every change. */
 const FIRST_CHANGES = 4;
 const FIRST_STRIDE = times(FIRST_CHANGES, 1);
 const STRIDE = times(131, 1);
 let breakings = 0;
-/** At every change. */
 const LONG_LIMIT_MS = 600_000;
 const KEY = "sk_test_0123456789abcdef";
 const EDITED_UNIT = "usr/local/lib/systemd/system/robot-policy-agent-setup.service";
 
-// Scenario 34: a power cut at each write.
 describe.runIf(canFillImages)(
-  "an installation that is cut short (needs root and systemd)",
+  "scenario 34: interrupted at each write (needs root and systemd)",
   isLong ? { timeout: LONG_LIMIT_MS } : {},
   () => {
     let workshop: Workshop;
@@ -52,9 +50,9 @@ describe.runIf(canFillImages)(
     afterAll(async () => workshop[Symbol.asyncDispose]());
 
     const scenes = [
-      ["the first installation", async () => workshop.makeImage(), () => first],
+      ["first installation", async () => workshop.makeImage(), () => first],
       [
-        "an upgrade over edits",
+        "upgrade over edits",
         async () => {
           const root = await workshop.makeImage();
           await runInstall({ root, keyStdin: true }, first);
@@ -65,24 +63,24 @@ describe.runIf(canFillImages)(
       ],
     ] as const;
 
-    test.each(scenes)("%s, killed at any change, is completed by the next one", async (_what, prepare, setting) => {
+    test.each(scenes)("%s killed at any change → completed by the next run", async (_what, prepare, setting) => {
       const template = await prepare();
-      const wanted = await treeAfter(template, (root) => install(root, setting()));
-      const killed = await breakEach(
+      const expected = await treeAfter(template, (root) => install(root, setting()));
+      const changes = await breakEach(
         template,
         "killed",
         (root, own) => install(root, { ...setting(), ...own }),
         async (root) => {
           expect((await install(root, setting())).exitCode).toBe(0);
-          expect(describeTree(root)).toEqual(wanted);
+          expect(describeTree(root)).toEqual(expected);
         },
       );
-      expect(killed).toBeGreaterThan(50);
+      expect(changes).toBeGreaterThan(50);
     });
 
-    test.each(scenes)("%s, killed at any change, is taken off by uninstall", async (_what, prepare, setting) => {
+    test.each(scenes)("%s killed at any change → removed by uninstall", async (_what, prepare, setting) => {
       const template = await prepare();
-      const wanted = await treeAfter(template, async (root) => {
+      const expected = await treeAfter(template, async (root) => {
         await runUninstall({ root, purge: true }, setting());
       });
       await breakEach(
@@ -91,35 +89,32 @@ describe.runIf(canFillImages)(
         (root, own) => install(root, { ...setting(), ...own }),
         async (root) => {
           expect((await runUninstall({ root, purge: true }, setting())).exitCode).toBe(0);
-          expect(describeTree(root)).toEqual(wanted);
+          expect(describeTree(root)).toEqual(expected);
         },
       );
     });
 
-    test.each(scenes)(
-      "%s, when any change fails, says so, and the next run goes on",
-      async (_what, prepare, setting) => {
-        const template = await prepare();
-        const before = describeTree(template);
-        const done = await treeAfter(template, (root) => install(root, setting()));
-        await breakEach(
-          template,
-          "failing",
-          (root, own) => install(root, { ...setting(), ...own }),
-          async (root, ran) => {
-            if (ran?.exitCode !== 0) {
-              expect(ran?.stderr).toContain("ENOSPC");
-              // Before the switch the old version is current and complete.
-              if (!isSwitched(root, template)) expect(programOf(describeTree(root))).toEqual(programOf(before));
-            }
-            expect((await install(root, setting())).exitCode).toBe(0);
-            expect(describeTree(root)).toEqual(done);
-          },
-        );
-      },
-    );
+    test.each(scenes)("%s, any change fails → reported, completed by the next run", async (_what, prepare, setting) => {
+      const template = await prepare();
+      const before = describeTree(template);
+      const expected = await treeAfter(template, (root) => install(root, setting()));
+      await breakEach(
+        template,
+        "failing",
+        (root, own) => install(root, { ...setting(), ...own }),
+        async (root, result) => {
+          if (result?.exitCode !== 0) {
+            expect(result?.stderr).toContain("ENOSPC");
+            // Until the switch, the old version is current and complete.
+            if (!isSwitched(root, template)) expect(programOf(describeTree(root))).toEqual(programOf(before));
+          }
+          expect((await install(root, setting())).exitCode).toBe(0);
+          expect(describeTree(root)).toEqual(expected);
+        },
+      );
+    });
 
-    test("a full disk while the program is copied leaves nothing behind", async () => {
+    test("disk full while the program is copied → nothing left behind", async () => {
       const root = await workshop.makeImage();
       const before = describeTree(root);
       const { openDisk } = breakingDisk(root, { kind: "failing", at: 60, code: "ENOSPC" });
@@ -129,23 +124,23 @@ describe.runIf(canFillImages)(
       expect(describeTree(root)).toEqual(before);
     });
 
-    test("uninstall, killed at any change, is completed by a repeat", async () => {
+    test("uninstall killed at any change → completed by a repeat", async () => {
       const [, prepare, setting] = scenes[1];
       const template = await prepare();
-      const wanted = await treeAfter(template, (root) => runUninstall({ root, purge: true }, setting()));
+      const expected = await treeAfter(template, (root) => runUninstall({ root, purge: true }, setting()));
       const uninstall = (root: string, own: Partial<Setting>) =>
         runUninstall({ root, purge: true }, { ...setting(), ...own });
       await breakEach(template, "killed", uninstall, async (root) => {
         expect((await uninstall(root, {})).exitCode).toBe(0);
-        expect(describeTree(root)).toEqual(wanted);
+        expect(describeTree(root)).toEqual(expected);
       });
     });
 
-    test("edits between the power cut and the next run are kept", async () => {
+    test("file edited between power cut and next run → kept", async () => {
       const root = await workshop.makeImage();
       await install(root, first);
       const unit = join(root, "usr/local/lib/systemd/system/robot-policy-agent.service");
-      // One of the last changes of an upgrade: the units are new.
+      // Near the end of an upgrade, the units are already new.
       const changes = await countChanges(root, second);
       await expect(
         install(root, { ...second, openDisk: breakingDisk(root, { kind: "killed", at: changes - 10 }).openDisk }),
@@ -156,7 +151,7 @@ describe.runIf(canFillImages)(
       expect(await readFile(unit, "utf8")).toBe("[Unit]\n# mine\n");
     });
 
-    test("Ctrl-C while the program is copied leaves nothing behind, and exits with 130", async () => {
+    test("Ctrl-C while the program is copied → exits with 130, nothing left behind", async () => {
       const root = await workshop.makeImage();
       const before = describeTree(root);
       const { exitCode, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
@@ -166,12 +161,12 @@ describe.runIf(canFillImages)(
     });
 
     test.each(["made-folders", "switching"])(
-      "notes that somebody else wrote (%s) lead to nothing outside",
+      "forged record (%s) with paths out of the image → nothing outside changes",
       async (name) => {
         const root = await workshop.makeImage();
         await install(root, first);
         const outside = await workshop.makeImage();
-        const kept = describeTree(outside);
+        const before = describeTree(outside);
         await mkdir(join(outside, "empty"));
         await writeFile(
           join(root, "var/lib/robot-policy-agent-install", name),
@@ -179,18 +174,18 @@ describe.runIf(canFillImages)(
         );
         expect((await install(root, second)).exitCode).toBe(0);
         expect((await runUninstall({ root, purge: true }, second)).exitCode).toBe(0);
-        expect(describeTree(outside)).toEqual(["/empty/ 755 0:0", ...kept].toSorted());
+        expect(describeTree(outside)).toEqual(["/empty/ 755 0:0", ...before].toSorted());
       },
     );
 
-    function install(root: string, setting: Setting): Promise<Ran> {
+    function install(root: string, setting: Setting): Promise<CommandResult> {
       return runInstall({ root, keyStdin: true }, setting);
     }
 
     async function copyOf(template: string): Promise<string> {
       const root = await workshop.makeImage();
       await rm(root, { recursive: true });
-      // fs.cp makes copies with the owner of this process.
+      // fs.cp does not keep the owner.
       await run("cp", ["-a", template, root]);
       return root;
     }
@@ -210,43 +205,43 @@ describe.runIf(canFillImages)(
       return tree;
     }
 
-    /** Breaks a run at its first change, at its second, and so on until one is not broken. @returns how many there are. */
+    /** Breaks one run at each breaking point, until a run has no such change. @returns the number of that point. */
     async function breakEach(
       template: string,
       kind: Break["kind"],
-      work: (root: string, own: Partial<Setting>) => Promise<Ran>,
-      look: (root: string, ran: Ran | null) => Promise<void>,
+      work: (root: string, own: Partial<Setting>) => Promise<CommandResult>,
+      verify: (root: string, result: CommandResult | null) => Promise<void>,
     ): Promise<number> {
       for (const at of breakingPoints()) {
         const root = await copyOf(template);
         const disk = breakingDisk(root, kind === "killed" ? { kind, at } : { kind, at, code: "ENOSPC" });
-        let ran: Ran | null = null;
+        let result: CommandResult | null = null;
         try {
-          ran = await work(root, { openDisk: disk.openDisk });
+          result = await work(root, { openDisk: disk.openDisk });
         } catch (error) {
           if (!(error instanceof Killed)) throw error;
         }
         try {
-          await look(root, ran);
+          await verify(root, result);
         } catch (cause) {
-          throw new Error(`broken at change ${at}: ${ran?.stderr ?? "killed"}`, { cause });
+          throw new Error(`broken at change ${at}: ${result?.stderr ?? "killed"}`, { cause });
         }
         await rm(root, { recursive: true });
         if (disk.count() <= at) return at;
       }
-      throw new Error("it never ended");
+      throw new Error(`more than ${CHANGE_LIMIT} changes`);
     }
   },
 );
 
-/** Numbers of changes, ascending. */
+/** The numbers of the changes to break at, ascending. */
 function* breakingPoints(): Generator<number> {
   breakings += 1;
   for (let at = breakings % FIRST_STRIDE; at < FIRST_CHANGES; at += FIRST_STRIDE) yield at;
   for (let at = FIRST_CHANGES + ((7 * breakings) % STRIDE); at < CHANGE_LIMIT; at += STRIDE) yield at;
 }
 
-/** The targets of the program's link before and after. */
+/** Whether the link to the current version has changed. */
 function isSwitched(root: string, template: string): boolean {
   const current = (folder: string) => {
     const path = join(folder, "usr/local/lib/robot-policy-agent/current");
@@ -255,7 +250,7 @@ function isSwitched(root: string, template: string): boolean {
   return current(root) !== current(template);
 }
 
-/** The installed program, without the one that is being copied beside it. */
+/** The current version's files, without a version that is being copied. */
 function programOf(tree: readonly string[]): readonly string[] {
   const current = tree.find((line) => line.includes("/current -> "))?.split("-> versions/")[1];
   return current === undefined ? [] : tree.filter((line) => line.includes(`/versions/${current}`));

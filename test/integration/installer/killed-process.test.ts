@@ -1,4 +1,4 @@
-/** The built program itself, killed by the kernel: the same as in interrupted.test.ts, with nothing simulated. */
+/** Kills the built program with SIGKILL: interrupted.test.ts without simulation. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";
@@ -14,44 +14,46 @@ import { eventually } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
 import { canFillImages, describeTree, openWorkshop, type Workshop } from "./image.ts";
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
+
+function runArgv([program = "", ...args]: readonly string[]) {
+  return runFile(program, args);
+}
 
 describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs root and systemd)", () => {
   let workshop: Workshop;
   let node: string;
-  /** An image with a whole installation. */
-  let whole: string;
+  /** An image with a complete installation, to compare with. */
+  let complete: string;
   beforeAll(async () => {
     workshop = await openWorkshop();
     node = await workshop.makeNode();
-    whole = await workshop.makeImage();
-    const [program = "", ...args] = words(whole);
-    await run(program, args);
+    complete = await workshop.makeImage();
+    await runArgv(installArgv(complete));
   });
   afterAll(async () => {
     await workshop[Symbol.asyncDispose]();
   });
 
-  const words = (image: string) => [process.execPath, AGENT_PROGRAM, "install", "--root", image, "--node", node];
+  const installArgv = (image: string) => [process.execPath, AGENT_PROGRAM, "install", "--root", image, "--node", node];
 
   test.each(["etc/sysusers.d", "usr/local/lib/robot-policy-agent", "usr/local/bin"].slice(0, times(1, 3)))(
-    "killed once it wrote %s, completed by the next run",
+    "killed after writing %s → completed by the next run",
     async (place) => {
       const image = await workshop.makeImage();
-      await using killed = startWords(words(image));
+      await using killed = startWords(installArgv(image));
       await expect.poll(() => existsSync(join(image, place)), { interval: 1 }).toBe(true);
       killed.child.kill("SIGKILL");
       await killed.ended();
-      const [program = "", ...again] = words(image);
-      const { stdout } = await run(program, again);
+      const { stdout } = await runArgv(installArgv(image));
       expect(stdout).toMatch(/is installed/);
-      expect(describeTree(image)).toEqual(describeTree(whole));
+      expect(describeTree(image)).toEqual(describeTree(complete));
     },
   );
 
-  test("the installed program is whole: it tells its version", async () => {
-    const installed = join(whole, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
-    const { stdout } = await run(process.execPath, [installed, "--version"]);
+  test("installed program → complete, prints its version", async () => {
+    const installed = join(complete, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
+    const { stdout } = await runArgv([process.execPath, installed, "--version"]);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
@@ -59,26 +61,22 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     ["-o ro", "(the disk is read-only)"],
     ["-o size=1m", "(the disk is full)"],
     ["-o nr_inodes=50", "(the disk is full)"],
-  ])("a filesystem mounted with %s is told, and nothing is left behind (needs mounts)", async (mount, reason) => {
+  ])("filesystem mounted with %s → reported, nothing left behind (needs mounts)", async (mount, reason) => {
     const image = await workshop.makeImage();
     await mkdir(join(image, "usr/local"));
     const before = describeTree(image);
-    const [program = "", ...args] = inShell(
-      withOwnMounts,
-      `mount -t tmpfs ${mount} none ${image}/usr/local`,
-      words(image),
-    );
-    await expect(run(program, args)).rejects.toThrow(reason);
+    const argv = inShell(withOwnMounts, `mount -t tmpfs ${mount} none ${image}/usr/local`, installArgv(image));
+    await expect(runArgv(argv)).rejects.toThrow(reason);
     expect(describeTree(image)).toEqual(before);
   });
 
-  test("two at once: the second is refused and changes nothing, and the first completes", async () => {
+  test("two at once → the second is refused and changes nothing, the first completes", async () => {
     const image = await workshop.makeImage();
     const empty = describeTree(image);
-    // Waits for its key.
-    await using first = startWords([...words(image), "--key-stdin"]);
-    await eventually(() => isLocked(image), "the first one to be at work");
-    await using second = startWords(words(image));
+    // Waits for its key on stdin.
+    await using first = startWords([...installArgv(image), "--key-stdin"]);
+    await eventually(() => isLocked(image), "the first installation to hold the lock");
+    await using second = startWords(installArgv(image));
     expect(await second.ended()).toBe(1);
     expect(second.output()).toContain("[busy]");
     expect(describeTree(image)).toEqual(empty);

@@ -11,7 +11,7 @@ import { type SimulatedSystemd, simulateSystemd } from "./simulated-systemd.ts";
 
 const SERVICE = "robot-policy-agent.service";
 
-describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
+describe.runIf(isRoot)("install on a running machine (needs root)", () => {
   let workshop: Workshop;
   let root: string;
   let systemd: SimulatedSystemd;
@@ -38,7 +38,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await writeFile(join(root, "etc/robot-policy-agent/robot-manifest.yaml"), "");
   }
 
-  test("first installation: creates the user, enables the unit, does not start it without a configuration", async () => {
+  test("first installation → creates the user, enables the unit, does not start it without a configuration", async () => {
     const { exitCode, stdout } = await runInstall({}, here(first));
     expect(exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]);
@@ -55,7 +55,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     `);
   });
 
-  test("--dry-run without a running systemd: shows the whole plan, and why it cannot be applied", async () => {
+  test("--dry-run without a running systemd → the whole plan, and why it cannot be applied", async () => {
     await rm(join(root, "run/systemd/system"), { recursive: true });
     const before = describeTree(root);
     const { exitCode, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
@@ -69,9 +69,9 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   });
 
   test.each([
-    ["valid: it is started", true, ["start"]],
-    ["not valid: it is not started, and that is no failure", false, []],
-  ])("a configuration that is there and %s", async (_what, isValid, verbs) => {
+    ["valid configuration → started", true, ["start"]],
+    ["invalid configuration → not started, exit code 0", false, []],
+  ])("%s", async (_what, isValid, verbs) => {
     await configure();
     systemd.isConfigurationValid = isValid;
     const { exitCode } = await runInstall({}, here(first));
@@ -86,13 +86,13 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
       { firstBoot: true, start: false },
       ["systemd-sysusers", "daemon-reload", "enable robot-policy-agent-setup.service", `enable ${SERVICE}`],
     ],
-  ])("with %o", async (options, commands) => {
+  ])("%o → runs %o", async (options, commands) => {
     await configure();
     await runInstall(options, here(first));
     expect(systemd.done).toEqual(commands);
   });
 
-  test("a second run asks systemd for nothing", async () => {
+  test("second run → no change through systemd", async () => {
     await runInstall({}, here(first));
     systemd.done.splice(0);
     const { stdout } = await runInstall({}, here(first));
@@ -100,19 +100,19 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual([]);
   });
 
-  test("an upgrade restarts a running agent with the new program, and clears the compile cache", async () => {
+  test("upgrade → restarts a running agent with the new program, clears the compile cache", async () => {
     await configure();
     await runInstall({}, here(first));
     const compiled = join(root, "var/cache/robot-policy-agent/v26");
     await mkdir(compiled, { recursive: true });
     await writeFile(join(compiled, "old"), "");
     systemd.done.splice(0);
-    const runProgram: RunProgram = async (words, options) => {
-      if (words.includes("restart")) {
+    const runProgram: RunProgram = async (argv, options) => {
+      if (argv.includes("restart")) {
         await mkdir(compiled, { recursive: true });
         await writeFile(join(compiled, "new"), "");
       }
-      return systemd.runProgram(words, options);
+      return systemd.runProgram(argv, options);
     };
     await runInstall({}, here({ ...second, runProgram }));
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
@@ -120,7 +120,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(await readdir(compiled)).toEqual(["new"]);
   });
 
-  test("an upgrade neither starts what was stopped nor enables what was disabled", async () => {
+  test("upgrade of a stopped, disabled unit → neither started nor enabled", async () => {
     await configure();
     await runInstall({}, here(first));
     systemd.running.clear();
@@ -130,7 +130,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual(["daemon-reload"]);
   });
 
-  test("a masked unit is neither enabled nor started", async () => {
+  test("masked unit → neither enabled nor started", async () => {
     await configure();
     await mkdir(join(root, "etc/systemd/system"), { recursive: true });
     await symlink("/dev/null", join(root, "etc/systemd/system", SERVICE));
@@ -139,16 +139,15 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(stdout).toContain(`systemctl unmask ${SERVICE}`);
   });
 
-  test("a version that does not start is removed, and the previous one runs again", async () => {
+  test("new version does not start → removed, the previous one runs again", async () => {
     await configure();
     await runInstall({}, here(first));
     const before = describeTree(root);
     systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
-    const running = runInstall({}, here({ ...second, runProgram: systemd.runProgram }));
-    // The second restart is that of the version before.
-    const { exitCode, stderr } = await running;
+    const { exitCode, stderr } = await runInstall({}, here(second));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Job for robot-policy-agent.service failed.");
+    // The last restart is that of the previous version.
     expect(systemd.done.slice(-3)).toEqual([`restart ${SERVICE}`, "daemon-reload", `restart ${SERVICE}`]);
     expect(describeTree(root)).toEqual(before);
     systemd.refusals.clear();
@@ -159,15 +158,14 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test.each([
     ["daemon-reload", "Failed to reload daemon: Access denied"],
     [`enable ${SERVICE}`, "Failed to enable unit: Read-only file system"],
-  ])("systemctl refuses %s: that is told, and the next run goes on", async (command, reason) => {
-    const refused = systemd.runProgram;
+  ])("systemctl %s fails → reported, completed by the next run", async (command, reason) => {
     let isFirst = true;
-    const once: typeof refused = async (words, options) => {
-      if (!isFirst || !words.join(" ").endsWith(command)) return refused(words, options);
+    const failOnce: RunProgram = async (argv, options) => {
+      if (!isFirst || !argv.join(" ").endsWith(command)) return systemd.runProgram(argv, options);
       isFirst = false;
       return { kind: "ended", exitCode: 1, stdout: "", stderr: `${reason}\n` };
     };
-    const { exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: once });
+    const { exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: failOnce });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`${reason} [not-installed]\n  → fix the cause`);
     systemd.done.splice(0);
@@ -175,7 +173,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toContain(`enable ${SERVICE}`);
   });
 
-  test("an upgrade interrupted before daemon-reload: the next run reloads", async () => {
+  test("upgrade interrupted before daemon-reload → the next run reloads", async () => {
     await configure();
     await runInstall({}, here(first));
     systemd.refusals.set("daemon-reload", "Access denied");
@@ -186,7 +184,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
   });
 
-  test("a failed start is reported with exit code 1, and the installation stays", async () => {
+  test("start fails → reported with exit code 1, the installation stays", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
     const { exitCode, stderr } = await runInstall({}, here(first));
@@ -196,27 +194,26 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect((await runInstall({}, here(first))).stdout).toContain("Nothing to change");
   });
 
-  test("killed after the restart, the next run completes the upgrade", async () => {
+  test("killed after the restart → the next run completes the upgrade", async () => {
     await configure();
+    await runInstall({}, here(first));
+    // Afterwards both versions are on the disk, and each further upgrade makes the same changes.
+    await runInstall({}, here(second));
     await runInstall({}, here(first));
     const counting = breakingDisk(root, null);
     await runInstall({}, here({ ...second, openDisk: counting.openDisk }));
     await runInstall({}, here(first));
     systemd.done.splice(0);
-    // `done` is written to the journal after the restart; the next change is never made.
-    for (let at = counting.count(); systemd.done.length < 2; at -= 1) {
-      const { openDisk } = breakingDisk(root, { kind: "killed", at });
-      await runInstall({}, here({ ...second, openDisk })).catch((error: unknown) =>
-        expect(error).toBeInstanceOf(Killed),
-      );
-    }
+    const { openDisk } = breakingDisk(root, { kind: "killed", at: counting.count() - 1 });
+    await expect(runInstall({}, here({ ...second, openDisk }))).rejects.toThrow(Killed);
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
     expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
     const tree = describeTree(root);
     expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
   });
 
-  test("uninstall stops, disables and removes, and runs no program without need", async () => {
+  test("uninstall → stops, disables and removes; a repeat changes nothing", async () => {
     await configure();
     await runInstall({}, here(first));
     systemd.done.splice(0);
@@ -234,7 +231,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual([]);
   });
 
-  test("uninstall --purge leaves the machine as it was", async () => {
+  test("uninstall --purge → only a folder that systemctl made remains", async () => {
     const before = describeTree(root);
     await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
     await configure();
@@ -242,18 +239,20 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/local.conf`), "[Service]\n");
     await runUninstall({ purge: true }, here(first));
     const left = describeTree(root).filter((line) => !before.includes(line));
-    // Made by systemctl enable and systemctl edit, and empty.
+    // `systemctl enable` made this folder; it is empty.
     expect(left.map((line) => line.split(" ")[0])).toEqual(["/etc/systemd/system/multi-user.target.wants/"]);
     expect(await readFile(join(root, "etc/passwd"), "utf8")).not.toContain("robot-policy-agent");
   });
 
-  test("a service that does not stop keeps the installation, and a repeat goes on", async () => {
+  test("uninstall: service does not stop → nothing removed, completed by a repeat", async () => {
     await configure();
     await runInstall({}, here(first));
+    const before = describeTree(root);
     systemd.refusals.set(`stop ${SERVICE}`, "Job timed out.");
     const { exitCode, stderr } = await runUninstall({}, here(first));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Job timed out.");
+    expect(describeTree(root)).toEqual(before);
     systemd.refusals.clear();
     expect((await runUninstall({}, here(first))).exitCode).toBe(0);
   });

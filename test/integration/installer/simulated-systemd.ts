@@ -6,16 +6,16 @@ import { type ProgramResult, type RunProgram, systemPrograms } from "../../../sr
 
 const UNIT_FOLDERS = ["etc/systemd/system", "usr/local/lib/systemd/system"];
 
-/** The effects of systemctl, systemd-sysusers and userdel that the installer can observe. */
+/** Simulates the effects of systemctl, systemd-sysusers and userdel that the installer observes. */
 export interface SimulatedSystemd {
   readonly runProgram: RunProgram;
   /** Commands that change something, in order. */
   readonly done: string[];
-  /** Units that run, with the program that `current` led to when they were started. */
+  /** Running units, with the program that `current` pointed to at their start. */
   readonly running: Map<string, string>;
-  /** What the next commands with these words answer instead. */
+  /** The error of each command that fails, by command. */
   readonly refusals: Map<string, string>;
-  /** The answer of `check`. */
+  /** Whether `robot-policy-agent check` succeeds. */
   isConfigurationValid: boolean;
 }
 
@@ -73,10 +73,10 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
     running,
     refusals,
     isConfigurationValid: true,
-    async runProgram([program = "", ...words], options) {
+    async runProgram([program = "", ...args], options) {
       switch (program) {
         case "systemctl":
-          return systemctl(words.filter((word) => !word.startsWith("--")));
+          return systemctl(args.filter((argument) => !argument.startsWith("--")));
         case "systemd-sysusers":
           done.push(program);
           await appendFile(join(root, "etc/passwd"), "robot-policy-agent:x:990:990::/nonexistent:/usr/sbin/nologin\n");
@@ -90,11 +90,11 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
         case "groupdel":
           return failed("groupdel: group 'robot-policy-agent' does not exist", 6);
         case "chroot":
-          return systemPrograms([program, ...words], options);
+          return systemPrograms([program, ...args], options);
         case "/usr/local/lib/robot-policy-agent/current/robot-policy-agent":
           return simulated.isConfigurationValid ? ok() : failed("invalid", 3);
       }
-      // id(1): nobody here is known beyond passwd.
+      // id(1): the image has no users besides those in passwd.
       return failed("no such user");
     },
   };

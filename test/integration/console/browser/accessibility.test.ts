@@ -19,10 +19,10 @@ import { violations } from "./axe.ts";
 const DESK = { viewport: { width: 1280, height: 800 }, colorScheme: "light" } as const;
 const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: "dark", isMobile: true, hasTouch: true } as const;
 const WALL = { viewport: { width: 2560, height: 1440 }, colorScheme: "dark" } as const;
-/** Zoomed to 400 % a desk is as narrow (WCAG 2.2, 1.4.10). */
+/** Width of a desk display zoomed to 400 % (WCAG 2.2, 1.4.10). */
 const NARROW_PIXELS = 320;
 
-/** Path, or how to find it, and the heading that the page has. */
+/** A path, or what `pathOf` maps to one, and the heading of the page. */
 type PageCase = readonly [page: string, heading: RegExp];
 
 const FULL_PAGES: readonly PageCase[] = [
@@ -31,8 +31,8 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/robots/cell-0003", /^cell-0003/],
   ["/fleets", /^Fleets/],
   ["/fleets/new", /^New fleet/],
-  ["a fleet that is blocked", /^Aloha cells/],
-  ["a fleet with windows", /^Night shift/],
+  ["blocked fleet", /^Aloha cells/],
+  ["fleet with windows", /^Night shift/],
   ["/models", /^Models/],
   ["/models/pi0.5", /^π0\.5/],
   ["/deployments", /^Deployments/],
@@ -44,7 +44,7 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/audit", /^Audit/],
   [`/usage?by=model&days=${times(90, 365)}`, /^Usage/],
 ];
-/** They look the same on every display. */
+/** Pages that look the same on every display. */
 const EMPTY_PAGES: readonly PageCase[] = [
   ["/robots?q=no+such+robot", /^Robots/],
   ["/robots/nobody", /^nobody/],
@@ -59,7 +59,7 @@ const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];
 /** The wall display differs from the desk only in width: the gate checks the overview and one table. */
 const WALL_PAGES = isLong ? PAGES : PAGES.slice(0, 2);
 
-/** With a webhook that was sent something, and a computer that waits for approval, too. */
+/** A demo with a webhook that has a delivery, and with a computer that waits for approval. */
 async function startFull(): Promise<DemoService> {
   const demo = await startDemo({ robots: 20, fleets: 12 });
   const webhook = { url: "https://receiver.invalid/hook", events: ["robot.frozen"] };
@@ -73,10 +73,10 @@ async function startFull(): Promise<DemoService> {
 
 describeConsole("accessibility", startFull, (demo) => {
   describe.each([
-    ["a desk", DESK, PAGES],
-    ["a phone", PHONE, isLong ? PAGES : FULL_PAGES],
-    ["a wall display", WALL, WALL_PAGES],
-  ])("on %s", (_display, options, pages) => {
+    ["desk", DESK, PAGES],
+    ["phone", PHONE, isLong ? PAGES : FULL_PAGES],
+    ["wall display", WALL, WALL_PAGES],
+  ])("%s", (_display, options, pages) => {
     let window: Window;
     beforeAll(async () => {
       window = await openLastingWindow(options);
@@ -84,50 +84,47 @@ describeConsole("accessibility", startFull, (demo) => {
     });
     afterAll(() => window?.[Symbol.asyncDispose]());
 
-    it("the sign-in page has no violation", async () => {
+    it("sign-in page → no violation", async () => {
       const { page, complaints } = window;
       tellOnFailure(window);
-      const complained = complaints.length;
+      const before = complaints.length;
       onTestFinished(() => signIn(page, demo().service));
       await page.context().clearCookies();
       await page.goto(demo().service.url);
       await page.getByLabel("API key").waitFor();
       await expectNoViolation(page, options);
-      expect(complaints.slice(complained)).toEqual([]);
+      expect(complaints.slice(before)).toEqual([]);
     });
 
-    it.each(pages)(
-      "%s has no violation, does not scroll sideways at 320 pixels, and logs no error",
-      async (where, heading) => {
-        const { page, complaints } = window;
-        tellOnFailure(window);
-        const complained = complaints.length;
-        await page.setViewportSize(options.viewport);
-        await show(page, await pathOf(where));
-        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
-        await page.locator('[aria-busy="true"], .skeleton').first().waitFor({ state: "detached" });
-        await expectNoViolation(page, options);
-        await page.setViewportSize({ ...options.viewport, width: NARROW_PIXELS });
-        await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(NARROW_PIXELS);
-        expect(complaints.slice(complained)).toEqual([]);
-      },
-    );
+    it.each(pages)("%s → no violation, no horizontal scrolling at 320 pixels, no errors", async (where, heading) => {
+      const { page, complaints } = window;
+      tellOnFailure(window);
+      const before = complaints.length;
+      await page.setViewportSize(options.viewport);
+      await show(page, await pathOf(where));
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      await page.locator('[aria-busy="true"], .skeleton').first().waitFor({ state: "detached" });
+      await expectNoViolation(page, options);
+      await page.setViewportSize({ ...options.viewport, width: NARROW_PIXELS });
+      await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(NARROW_PIXELS);
+      expect(complaints.slice(before)).toEqual([]);
+    });
   });
 
-  // Wider tables would cut off their last columns. The widths are the narrowest of each layout.
-  it.each(["/robots", "/fleets", "/models", "/deployments", "/enrolments", "/keys", "a webhook", "/usage", "/audit"])(
-    "%s: all columns fit into the page",
+  // A table wider than the page loses its last columns. Each width is the narrowest of a layout.
+  it.each(["/robots", "/fleets", "/models", "/deployments", "/enrolments", "/keys", "webhook", "/usage", "/audit"])(
+    "%s → all columns fit into the page",
     async (where) => {
       const { page } = await borrowWindow();
       await signIn(page, demo().service, await pathOf(where));
       await page.locator('.table[aria-busy="false"]').waitFor();
       for (const width of [700, 900, 1100, 1400]) {
         await page.setViewportSize({ width, height: 800 });
-        const beyond = () =>
+        const excessPixels = () =>
           page.evaluate<number>(
             "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table tr'))",
           );
-        await expect.poll(beyond).toBe(0);
+        await expect.poll(excessPixels).toBe(0);
       }
     },
   );
@@ -135,17 +132,17 @@ describeConsole("accessibility", startFull, (demo) => {
   async function pathOf(where: string): Promise<string> {
     if (where.startsWith("/nowhere")) return "/robot";
     if (where.startsWith("/")) return where;
-    if (where === "a webhook") {
+    if (where === "webhook") {
       const webhooks = webhookListSchema.parse(await (await demo().service.send("GET", "/v1/webhooks")).json());
       return `/webhooks/${webhooks.items[0]!.id}`;
     }
     const fleets = (await (await demo().service.send("GET", "/v1/fleets")).json()) as FleetView[];
-    const start = where === "a fleet with windows" ? "Night shift" : "Aloha cells";
+    const start = where === "fleet with windows" ? "Night shift" : "Aloha cells";
     return `/fleets/${fleets.find(({ name }) => name.startsWith(start))!.id}`;
   }
 });
 
-/** Opens another page as links of the console do, without a reload, and waits until it is rendered. */
+/** Opens a page without a reload, as links of the console do, and waits until it is rendered. */
 async function show(page: Page, path: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     history.pushState(null, "", ${JSON.stringify(path)});
@@ -154,7 +151,7 @@ async function show(page: Page, path: string): Promise<void> {
   })`);
 }
 
-/** The desk has the light theme, phone and wall display the dark one. The long tier checks both on every display. */
+/** Checks the display's own theme; the long tier checks both. */
 async function expectNoViolation(
   page: Page,
   { colorScheme }: { readonly colorScheme: "light" | "dark" },

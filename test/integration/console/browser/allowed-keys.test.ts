@@ -16,7 +16,7 @@ describeConsole("allowed keys", startConsole, (running) => {
   const badgeOf = (page: Page, computer: RobotComputer, word: RegExp) =>
     rowOf(page, computer).locator(".badge").filter({ hasText: word });
 
-  it("allows keys and shows which robot enrolled with one; a key that is removed needs an approval", async () => {
+  it("keys allowed → used without approval, with the robot shown; key removed → needs an approval", async () => {
     const [first, second] = computers();
     const page = await open("/enrolments");
     await page.getByRole("link", { name: "Allowed keys" }).click();
@@ -39,19 +39,19 @@ describeConsole("allowed keys", startConsole, (running) => {
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Remove key" }).click();
     await rowOf(page, second).waitFor({ state: "detached" });
-    // Its button is gone: the keyboard continues from the heading.
+    // The focused button is gone: the focus moves to the heading.
     expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect((await second.start({ requested_name: "arm-8" })).approval_required).toBe(true);
   });
 
-  it("says so where no key is allowed", async () => {
+  it("no key allowed → says so", async () => {
     const empty = await startConsole();
     onTestFinished(() => empty[Symbol.asyncDispose]());
     const page = await openSignedIn(empty, "/enrolments/allowed");
     await page.getByText("No key is allowed").waitFor();
   });
 
-  it("takes keys from a file; what is no key is an error of the field, until it is corrected", async () => {
+  it("file with an invalid key → error of the field until it is corrected", async () => {
     const [computer] = computers();
     const page = await open("/enrolments/allowed");
     await page.getByRole("button", { name: "Allow keys" }).click();
@@ -70,8 +70,8 @@ describeConsole("allowed keys", startConsole, (running) => {
     await badgeOf(page, computer, /^Unused$/).waitFor();
   });
 
-  it("is not offered with a key that may only look", async () => {
-    const { api_key: key } = await createKey(running(), "looks", ["robots:read"]);
+  it("key that may only read → no link to allowed keys", async () => {
+    const { api_key: key } = await createKey(running(), "reader", ["robots:read"]);
     const page = await open("/enrolments", key);
     await page.getByRole("heading", { level: 1, name: /^Enrolments/ }).waitFor();
     expect(await page.getByRole("link", { name: "Allowed keys" }).count()).toBe(0);

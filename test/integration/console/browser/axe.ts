@@ -3,16 +3,16 @@ import { fileURLToPath } from "node:url";
 
 import type { Page } from "playwright-core";
 
-/** The minified script is half as long, and every page parses it again. */
+/** Minified, because every page parses it again. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /**
- * What axe-core finds against WCAG and best practices: one line for each violation, with its first element.
+ * Violations of WCAG and best practices that axe-core finds: one line each, with the first element.
  *
- * @param within selector of the part of the page to check.
+ * @param within selector of the checked part of the page.
  */
 export async function violations(page: Page, within = "html"): Promise<readonly string[]> {
-  // Through the debugger: the page's content security policy blocks other scripts.
+  // `evaluate` runs it through the debugger: the page's content security policy blocks other ways.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   return page.evaluate(
     `axe.run(${JSON.stringify(within)}, { resultTypes: ["violations"] }).then(({ violations }) =>
@@ -20,7 +20,7 @@ export async function violations(page: Page, within = "html"): Promise<readonly 
   );
 }
 
-/** The same in the open dialog. accessibility.test.ts checks the pages. */
+/** Violations in the open dialog. accessibility.test.ts checks the pages. */
 export function violationsInDialog(page: Page): Promise<readonly string[]> {
   return violations(page, "dialog[open]");
 }

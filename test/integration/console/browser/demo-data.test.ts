@@ -11,9 +11,9 @@ it.each([
   [["--bogus"], 2, /^error: Unknown option '--bogus'[^]*\nUsage: /],
   [["--port", "many"], 2, /^error: --port 'many' is no number from 0 to 65535\n\nUsage: /],
   [["--robots", "10001"], 2, /^error: --robots '10001' is no number from 0 to 10000\n\nUsage: /],
-])("demo-data: %j exits with %i and prints its usage, without a stack trace", async (words, exitCode, told) => {
-  await using script = startWords([process.execPath, SCRIPT, ...words]);
+])("demo-data: %j → exit code %i and usage, no stack trace", async (args, exitCode, output) => {
+  await using script = startWords([process.execPath, SCRIPT, ...args]);
   expect(await script.ended()).toBe(exitCode);
-  expect(script.output()).toMatch(told);
+  expect(script.output()).toMatch(output);
   expect(script.output()).not.toContain("    at ");
 });

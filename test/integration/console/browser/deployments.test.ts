@@ -19,7 +19,7 @@ describeConsole("deployments", start, (demo) => {
   const currentOf = async (robot: string) =>
     (await deployments()).find((each) => each.robot === robot && each.status !== "retired");
 
-  it("lists failed deployments first, with the reason, and filters by state and model in the URL", async () => {
+  it("list → failed deployments first, with the reason; filters by state and model are in the URL", async () => {
     await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed")).toBe(true);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
@@ -40,7 +40,7 @@ describeConsole("deployments", start, (demo) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("deploys from a robot's page, which shows what the robot runs", async () => {
+  it("deploy from a robot's page → the page shows what the robot runs, the dialog names the robot", async () => {
     const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
     const page = await open(`/robots/${robot}`);
     await page.getByRole("link", { name: "pi0.5 (active)" }).waitFor();
@@ -53,7 +53,7 @@ describeConsole("deployments", start, (demo) => {
     await dialog.waitFor({ state: "detached" });
   });
 
-  it("deploys with the keyboard alone, and shows before that the robot fits and what the deployment replaces", async () => {
+  it("deploy with the keyboard → shows first whether the robot fits and what the deployment replaces", async () => {
     const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
     const before = await currentOf(robot);
     const page = await open("/deployments");
@@ -90,7 +90,7 @@ describeConsole("deployments", start, (demo) => {
     expect((await currentOf(idle))?.status).toBe("active");
   });
 
-  it("shows the service's refusal beside the field", async () => {
+  it("service refuses → reason beside the field", async () => {
     const page = await open("/models/smolvla");
     await page.getByRole("button", { name: "Deploy" }).click();
     const dialog = page.getByRole("dialog");
@@ -105,7 +105,7 @@ describeConsole("deployments", start, (demo) => {
     expect(await violationsInDialog(page)).toEqual([]);
   });
 
-  it("retires after a confirmation, and shows it at once in another window", async () => {
+  it("retire → after a confirmation, shown at once in another window", async () => {
     const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
     const other = await open(`/deployments/${id}`);
     await other.getByText("Active", { exact: true }).waitFor();
@@ -126,7 +126,7 @@ describeConsole("deployments", start, (demo) => {
     expect(await currentOf(robot!)).toBeUndefined();
   });
 
-  it("shows retired deployments one click away, and how many of them match a search", async () => {
+  it("search without a current match → the link to retired deployments counts its matches", async () => {
     const first = (await deployments()).find(({ status }) => status === "active");
     await demo().service.send("DELETE", `/v1/me/deployments/${first!.id}`);
     const page = await open("/deployments");
@@ -145,7 +145,7 @@ describeConsole("deployments", start, (demo) => {
     await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
   });
 
-  it("sends one request for several clicks, and shows its failure although Back and Escape were pressed meanwhile", async () => {
+  it("several clicks, then Back and Escape → one request, its failure is shown", async () => {
     const page = await open("/deployments?state=active");
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { level: 1, name: / on / }).waitFor();
@@ -169,8 +169,8 @@ describeConsole("deployments", start, (demo) => {
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Retire");
   });
 
-  it("hides actions that the key does not allow", async () => {
-    const { api_key: apiKey } = await createKey(demo().service, "looks", ["deployments:read"]);
+  it("restricted key → no actions that it may not do", async () => {
+    const { api_key: apiKey } = await createKey(demo().service, "reader", ["deployments:read"]);
     const page = await open("/deployments", apiKey);
     await page.locator("tbody a").first().click();
     await page.getByText("Checkpoint").waitFor();

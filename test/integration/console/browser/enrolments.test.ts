@@ -17,7 +17,7 @@ import { passExpiry, takeClock } from "./page-clock.ts";
 describeConsole("enrolments", startConsole, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
-  /** A computer that asks to be this robot. */
+  /** A computer that requests to enrol as this robot. */
   async function start(name: string, members: object = {}) {
     const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: name, ...members });
@@ -30,7 +30,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect(answer.status).toBe(200);
   }
 
-  /** A robot that the service shows as online. */
+  /** Enrols a robot and waits until the service shows it as online. */
   async function enrolOnline(name: string) {
     const enrolled = await start(name);
     await approve(enrolled.code);
@@ -43,7 +43,7 @@ describeConsole("enrolments", startConsole, (running) => {
     return enrolled;
   }
 
-  it("approves by the code that a robot shows, with another name and region", async () => {
+  it("code that a robot shows → approved with another name and region", async () => {
     const { code, poll } = await start("Arm-1", { region: null, site: "plant-1" });
     const page = await open("/account/robot");
     await page.getByRole("heading", { level: 1, name: /^Enrolments/ }).waitFor();
@@ -51,8 +51,8 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByLabel("Code that the robot shows").fill(code.toLowerCase().replace("-", " "));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: `Code ${code}` }).waitFor();
-    const told = await page.locator("dl").first().innerText();
-    for (const fact of [code, "SHA256:", "127.0.0.1", "Arm-1", "plant-1"]) expect(told).toContain(fact);
+    const request = await page.locator("dl").first().innerText();
+    for (const fact of [code, "SHA256:", "127.0.0.1", "Arm-1", "plant-1"]) expect(request).toContain(fact);
     await page.getByText("This adds the robot arm-1.").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name of the robot").fill("no name!");
@@ -70,7 +70,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByRole("heading", { name: "Computer" }).waitFor();
   });
 
-  it("lists those that wait as they come, and denies one", async () => {
+  it("new enrolment → listed without a reload, can be denied", async () => {
     const page = await open("/enrolments");
     await untilLive(page);
     const { code, poll } = await start("arm-2");
@@ -80,7 +80,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect(await poll()).toBe("denied");
   });
 
-  it("shows what an approval changes of a robot that exists", async () => {
+  it("robot exists → shows what an approval changes", async () => {
     const body = { name: "arm-3", robot_type_id: "a.b.v1", region: "eu-west-1", site: "lab" };
     const digest = `sha256:${"1".repeat(64)}`;
     await running().send("POST", "/v1/robots/setup", { ...body, configuration_digest: digest });
@@ -92,7 +92,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("replaces the computer of a robot that is online only by its name", async () => {
+  it("robot online → its computer is replaced only after its name is typed", async () => {
     const { computer: old } = await enrolOnline("arm-4");
     const { code, poll } = await start("arm-4");
     const page = await open(`/enrolments/${code}`);
@@ -111,7 +111,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect((await old.heartbeat()).status).toBe(401);
   });
 
-  it("a code that nobody has, and a key that may not approve", async () => {
+  it("unknown code → says so; key without the scope → cannot see enrolments or robots", async () => {
     const page = await open("/enrolments/AAAA-2222");
     await page.getByText("No enrolment waits with this code.").waitFor();
     expect(await violations(page)).toEqual([]);
@@ -119,7 +119,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await signIn(page, { url: running().url, key: reader.api_key }, "/enrolments");
     await page.getByText("Your key may not see the enrolments.").waitFor();
     expect(await page.getByLabel("Code that the robot shows").count()).toBe(0);
-    // One that may approve, and not see robots.
+    // This key may approve, but not see robots.
     const writer = await createKey(running(), "writer", ["robots:write"]);
     const { code } = await start("arm-9");
     await signIn(page, { url: running().url, key: writer.api_key }, `/enrolments/${code}`);
@@ -128,7 +128,7 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("Approved.").waitFor();
   });
 
-  it("turns into expired at its time, without a reload", async () => {
+  it("reaches its expiry → shown as expired without a reload", async () => {
     const { page, complaints } = await openWindow();
     await takeClock(page);
     const { code } = await start("arm-10");
@@ -141,7 +141,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect(complaints).toEqual([]);
   });
 
-  it("shows on the pages of robots which are online, and thaws and recovers a computer", async () => {
+  it("robot pages → show the online state, allow a recovery, thaw a frozen computer", async () => {
     const { computer } = await enrolOnline("arm-5");
     const page = await open("/robots");
     await page.getByRole("link", { name: "arm-5" }).waitFor();
@@ -174,7 +174,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect((await copy.heartbeat()).status).toBe(200);
   });
 
-  it("removes a robot after its name was typed", async () => {
+  it("remove a robot → after its name is typed, its computer loses access", async () => {
     const { code, poll, computer } = await start("arm-8");
     await approve(code);
     await poll();
@@ -191,7 +191,7 @@ describeConsole("enrolments", startConsole, (running) => {
     expect((await computer.heartbeat()).status).toBe(401);
   });
 
-  it("the overview says that computers wait, and which robots are offline", async () => {
+  it("overview → computers that wait, robots that are offline", async () => {
     const { code, poll } = await start("arm-6");
     await approve(code);
     await poll();

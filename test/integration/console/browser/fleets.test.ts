@@ -20,7 +20,7 @@ describeConsole("fleets", start, (demo) => {
     return (await (await demo().service.send("GET", "/v1/fleets")).json()) as FleetView[];
   }
 
-  it("lists fleets that need attention first, each with its reason", async () => {
+  it("list → fleets that need attention first, each with its reason", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Aloha cells 07" }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe((await fleets()).length);
@@ -32,7 +32,7 @@ describeConsole("fleets", start, (demo) => {
     expect(states.lastIndexOf("Blocked")).toBeLessThan(states.indexOf("Preparing"));
   });
 
-  it("shows why a fleet is not ready, and groups its members by reason", async () => {
+  it("fleet not ready → its robots, grouped by reason", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Franka bench 06" }).click();
     await page.getByRole("heading", { level: 1, name: "Franka bench 06" }).waitFor();
@@ -47,7 +47,7 @@ describeConsole("fleets", start, (demo) => {
     expect(groups.length).toBeGreaterThan(1);
   });
 
-  it("draws operating windows, says whether one is open, and lists all in a table", async () => {
+  it("operating windows → drawn, listed in a table, says whether one is open", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Night shift 04" }).click();
     await page.getByRole("img", { name: /^Open now, until / }).waitFor();
@@ -56,7 +56,7 @@ describeConsole("fleets", start, (demo) => {
     expect(await page.getByRole("cell", { name: "open now" }).count()).toBe(1);
   });
 
-  it("creates a fleet with the keyboard alone, after a preview of its robots", async () => {
+  it("new fleet with the keyboard → created after a preview of its robots", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "New fleet" }).focus();
     await page.keyboard.press("Enter");
@@ -85,7 +85,7 @@ describeConsole("fleets", start, (demo) => {
     expect(fleet).toMatchObject({ subject: "smolvla", peak_active_robots: 1, readiness_mode: "always_ready" });
   });
 
-  it("shows validation errors beside their fields, and focuses the first one", async () => {
+  it("invalid form → errors beside their fields, the first one has the focus", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Site").selectOption("hall-1");
     await page.getByLabel("Peak of active robots").fill("0");
@@ -100,7 +100,7 @@ describeConsole("fleets", start, (demo) => {
     await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused)).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name", { exact: true }).fill("Refused once");
-    // Only the error of the field that was filled in goes.
+    // Only the error of the corrected field disappears.
     await expect.poll(() => errorOf(page, "Name")).toBeNull();
     expect(await errorOf(page, "Model")).toBe("This is needed.");
     await page.getByLabel("Model").selectOption("pi0.5");
@@ -112,7 +112,7 @@ describeConsole("fleets", start, (demo) => {
     await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();
   });
 
-  it("updates the model of a fleet, after showing which robots cannot run it; closing the dialog restores the focus", async () => {
+  it("update of the model → shows first which robots can run it; a closed dialog restores the focus", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Cell 08" }).click();
     const button = page.getByRole("button", { name: "Update model" });
@@ -146,7 +146,7 @@ describeConsole("fleets", start, (demo) => {
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
 
-  it("a fleet that follows its selector: chosen in the form, its page tells who joined, and stops it", async () => {
+  it("fleet that follows its selector → created in the form, shows who joins, can stop and follow again", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Yard north");
     await page.getByLabel("Model").selectOption("pi0.5");
@@ -179,7 +179,7 @@ describeConsole("fleets", start, (demo) => {
     await page.getByText("Joining and leaving as they come to match").waitFor();
   });
 
-  it("shows a fleet that somebody else created, without a reload", async () => {
+  it("fleet created elsewhere → shown without a reload", async () => {
     const page = await open("/fleets?q=elsewhere");
     await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
     await untilLive(page);
@@ -193,7 +193,7 @@ describeConsole("fleets", start, (demo) => {
     await page.getByRole("link", { name: "Made elsewhere" }).waitFor();
   });
 
-  it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
+  it("endpoint has failed for minutes → overview, list and page show the fleet as stuck, with the reason", async () => {
     using database = new DatabaseSync(join(demo().service.dataDirectory, "service.db"));
     const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
     await beginWriting(database);
@@ -216,7 +216,7 @@ describeConsole("fleets", start, (demo) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("says on the overview what needs attention, and links to it", async () => {
+  it("overview → fleets that need attention, with links", async () => {
     const page = await open("/");
     const list = page.getByRole("list", { name: "Fleets that need attention" });
     await list.waitFor();
@@ -224,7 +224,7 @@ describeConsole("fleets", start, (demo) => {
     const text = await first.innerText();
     expect(text).toContain("Blocked");
     expect(text).toContain("Set up robots again so that they fit");
-    // Fleets blocked for the same reason are one entry.
+    // One entry lists all fleets blocked for the same reason.
     expect(text).toMatch(/Aloha cells 07.*Aloha cells 17.*Aloha cells 27.*Aloha cells 37.*1 more fleet/s);
     const name = await first.getByRole("link").first().innerText();
     await first.getByRole("link").first().click();
@@ -245,7 +245,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`);
 }
 
-/** Runs in the page. */
+/** Whether the element has the focus; runs in the page. */
 function isFocused(element: { readonly ownerDocument: { readonly activeElement: unknown } }): boolean {
   return element.ownerDocument.activeElement === element;
 }

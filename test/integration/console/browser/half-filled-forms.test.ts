@@ -7,10 +7,10 @@ import { createKey } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";
 
 describeConsole("half-filled forms", startConsole, (running) => {
-  /** The page at this path, opened from the page of the audit log. */
+  /** Opens the page at this path from the audit page. */
   async function open(path: string, key?: string): Promise<Page> {
     const page = await openSignedIn(running(), "/audit", key);
-    // As a link of the console does, without a reload.
+    // Through a link of the console, without a reload.
     await page.evaluate(`document.querySelector("nav a").href = ${JSON.stringify(path)}`);
     await page.locator("nav:visible a").first().click();
     await expect.poll(() => page.url()).toBe(running().url + path);
@@ -18,7 +18,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
   }
 
   const question = (page: Page) => page.getByRole("dialog", { name: "Leave without saving?" });
-  /** Resolves once the page has heard of it. */
+  /** Goes back, and resolves once the page receives the event. */
   const back = (page: Page) =>
     page.evaluate(`new Promise((resolve) => {
       addEventListener("popstate", () => resolve(), { once: true });
@@ -26,7 +26,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     })`);
   const heading = (page: Page, name: RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
 
-  it("asks before Back and a link lose a new fleet, and keeps it on Stay and Escape", async () => {
+  it("Back or a link would lose a new fleet → asks first; Stay and Escape keep the form", async () => {
     const page = await open("/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Hall 1");
@@ -45,7 +45,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     await heading(page, /^Robots/);
   });
 
-  it("leaves to where Back leads", async () => {
+  it("Leave after Back → the page that Back leads to", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Scheduled").check();
     await back(page);
@@ -53,7 +53,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     await heading(page, /^Audit/);
   });
 
-  it("does not ask where nothing was entered, and on Cancel", async () => {
+  it("nothing entered, or Cancel → does not ask", async () => {
     const page = await open("/fleets/new");
     await back(page);
     await heading(page, /^Audit/);
@@ -68,7 +68,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     ["/webhooks", "New webhook", "URL"],
     ["/deployments", "Deploy", "Robot"],
     ["/enrolments/allowed", "Allow keys", "Keys"],
-  ])("%s: the dialog %s asks before Back loses it", async (path, button, label) => {
+  ])("%s: Back would lose the dialog %s → asks first", async (path, button, label) => {
     const page = await open(path);
     await page.getByRole("button", { name: button }).click();
     const field = page.getByRole("dialog").getByLabel(label, { exact: true });
@@ -81,7 +81,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     await heading(page, /^Audit/);
   });
 
-  it("asks after a new sign-in if the session had ended", async () => {
+  it("session ended, Back → asks after the next sign-in", async () => {
     const { id, api_key: key } = await createKey(running(), "short");
     const page = await open("/fleets/new", key);
     await page.getByLabel("Name", { exact: true }).fill("Hall 1");
@@ -95,7 +95,7 @@ describeConsole("half-filled forms", startConsole, (running) => {
     expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Hall 1");
   });
 
-  it("asks before a link loses a corrected name of a robot that waits for approval", async () => {
+  it("link would lose the corrected name of a waiting robot → asks first", async () => {
     const { user_code: code } = await new RobotComputer(() => running().url).start();
     const page = await open(`/enrolments/${code}`);
     await page.getByLabel("Name of the robot").fill("arm-one");

@@ -1,17 +1,15 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { apiKeyListSchema } from "../../../../src/api/keys.ts";
-import { borrowWindow, describeConsole, signIn, startConsole } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { violationsInDialog } from "./axe.ts";
 
 const DAY_MS = 86_400_000;
 
 describeConsole("keys for enrolments", startConsole, (running) => {
-  it("creates one for a site, and shows which robots used it, when, and from where", async () => {
-    const { page, complaints } = await borrowWindow();
-    onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running(), "/keys");
+  it("new key for a site → shows which robots used it, when, and from where", async () => {
+    const page = await openSignedIn(running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("images of July");
     await page.getByLabel("Enroll robots").check();
@@ -39,10 +37,8 @@ describeConsole("keys for enrolments", startConsole, (running) => {
     expect(await row.count()).toBe(1);
   });
 
-  it("a time too far ahead is an error of its field", async () => {
-    const { page, complaints } = await borrowWindow();
-    onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running(), "/keys");
+  it("expiry too far in the future → says so", async () => {
+    const page = await openSignedIn(running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("for ever");
     await page.getByLabel("Enroll robots").check();

@@ -22,7 +22,7 @@ describeConsole("keys", startConsole, (running) => {
   const statusWith = async (key: string, path = "/v1/robots") =>
     (await fetch(running().url + path, { headers: { authorization: `Bearer ${key}` } })).status;
 
-  it("creates a key for robots with the keyboard alone, and shows it once", async () => {
+  it("new key for robots with the keyboard → shown once", async () => {
     const page = await open();
     await page.getByRole("button", { name: "New key" }).focus();
     await page.keyboard.press("Enter");
@@ -37,7 +37,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(await statusWith(secret)).toBe(403);
     expect((await keyOf("cell 7"))?.scopes).toEqual(["robots:setup"]);
 
-    // Escape does not lose it.
+    // Escape does not close the dialog.
     for (let time = 0; time < 2; time += 1) {
       await page.keyboard.press("Escape");
       await page.getByText("Store the key first: it cannot be shown again.").waitFor();
@@ -55,7 +55,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(running().log()).not.toContain(secret);
   });
 
-  it("keeps showing a new key after Back, a second Back and the end of the session", async () => {
+  it("new key shown, then Back twice and the session ends → still shown", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "maker");
     const page = await open(apiKey);
     await page.getByRole("link", { name: "Usage" }).first().click();
@@ -83,7 +83,7 @@ describeConsole("keys", startConsole, (running) => {
     await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
   });
 
-  it("binds a robot's key to its robot", async () => {
+  it("new key for one robot → bound to that robot", async () => {
     const page = await open();
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label", { exact: true }).fill("cell 9");
@@ -96,7 +96,7 @@ describeConsole("keys", startConsole, (running) => {
     await may.waitFor();
   });
 
-  it("has room for every button in its cell", async () => {
+  it("table at each width → no button is cut off by its cell", async () => {
     const page = await open();
     const button = page.getByRole("button", { name: /^Revoke / }).first();
     await button.waitFor();
@@ -110,26 +110,26 @@ describeConsole("keys", startConsole, (running) => {
     }
   });
 
-  it("keeps the dialog open on Back, Escape and Cancel while the key is being created", async () => {
+  it("Back and Escape while a key is being created → the dialog stays open", async () => {
     const page = await open();
     await page.getByRole("link", { name: "Usage" }).first().click();
     await page.getByRole("link", { name: "Keys" }).first().click();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     await page.route("**/v1/me/api-keys", async (route) => {
       if (route.request().method() !== "POST") return route.continue();
-      asked.resolve();
+      requested.resolve();
       await answered.promise;
       return route.continue();
     });
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("cell 10");
     await page.keyboard.press("Enter");
-    await asked.promise;
+    await requested.promise;
     await page.evaluate("history.back()");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    // By now an unguarded page would have been left.
+    // Without the guard, the page would be left by now.
     await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
     expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
     answered.resolve();
@@ -138,7 +138,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(page.url()).toBe(`${running().url}/keys`);
   });
 
-  it("creates a key with the chosen scopes and expiry", async () => {
+  it("scopes and expiry chosen → key with exactly these", async () => {
     const page = await open();
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("reader");
@@ -159,14 +159,14 @@ describeConsole("keys", startConsole, (running) => {
     expect(Math.round(days)).toBe(30);
   });
 
-  it("shows a far date, and the exact time of any, in the form of all dates", async () => {
+  it("date years ahead → shown in full, with the exact time as its title", async () => {
     await running().send("POST", "/v1/me/api-keys", { label: "far", expires_at: "2031-05-06T10:00:00Z" });
     const page = await open();
     const expiry = page.getByRole("row", { name: /far/ }).getByText("6 May 2031");
     expect(await expiry.getAttribute("title")).toBe("6 May 2031, 12:00:00 CEST");
   });
 
-  it("shows what revoking a key stops, and revokes it only after its label is typed", async () => {
+  it("revoke → shows what stops, only after the label is typed", async () => {
     const { api_key: apiKey } = await createKey(running(), "hall 3");
     const page = await open();
     await page.getByRole("button", { name: "Revoke hall 3" }).click();
@@ -182,7 +182,7 @@ describeConsole("keys", startConsole, (running) => {
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
-    // Its button is gone: the keyboard continues from the heading.
+    // The focused button is gone: the focus moves to the heading.
     expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
     await expect.poll(() => page.url()).toBe(`${running().url}/keys?show=revoked`);
@@ -194,7 +194,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(await page.getByRole("button", { name: "Revoke hall 3" }).count()).toBe(0);
   });
 
-  it("shows which keys end with a key before it is revoked, and creates independent ones", async () => {
+  it("revoke a key that made others → names them; independent key → has no parent", async () => {
     const parent = await createKey(running(), "foreman");
     const headers = { authorization: `Bearer ${parent.api_key}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "arm of the foreman" });
@@ -212,7 +212,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(await keyOf("next foreman")).toMatchObject({ parent_id: null });
   });
 
-  it("marks the key that the person is signed in by, and signs them out when they revoke it", async () => {
+  it("the person's own key → marked; revoked by them → signed out", async () => {
     const { api_key: apiKey } = await createKey(running(), "mine");
     const page = await open(apiKey);
     const row = page.getByRole("row", { name: /mine/ });
@@ -225,7 +225,7 @@ describeConsole("keys", startConsole, (running) => {
     await page.getByText("Your session has ended.").waitFor();
   });
 
-  it("offers only the scopes that the person's own key has", async () => {
+  it("restricted own key → offers only its scopes, cannot revoke a key that may do more", async () => {
     const scopes = ["api-keys:write", "api-keys:read", "models:read"];
     const { api_key: apiKey } = await createKey(running(), "office", scopes);
     const page = await open(apiKey);
@@ -233,7 +233,7 @@ describeConsole("keys", startConsole, (running) => {
     expect(await page.getByRole("radio").count()).toBe(1);
     expect(await page.getByRole("checkbox").count()).toBe(3);
     await page.keyboard.press("Escape");
-    // A key that may do more than the person's own: the service refuses, and the dialog says so.
+    // This key may do more than the person's own.
     await createKey(running(), "boss");
     await page.getByRole("button", { name: "Revoke boss" }).click();
     await page.getByLabel("Type boss to confirm").fill("boss");
@@ -242,7 +242,7 @@ describeConsole("keys", startConsole, (running) => {
     expect((await keyOf("boss"))?.revoked_at).toBeNull();
   });
 
-  it("shows labels with markup unchanged, and asks for the last four characters if a label cannot be typed", async () => {
+  it("label with markup → shown as text; label that cannot be typed → confirmed by the last four characters", async () => {
     const label = "<img src=x onerror=alert(1)>";
     await createKey(running(), label);
     const spaces = await createKey(running(), "  two  spaces ");
@@ -252,12 +252,12 @@ describeConsole("keys", startConsole, (running) => {
     await page.getByLabel(`Type ${spaces.key_last4} to confirm`).waitFor();
     await page.keyboard.press("Escape");
     // Looks like "cell exe.1".
-    const turned = await createKey(running(), "cell \u202e1.exe");
+    const reversed = await createKey(running(), "cell \u202e1.exe");
     await page.getByRole("rowheader", { name: "cell \\u202e1.exe" }).waitFor();
-    await page.getByRole("button", { name: new RegExp(turned.key_last4 ?? "") }).click();
-    await page.getByLabel(`Type ${turned.key_last4} to confirm`).waitFor();
+    await page.getByRole("button", { name: new RegExp(reversed.key_last4 ?? "") }).click();
+    await page.getByLabel(`Type ${reversed.key_last4} to confirm`).waitFor();
     await page.keyboard.press("Escape");
-    // The longest label that the service accepts, in one word, does not widen the dialog.
+    // The longest label that the service accepts, as one word, does not widen the dialog.
     const long = await createKey(running(), "W".repeat(256));
     await page.getByRole("button", { name: new RegExp(long.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${long.key_last4} to confirm`).waitFor();

@@ -8,7 +8,7 @@ import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
 describeConsole("liveness", startConsole, (running) => {
-  /** A page behind a proxy that can fall silent. */
+  /** A page behind a proxy that the test can stop. */
   async function scene() {
     const proxy = await startTcpProxy(running().url);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -18,7 +18,7 @@ describeConsole("liveness", startConsole, (running) => {
     return { proxy, page, banner, at: { url: proxy.url, key: running().key } };
   }
 
-  it("shows within five seconds that the service is silent, stops its relative times, and resumes when it answers", async () => {
+  it("service silent → shown within five seconds, relative times stop; service answers → resumes", async () => {
     const { proxy, page, banner, at } = await scene();
     await page.clock.install();
     await createKey(running(), "created just before");
@@ -28,13 +28,13 @@ describeConsole("liveness", startConsole, (running) => {
     const before = await age.first().innerText();
     proxy.freeze();
     const nowMs = await page.evaluate<number>("Date.now()");
-    // The clock goes on until it is paused, which takes a while on a busy machine.
+    // The clock runs until it is paused, which takes a while on a busy machine.
     await page.clock.pauseAt(nowMs + 400);
-    // 2.5 seconds without a heartbeat, 2 for an answer.
+    // 2.5 seconds without a heartbeat, then 2 without an answer.
     await page.clock.runFor(2500);
-    const question = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/me/session"));
+    const failedRequest = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/me/session"));
     await page.clock.runFor(2000);
-    await question;
+    await failedRequest;
     await banner.waitFor();
     await page.clock.runFor(600_000);
     expect(await age.first().innerText()).toBe(before);
@@ -48,7 +48,7 @@ describeConsole("liveness", startConsole, (running) => {
     await page.getByRole("row", { name: /created meanwhile/ }).waitFor();
   });
 
-  it("says that the service is unreachable, and is up to date within three seconds of its return", async () => {
+  it("service unreachable → says so; service returns → up to date within three seconds", async () => {
     const { proxy, page, banner, at } = await scene();
     await signIn(page, at, "/keys");
     await untilLive(page);
@@ -64,21 +64,21 @@ describeConsole("liveness", startConsole, (running) => {
     await untilLive(page);
   });
 
-  // A browser opens six connections to a service: in the long tier there are more windows than that.
-  it("shares one connection among all windows, and opens another when that window closes", async () => {
+  // A browser opens at most six connections to a host: the long tier opens more windows.
+  it("several windows → share one connection; its window closes → another window opens one", async () => {
     const { page, at } = await scene();
     const opened: Page[] = [];
     const streams: Page[] = [];
-    const count = (one: Page) =>
+    const recordStreams = (one: Page) =>
       one.on("request", (request) => {
         if (request.url().includes("/console/events")) streams.push(one);
       });
-    count(page);
+    recordStreams(page);
     await signIn(page, at, "/keys");
     await untilLive(page);
     const open = async () => {
       const other = await page.context().newPage();
-      count(other);
+      recordStreams(other);
       opened.push(other);
       await other.goto(`${at.url}/keys`);
       await untilLive(other);

@@ -11,10 +11,10 @@ import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 import { passExpiry, takeClock } from "./page-clock.ts";
 
-/** The callback of a program that does not listen: the discard port. */
-const NOBODY = "http://127.0.0.1:9/no-browser";
+/** The callback of a program that does not listen: on the discard port. */
+const NO_LISTENER = "http://127.0.0.1:9/no-browser";
 
-describeConsole("approving the login of a command line", startConsole, (running) => {
+describeConsole("login approval", startConsole, (running) => {
   async function open(path: string, key = running().key): Promise<Page> {
     const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
@@ -36,7 +36,7 @@ describeConsole("approving the login of a command line", startConsole, (running)
     return { verifier, exchange_id: exchangeId, login_url, user_code: userCode, poll };
   }
 
-  it("shows who asks, approves on a click, and redirects to the waiting program with the code", async () => {
+  it("Approve → shows the requester first, redirects to the waiting program with the code", async () => {
     const program = await startProgram();
     const {
       verifier,
@@ -47,21 +47,21 @@ describeConsole("approving the login of a command line", startConsole, (running)
     } = await startLogin(`${program.url}/callback?state=s1`);
     const page = await open(login_url);
     await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
-    const told = await page.locator("dl").innerText();
+    const request = await page.locator("dl").innerText();
     for (const fact of [program.url, userCode, "127.0.0.1, the same address as yours", "everything that you may do"])
-      expect(told).toContain(fact);
+      expect(request).toContain(fact);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Approve" }).click();
     const callback = await program.called;
     expect(callback.searchParams.get("state")).toBe("s1");
     const code = callback.searchParams.get("code");
-    // Polling does not return the token of a login that redirects.
+    // A poll does not return the token of a login that redirects.
     expect((await poll()).body).toMatchObject({ status: "pending" });
     const answer = await running().send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
     expect(answer.status).toBe(200);
   });
 
-  it("denies, and the program receives the denial", async () => {
+  it("Deny → the program receives the denial", async () => {
     const program = await startProgram();
     const { login_url, poll } = await startLogin(`${program.url}/callback`);
     const page = await open(login_url);
@@ -70,8 +70,8 @@ describeConsole("approving the login of a command line", startConsole, (running)
     expect(await poll()).toMatchObject({ status: 401, body: { detail: "Login was denied" } });
   });
 
-  it("does not redirect the browser for a program that polls the service", async () => {
-    const { login_url, user_code: userCode, poll } = await startLogin(NOBODY);
+  it("program polls the service → code compared first, no redirect", async () => {
+    const { login_url, user_code: userCode, poll } = await startLogin(NO_LISTENER);
     const page = await open(login_url);
     await page.getByText("The program that asked, on whichever computer it runs").waitFor();
     await page.getByText(`Does your terminal show ${userCode}?`).waitFor();
@@ -86,7 +86,7 @@ describeConsole("approving the login of a command line", startConsole, (running)
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
   });
 
-  it("lets a terminal on another computer poll, once the code was compared", async () => {
+  it("terminal on another computer → code compared first, the terminal polls", async () => {
     const program = await startProgram();
     const { login_url, poll } = await startLogin(`${program.url}/callback`);
     const page = await open(login_url);
@@ -99,23 +99,23 @@ describeConsole("approving the login of a command line", startConsole, (running)
     expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
   });
 
-  it("does nothing without a click", async () => {
-    const { login_url, poll } = await startLogin(NOBODY);
+  it("no click → pending", async () => {
+    const { login_url, poll } = await startLogin(NO_LISTENER);
     const page = await open(login_url);
     await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
     expect((await poll()).body).toMatchObject({ status: "pending" });
   });
 
-  it("says that a login is unknown or has expired", async () => {
+  it("unknown login → nothing to approve", async () => {
     const page = await open("/login?exchange=lgn_nonsense");
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
-  it("says that a login has expired at its time, without a reload", async () => {
+  it("login reaches its expiry → shown as expired without a reload", async () => {
     const { page } = await openWindow();
     await takeClock(page);
-    const { login_url } = await startLogin(NOBODY);
+    const { login_url } = await startLogin(NO_LISTENER);
     await signIn(page, running());
     await page.goto(running().url + login_url);
     const deny = page.getByRole("button", { name: "Deny" });
@@ -125,9 +125,9 @@ describeConsole("approving the login of a command line", startConsole, (running)
     expect(await deny.count()).toBe(0);
   });
 
-  it("says of a login that was over when the page opened that it has expired", async () => {
+  it("login expired before the page opens → shown as expired", async () => {
     const { page } = await openWindow();
-    const { login_url } = await startLogin(NOBODY);
+    const { login_url } = await startLogin(NO_LISTENER);
     await page.route("**/console/logins/*", async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), state: "expired" } });
@@ -137,16 +137,16 @@ describeConsole("approving the login of a command line", startConsole, (running)
     await page.getByText("This sign-in has expired.").waitFor();
   });
 
-  it("does not let a restricted key approve, and says why", async () => {
+  it("restricted key → cannot approve, says why", async () => {
     const { api_key: apiKey } = await createKey(running(), "reader", ["robots:read"]);
-    const { login_url } = await startLogin(NOBODY);
+    const { login_url } = await startLogin(NO_LISTENER);
     const page = await open(login_url, apiKey);
     await page.getByText("Your key cannot approve this.").waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
   });
 });
 
-/** A stand-in for `robot-policy login` while it waits: a listener for one request. */
+/** Stands in for a waiting `robot-policy login`: a server that receives the callback. */
 async function startProgram() {
   const { promise: called, resolve } = Promise.withResolvers<URL>();
   const server = createServer(({ url = "" }, response) => {

@@ -29,7 +29,7 @@ describeConsole("models", start, (demo) => {
     return new Set(healthy.map(({ region }) => region));
   }
 
-  it("lists the catalog with the health of its endpoints, and filters by it", async () => {
+  it("list → the catalog with the health of its endpoints, filtered by health", async () => {
     const page = await open("/models");
     const row = page.getByRole("row").filter({ hasText: "smolvla" });
     await row.getByText("2 healthy").waitFor();
@@ -40,7 +40,7 @@ describeConsole("models", start, (demo) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("shows the requirements, and what each endpoint answered, with the keyboard alone", async () => {
+  it("model opened with the keyboard → its requirements and each endpoint's answer", async () => {
     const page = await open("/models");
     await page.getByRole("link", { name: "π0.5" }).focus();
     await page.keyboard.press("Enter");
@@ -57,13 +57,13 @@ describeConsole("models", start, (demo) => {
     expect(await endpoints.getByRole("row", { name: /us-west-2/ }).innerText()).toMatch(/Unhealthy.*503/s);
   });
 
-  it("shows which robots can run a checkpoint, and why others cannot", async () => {
+  it("checkpoint → which robots can run it, and why others cannot", async () => {
     const page = await open("/models/pi0.5");
     await page.getByText("60 robots can run it", { exact: true }).waitFor();
     await page.goto(`${demo().service.url}/models/diffusion-pick`);
-    const served = await healthyRegionsOf("ckpt_diffusion_pick_3");
-    const able = (await demo().service.robots()).filter(({ region }) => served.has(region)).length;
-    await page.getByText(`${able} of 60 robots can run it`, { exact: true }).waitFor();
+    const servedRegions = await healthyRegionsOf("ckpt_diffusion_pick_3");
+    const ableCount = (await demo().service.robots()).filter(({ region }) => servedRegions.has(region)).length;
+    await page.getByText(`${ableCount} of 60 robots can run it`, { exact: true }).waitFor();
     await page.getByText(/^The endpoint in eu-central-1 has been unhealthy since .*: answered 503\.$/).waitFor();
     await page.goto(`${demo().service.url}/models/pi0.5`);
     await page.getByLabel("Checkpoint").selectOption("ckpt_pi05_droid");
@@ -75,26 +75,25 @@ describeConsole("models", start, (demo) => {
       robotTypeId.startsWith("droid."),
     );
     const healthy = await healthyRegionsOf("ckpt_pi05_droid");
-    const suited = pandas.filter(({ region }) => healthy.has(region)).length;
-    await page.getByText(`${suited} of 60 robots can run it`).waitFor();
+    const suitedCount = pandas.filter(({ region }) => healthy.has(region)).length;
+    await page.getByText(`${suitedCount} of 60 robots can run it`).waitFor();
     expect(new URL(page.url()).search).toBe("?checkpoint=ckpt_pi05_droid");
     await page.reload();
-    await page.getByText(`${suited} of 60 robots can run it`).waitFor();
+    await page.getByText(`${suitedCount} of 60 robots can run it`).waitFor();
   });
 
-  it("a dialog offers the robots of an answer that arrives while it opens", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
-    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  it("answer with the robots arrives while the dialog opens → offered", async () => {
+    const { page } = await borrowWindow();
+    const [requested, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route("**/v1/robots", async (route) => {
-      asked.resolve();
+      requested.resolve();
       await answered.promise;
       return route.continue();
     });
     await page.clock.install();
     await signIn(page, demo().service, "/models/pi0.5");
-    await asked.promise;
-    // Effects after a paint wait for the clock.
+    await requested.promise;
+    // With the clock paused, effects after a paint do not run.
     await page.clock.pauseAt(await page.evaluate<number>("Date.now() + 5000"));
     await page.evaluate("document.querySelector('.page-head button').click()");
     const answer = page.waitForResponse("**/v1/robots");
@@ -105,10 +104,10 @@ describeConsole("models", start, (demo) => {
     await expect.poll(() => names.count()).toBe(60);
   });
 
-  it("shows without a reload that an endpoint recovers", async () => {
+  it("endpoint recovers → shown without a reload", async () => {
     const page = await open("/models/diffusion-pick");
-    const late = page.getByRole("row", { name: /us-west-2/ });
-    await late.getByText("Unhealthy").waitFor();
+    const endpoint = page.getByRole("row", { name: /us-west-2/ });
+    await endpoint.getByText("Unhealthy").waitFor();
     await untilLive(page);
     demo().servers.finish();
     onTestFinished(async () => {
@@ -116,12 +115,12 @@ describeConsole("models", start, (demo) => {
       await expect.poll(() => healthyRegionsOf("ckpt_diffusion_pick_3")).not.toContain("us-west-2");
       await expect.poll(() => healthyRegionsOf("ckpt_pi05_droid")).not.toContain("us-west-2");
     });
-    await late.getByText("Healthy", { exact: true }).waitFor();
+    await endpoint.getByText("Healthy", { exact: true }).waitFor();
   });
 
-  it("says how models get into an empty catalog, and links from an unknown model to the list", async () => {
+  it("empty catalog → says how to add models; unknown model → says so", async () => {
     const running = await startConsole();
-    // Registered before the window, so that it runs after it: a page without its service logs errors.
+    // Registered before the window opens, so it runs after the window closes: a page without its service logs errors.
     onTestFinished(() => running[Symbol.asyncDispose]());
     const page = await open("/models", running);
     await page.getByRole("heading", { name: "The catalog is empty" }).waitFor();

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** Has the clock of the page stand for the service's, which its answers do not tell any more. For a window of the test's own. */
+/** Replaces the clock of the page, and hides the service's clock by removing the Date header. Use a window of the test's own. */
 export async function takeClock(page: Page): Promise<void> {
   await page.clock.install();
   await page.route("**/v1/**", async (route) => {
@@ -11,14 +11,14 @@ export async function takeClock(page: Page): Promise<void> {
 }
 
 /**
- * Lets what the page shows expire, at the last of the times in its facts.
+ * Advances the clock past the expiry, the last time in the page's list of facts.
  *
- * @param before looks at the page a second earlier.
+ * @param before checks the page one second before the expiry.
  */
 export async function passExpiry(page: Page, before: () => Promise<void>): Promise<void> {
   const at = await page.locator("dd time").last().getAttribute("datetime");
   await page.clock.pauseAt(Date.parse(at ?? "") - 1000);
   await before();
-  // Too short for the page to look at its clock by itself.
+  // Too short for the page's periodic check of its clock.
   await page.clock.runFor(1100);
 }

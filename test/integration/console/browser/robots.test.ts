@@ -12,17 +12,28 @@ import {
 import { type DemoService, startDemo } from "../../../support/service/demo-service.ts";
 import { createKey } from "../../../support/service/service.ts";
 
-/** Most bytes transferred for the page, with headers: HTML, script, style sheet and icon. */
+/** Limit of the bytes transferred for the page, with headers: HTML, script, style sheet and icon. */
 const TRANSFER_BYTES = 60 * 1024;
-/** Largest layout shift over the life of the page (https://web.dev/articles/cls calls 0.1 good). */
+/** Limit of the layout shift over the life of the page (https://web.dev/articles/cls calls 0.1 good). */
 const SHIFT = 0.005;
-/** Most CPU time of the page, from its request until a thousand rows are filtered by four typed letters. */
+/** Limit of the page's CPU time, from its request until four typed letters have filtered a thousand rows. */
 const INTERACTIVE_S = 2;
+const YAM_TYPE = "yam.bimanual-joint-position.v1";
 
 const start = () => startDemo({ robots: 60, fleets: 0 });
 
 describeConsole("robots", start, (demo) => {
-  it("keeps the blank typed before the next word of a search", async () => {
+  async function register(name: string, robotTypeId: string, members: object = {}): Promise<void> {
+    const answer = await demo().service.send("POST", "/v1/robots/setup", {
+      name,
+      robot_type_id: robotTypeId,
+      region: "eu-central-1",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+      ...members,
+    });
+    expect(answer.status).toBe(200);
+  }
+  it("search: pause after a blank → the blank stays", async () => {
     const { page } = await openRobots(demo());
     const search = page.getByLabel("Search robots");
     await search.pressSequentially("yam ");
@@ -32,7 +43,7 @@ describeConsole("robots", start, (demo) => {
     expect(await search.inputValue()).toBe("yam line=a");
   });
 
-  it("searches and filters, keeps both in the URL, and clears them", async () => {
+  it("search and filter → kept in the URL, restored by a reload, cleared by Clear", async () => {
     const { page } = await openRobots(demo());
     await page.getByLabel("Search robots").fill("yam line=a");
     await page.getByLabel("Site").selectOption("hall-1");
@@ -50,9 +61,8 @@ describeConsole("robots", start, (demo) => {
     expect(new URL(page.url()).search).toBe("");
   });
 
-  it("shows the robots before their digests, with a placeholder instead of a dash", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
+  it("digests not loaded yet → robots with a placeholder instead of a dash", async () => {
+    const { page } = await borrowWindow();
     const answered = Promise.withResolvers<void>();
     await page.route("**/v1/me/registrations", async (route) => {
       await answered.promise;
@@ -67,7 +77,7 @@ describeConsole("robots", start, (demo) => {
     expect(await row.locator(".skeleton").count()).toBe(0);
   });
 
-  it("sorts with the keyboard alone, and says in which order", async () => {
+  it("sort with the keyboard → rows in the order that aria-sort names", async () => {
     const { page } = await openRobots(demo(), "?q=cell-000");
     const name = page.getByRole("columnheader", { name: "Name" });
     expect(await name.getAttribute("aria-sort")).toBe("ascending");
@@ -81,9 +91,8 @@ describeConsole("robots", start, (demo) => {
     await page.getByRole("heading", { level: 1, name: names[0]! }).waitFor();
   });
 
-  it("shows cards on a phone, and a field to sort them by", async () => {
-    const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-    const { page } = window;
+  it("phone → cards, with a field to sort them", async () => {
+    const { page } = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     await signIn(page, demo().service, "/robots?q=cell-00");
     await page.locator("table[data-cards]").waitFor();
     await page.getByLabel("Sort by").selectOption("Name, descending");
@@ -94,32 +103,21 @@ describeConsole("robots", start, (demo) => {
     expect(await left('tbody td[data-name="Site"]')).toBe(await left("tbody th"));
   });
 
-  it("shows a registration without a reload, and in the robot's history what it changed", async () => {
+  it("new registration → shown without a reload, its changes are in the robot's history", async () => {
     const { page } = await openRobots(demo());
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
     await untilLive(page);
-    const robot = {
-      name: "latecomer",
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      region: "eu-central-1",
-      configuration_digest: `sha256:${"a".repeat(64)}`,
-    };
-    await demo().service.send("POST", "/v1/robots/setup", robot);
+    await register("latecomer", YAM_TYPE);
     await page.getByRole("link", { name: "latecomer" }).click();
     await page.getByText("First registration on record").waitFor();
-    await demo().service.send("POST", "/v1/robots/setup", {
-      ...robot,
-      site: "hall-9",
-      configuration_digest: `sha256:${"b".repeat(64)}`,
-    });
+    await register("latecomer", YAM_TYPE, { site: "hall-9", configuration_digest: `sha256:${"b".repeat(64)}` });
     await page.getByText("Configuration files and site (now hall-9)").waitFor();
     await page.getByText("bbbbbbbbbbbb").first().waitFor();
   });
 
-  it("shows the contract of a custom robot as tables and as it was sent", async () => {
-    const window = await borrowWindow();
-    const { page } = window;
+  it("contract of a custom robot → as tables and as it was sent", async () => {
+    const { page } = await borrowWindow();
     await signIn(page, demo().service, "/robots/cell-0003");
     const axes = page.getByRole("group", { name: "Action axes, in vector order" });
     await axes.waitFor();
@@ -130,7 +128,7 @@ describeConsole("robots", start, (demo) => {
     expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });
   });
 
-  it("shows a name that two computers register in turn, and refused registrations", async () => {
+  it("two computers register one name in turn, one is refused → shown as contested, with the refusal", async () => {
     const { url } = demo().service;
     const keys = await Promise.all(
       ["cell 4", "cell 7"].map((label) => createKey(demo().service, label, ["robots:setup"])),
@@ -174,16 +172,9 @@ describeConsole("robots", start, (demo) => {
     expect(complaints).toEqual([]);
   });
 
-  it("shows names with markup or characters of paths unchanged", async () => {
+  it("name with markup or characters of paths → shown as text, its link works", async () => {
     const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
-    for (const name of names) {
-      await demo().service.send("POST", "/v1/robots/setup", {
-        name,
-        robot_type_id: "acme.odd.v1",
-        region: "eu-central-1",
-        configuration_digest: `sha256:${"c".repeat(64)}`,
-      });
-    }
+    for (const name of names) await register(name, "acme.odd.v1");
     const { page, complaints } = await openRobots(demo(), "?type=acme.odd.v1");
     for (const name of names) {
       await page.getByRole("link", { name, exact: true }).click();
@@ -194,15 +185,8 @@ describeConsole("robots", start, (demo) => {
     expect(complaints).toEqual([]);
   });
 
-  it("removes a robot once its name is typed as the page shows it", async () => {
-    for (const name of [" two  blanks ", "yam\u200b"]) {
-      await demo().service.send("POST", "/v1/robots/setup", {
-        name,
-        robot_type_id: "acme.gone.v1",
-        region: "eu-central-1",
-        configuration_digest: `sha256:${"d".repeat(64)}`,
-      });
-    }
+  it("remove → once the name is typed as the page shows it", async () => {
+    for (const name of [" two  blanks ", "yam\u200b"]) await register(name, "acme.gone.v1");
     const { page } = await openRobots(demo(), "?type=acme.gone.v1");
     for (const name of ["two blanks", "yam\\u200b"]) {
       await page.getByRole("link", { name }).click();
@@ -215,15 +199,8 @@ describeConsole("robots", start, (demo) => {
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
   });
 
-  it("shows invisible characters of a name in the row, the filter and the title of its page", async () => {
-    const registered = await demo().service.send("POST", "/v1/robots/setup", {
-      name: "yam-0001\u200b",
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      region: "eu-central-1",
-      site: "hall\u202e3",
-      configuration_digest: `sha256:${"0".repeat(64)}`,
-    });
-    expect(registered.status).toBe(200);
+  it("name with invisible characters → visible in the row, the filter and the title of its page", async () => {
+    await register("yam-0001\u200b", YAM_TYPE, { site: "hall\u202e3" });
     const { page } = await openRobots(demo(), `?site=${encodeURIComponent("hall\u202e3")}`);
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
     expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");
@@ -238,8 +215,8 @@ describeConsole("robots", start, (demo) => {
 
 const startLarge = () => startDemo({ robots: 1000, fleets: 0 });
 
-describeConsole("a thousand robots", startLarge, (demo) => {
-  it("renders all of them, for the browser's search and screen readers, without a layout shift", async () => {
+describeConsole("1000 robots", startLarge, (demo) => {
+  it("list → renders all rows, for the browser's search and screen readers, without a layout shift", async () => {
     const { page, complaints } = await openRobots(demo());
     expect(await page.locator("tbody tr").count()).toBe(1000);
     expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
@@ -255,22 +232,22 @@ describeConsole("a thousand robots", startLarge, (demo) => {
     expect(complaints).toEqual([]);
   });
 
-  it("stays within its budgets of transfer and CPU time", async () => {
+  it("sign-in, list and search → within the limits of transfer and CPU time", async () => {
     const { page } = await openWindow();
     const receivedBytes = countReceived(page);
     await page.goto(demo().service.url);
     await page.getByLabel("API key").waitFor();
     expect(await receivedBytes()).toBeLessThan(TRANSFER_BYTES);
-    const debugger_ = await page.context().newCDPSession(page);
-    await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
     const busyS = async () => {
-      const { metrics } = await debugger_.send("Performance.getMetrics");
+      const { metrics } = await session.send("Performance.getMetrics");
       return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
     };
     const beforeS = await busyS();
     await signIn(page, demo().service, "/robots");
     await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
-    // Ids have no "u", and digests are hexadecimal.
+    // No row matches: ids have no "u", and digests are hexadecimal.
     await page.getByLabel("Search robots").pressSequentially("uuuu");
     await page.getByText("0 of 1,000 robots").waitFor();
     expect((await busyS()) - beforeS).toBeLessThan(INTERACTIVE_S);

@@ -13,9 +13,9 @@ import { times } from "../../../support/run/tier.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
-describeConsole("sign in and shell", startConsole, (running) => {
-  // The first test of the file: with an earlier page, the service would poll already and report the change anyway.
-  it("shows what changed between its first answers and the start of its events", async () => {
+describeConsole("sign-in and shell", startConsole, (running) => {
+  // Must be the first test: after an earlier page, the service may still poll, and reports the change anyway.
+  it("change between the first answers and the start of events → shown", async () => {
     const { page } = await borrowWindow();
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
@@ -29,7 +29,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await page.getByRole("row", { name: /made in between/ }).waitFor();
   });
 
-  it("shows beside the field that a key is wrong, and lets the person try again", async () => {
+  it("wrong key → error beside the field, can be corrected", async () => {
     const { page } = await borrowWindow();
     await page.goto(running().url);
     const field = page.getByLabel("API key");
@@ -43,14 +43,14 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await heading(page, "Overview");
   });
 
-  it("signs in at the requested URL, including its query", async () => {
+  it("sign-in at a URL with a query → stays there", async () => {
     const { page } = await borrowWindow();
     await signInByForm(page, running(), "/robots?site=hall-2&sort=-changed");
     await heading(page, "Robots");
     expect(page.url()).toBe(`${running().url}/robots?site=hall-2&sort=-changed`);
   });
 
-  it("lists the other pages below each other on a phone", async () => {
+  it("phone → the other pages are listed below each other", async () => {
     const { page } = await borrowWindow();
     await page.setViewportSize({ width: 390, height: 844 });
     await signIn(page, running());
@@ -61,7 +61,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(new Set(tops).size).toBe(tops.length);
   });
 
-  it("asks for a key again once the key was revoked, and returns to the same page", async () => {
+  it("key revoked → asks for a key again, then shows the page of the clicked link", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "soon revoked");
     const { page } = await borrowWindow();
     await signIn(page, { url: running().url, key: apiKey }, "/fleets?state=blocked");
@@ -75,7 +75,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(page.url()).toBe(`${running().url}/robots`);
   });
 
-  it("keeps a half-filled form, but hides it while the session has ended", async () => {
+  it("session ends with a half-filled form → the form is hidden, and back after the sign-in", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "shift one");
     const { page, complaints } = await borrowWindow();
     await signIn(page, { url: running().url, key: apiKey }, "/fleets/new");
@@ -97,7 +97,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(complaints).toEqual([]);
   });
 
-  it("does not keep the form for a key with other scopes", async () => {
+  it("session ends with a half-filled form, sign-in with other scopes → the form is empty", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "shift one");
     const reader = await createKey(running(), "reader", ["robots:read", "fleets:read"]);
     const { page } = await borrowWindow();
@@ -112,7 +112,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("");
   });
 
-  it("shares sign-in and sign-out among all windows of the browser", async () => {
+  it("sign-out and sign-in in one window → apply to all windows", async () => {
     const { api_key: apiKey } = await createKey(running(), "reader", ["robots:read"]);
     const { page } = await borrowWindow();
     await signIn(page, running(), "/keys");
@@ -127,7 +127,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(await page.getByRole("button", { name: "New key" }).count()).toBe(0);
   });
 
-  it("says which scope a restricted key lacks", async () => {
+  it("restricted key → names the missing scope", async () => {
     const { api_key: apiKey } = await createKey(running(), "a robot", ["robots:setup"]);
     const { page } = await borrowWindow();
     await signIn(page, { url: running().url, key: apiKey }, "/robots");
@@ -137,7 +137,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(await alert.innerText()).toContain("robots:read");
   });
 
-  it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
+  it("link followed → focus on the heading of the page, its name in the title", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running());
     await heading(page, "Overview");
@@ -156,7 +156,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(await page.title()).toBe("Overview · Robot policy");
   });
 
-  it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
+  it("theme → follows the computer until the person chooses one, which is kept", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running());
     expect(await theme(page)).toBe("light");
@@ -169,10 +169,10 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(await theme(page)).toBe("light");
   });
 
-  it("shows why the service failed, and sends the request again on a click", async () => {
+  it("service fails → shows why, sends the request again on a click", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running(), "/robots");
-    // When the events start, the page requests again by itself, perhaps before the click.
+    // When the events start, the page repeats its requests. That must be over before the service fails.
     await liveness(page, "Live");
     await page.route("**/v1/fleets", (route) =>
       route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } }),
@@ -186,7 +186,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
   });
 
-  it("is not shown as live while the service hangs, although the connection of its events is open", async () => {
+  it("service hangs with the event stream open → not shown as live", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running(), "/robots");
     await liveness(page, "Live");
@@ -199,7 +199,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
   });
 
-  it("stays up to date when a proxy buffers its events", async () => {
+  it("proxy buffers the events → stays up to date", async () => {
     const { page } = await borrowWindow();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
@@ -207,7 +207,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
     await liveness(page, "Connecting…");
     await createKey(running(), "made unheard");
-    // The page fetches everything again when the service answers and its events do not arrive.
+    // If the service answers but events do not arrive, the page fetches everything again.
     const isShown = async () => {
       await page.clock.runFor(3000);
       return page.getByRole("row", { name: /made unheard/ }).count();
@@ -216,12 +216,13 @@ describeConsole("sign in and shell", startConsole, (running) => {
     await liveness(page, "Connecting…");
   });
 
-  it("holds a connection only while it is visible: browsers limit connections to a host", async () => {
+  // Browsers limit the connections to a host.
+  it("page hidden → no event stream; visible again → fetches at once", async () => {
     const { page } = await openWindow();
     await page.addInitScript(`
-      window.seen = "hidden";
-      Object.defineProperty(document, "visibilityState", { get: () => window.seen });
-      window.see = (state) => { window.seen = state; document.dispatchEvent(new Event("visibilitychange")); };
+      window.visibility = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => window.visibility });
+      window.setVisibility = (state) => { window.visibility = state; document.dispatchEvent(new Event("visibilitychange")); };
     `);
     const streams: string[] = [];
     page.context().on("request", (request) => {
@@ -236,26 +237,26 @@ describeConsole("sign in and shell", startConsole, (running) => {
     }
     expect(streams).toEqual([]);
     await liveness(page, "Connecting…");
-    await page.evaluate("see('visible')");
+    await page.evaluate("setVisibility('visible')");
     await liveness(page, "Live");
     const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/console/events"));
-    await page.evaluate("see('hidden')");
+    await page.evaluate("setVisibility('hidden')");
     await ended;
-    // Visible again, it fetches at once, and again when its events start: changes in between cause no event.
+    // Once visible, the page fetches at once, and again when its events start: changes in between cause no event.
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
       await listening.promise;
       await route.continue();
     });
     const fresh = page.waitForResponse("**/v1/me/registrations");
-    await page.evaluate("see('visible')");
+    await page.evaluate("setVisibility('visible')");
     await (await fresh).finished();
-    const again = page.waitForRequest("**/v1/me/registrations");
+    const repeated = page.waitForRequest("**/v1/me/registrations");
     listening.resolve();
-    await again;
+    await repeated;
   });
 
-  it("shows times by the service's clock, not the computer's", async () => {
+  it("computer's clock is wrong → times by the service's clock", async () => {
     const { page } = await openWindow();
     await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
     await createKey(running(), "made just now");
@@ -266,7 +267,7 @@ describeConsole("sign in and shell", startConsole, (running) => {
       .waitFor();
   });
 
-  it("says that the service is unreachable, keeps its data, and recovers by itself", async () => {
+  it("computer offline → says so, keeps its data, recovers by itself", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running(), "/robots");
     const shown = page.getByRole("heading", { name: "No robot is registered yet" });
@@ -288,7 +289,7 @@ async function liveness(page: Page, word: string): Promise<void> {
   await page.locator(".live-status:visible").filter({ hasText: word }).waitFor();
 }
 
-/** Clicks an element that may be hidden already, because the page noticed that the session has ended. */
+/** Clicks an element that may already be hidden, because the page knows that the session has ended. */
 async function clickUnseen(page: Page, selector: string): Promise<void> {
   await page.locator(selector).first().dispatchEvent("click");
 }

@@ -13,15 +13,15 @@ import { violations } from "./axe.ts";
 
 const HOUR_S = 3600;
 const DAY_MS = 86_400_000;
-/** Start of the day in UTC on which the tests began; the ledger ends before it. Whether they go on past midnight makes no difference. */
+/** Start of the UTC day on which the tests start; the ledger ends before it. Tests may run past midnight. */
 const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 
-/** A formula as the name of a robot. */
+/** The name of a robot that a spreadsheet would run as a formula. */
 const FORMULA = '=HYPERLINK("http://x/?"&A1,"y")';
-/** More than the chart has colours for. */
+/** More robots than the chart has colours. */
 const ROBOTS = [FORMULA, "-2+3", "@sum", "arm, left", "arm-5", "arm-6", "arm-7", "arm-8"];
 
-/** Fills the ledger: the robot of index `i` was served `8 - i` hours a day, on the last 40 days. */
+/** Fills the ledger: robot `i` was served `max(1, 8 - i)` hours on each of the last `days` days. */
 async function fillLedger(running: RunningService, robots: readonly string[], days: number): Promise<void> {
   using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
   const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
@@ -68,36 +68,36 @@ describeConsole("usage", startUsed, (running) => {
   /** The last 30 days by the calendar, today among them. */
   const DATES = `/usage?from=${dayOf(TODAY_MS - 29 * DAY_MS)}&to=${dayOf(TODAY_MS)}`;
 
-  it("draws all days, also those without usage, and says the same in a sentence", async () => {
+  it("chart → all days, also those without usage, and a sentence that sums them up", async () => {
     const page = await open(DATES);
-    // 29 days with 36 hours each; today has none.
+    // 29 days of 36 hours each, and none today.
     const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
     await page.getByRole("img", { name: sentence }).waitFor();
     expect(await totalOf(page)).toBe("1,044 h");
     expect(await page.locator(".usage-bar").count()).toBe(30);
     expect(await page.locator(".usage-bar").last().locator(".usage-part").count()).toBe(0);
-    // Six with a colour of their own, and the others.
+    // Six robots with a colour of their own, and one part for the others.
     expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
   });
 
-  it("shows the last 30 times 24 hours by default, as the command line does", async () => {
+  it("no range, or one of too many days → the last 30 times 24 hours, as on the command line", async () => {
     const page = await open("/usage?days=7");
     // The request for seven days may still be running.
-    const asked = page.waitForRequest((request) => {
+    const requested = page.waitForRequest((request) => {
       const { pathname, searchParams } = new URL(request.url());
       const moment = (name: string) => Date.parse(searchParams.get(name) ?? "");
       return pathname === "/v1/me/usage/summary" && moment("until") - moment("since") === 30 * DAY_MS;
     });
     await page.getByLabel("Time", { exact: true }).selectOption("Last 30 days");
-    await asked;
+    await requested;
     await page.getByRole("img", { name: /hours in 30 days/ }).waitFor();
     expect(new URL(page.url()).search).toBe("");
-    // So many days cannot be shown.
+    // More days than the page can show.
     await page.goto(`${running().url}/usage?days=4000`);
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("30");
   });
 
-  it("shows every number of the chart in a table, with the keyboard alone", async () => {
+  it("table opened with the keyboard → every number of the chart", async () => {
     const page = await open(DATES);
     await page.getByText("The days as a table").focus();
     await page.keyboard.press("Enter");
@@ -114,7 +114,7 @@ describeConsole("usage", startUsed, (running) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("groups by model, and shows another range, both from the URL", async () => {
+  it("grouped by model, another range → both in the URL, restored by a reload", async () => {
     const page = await open("/usage");
     await page.getByLabel("Stacked by", { exact: true }).selectOption("Model");
     await page.getByRole("link", { name: "act" }).waitFor();
@@ -137,7 +137,7 @@ describeConsole("usage", startUsed, (running) => {
     [`?from=${YESTERDAY}&to=2020-01-01`, "The last day is before the first."],
     ["?from=2020-01-01&to=2025-01-01", "Choose at most 400 days; these are 1828."],
     ["?from=tomorrow", "Choose a first and a last day."],
-  ])("%s: says beside the fields what is wrong, and sends no request", async (query, problem) => {
+  ])("%s → says %j, sends no request", async (query, problem) => {
     const before = running().requests.length;
     const page = await open(`/usage${query}`);
     await page.getByText(problem).waitFor();
@@ -147,7 +147,7 @@ describeConsole("usage", startUsed, (running) => {
     expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
   });
 
-  it("downloads the usage as a file in which no spreadsheet finds a formula", async () => {
+  it("CSV download → no name that a spreadsheet runs as a formula", async () => {
     const page = await open(`/usage?from=${YESTERDAY}&to=${YESTERDAY}`);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -169,7 +169,7 @@ describeConsole("usage", startUsed, (running) => {
     ]);
   });
 
-  it("requests a large range in parts, with the same result", async () => {
+  it("large range → requested in parts, one result", async () => {
     const large = await startConsole();
     onTestFinished(() => large[Symbol.asyncDispose]());
     const robots = Array.from({ length: 600 }, (_, index) => `arm-${index}`);
@@ -178,12 +178,12 @@ describeConsole("usage", startUsed, (running) => {
     const page = await open(`/usage?from=${dayOf(TODAY_MS - 40 * DAY_MS)}&to=${YESTERDAY}`, large);
     // 8 + 7 + … + 2 hours of the first seven, one of each other, on 40 days.
     await page.getByRole("img", { name: /: 25,120 hours in 40 days/ }).waitFor();
-    const asked = large.requests.slice(before).filter(({ path }) => path.includes("/usage/summary"));
-    expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const requests = large.requests.slice(before).filter(({ path }) => path.includes("/usage/summary"));
+    expect(requests.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
   });
 
-  it("explains a range without usage, and keeps the last answer when the service fails", async () => {
+  it("range without usage → says so; service fails → keeps the last answer", async () => {
     const empty = await startConsole();
     onTestFinished(() => empty[Symbol.asyncDispose]());
     const page = await open("/usage", empty);

@@ -20,7 +20,7 @@ describeConsole("webhooks", start, (running) => {
 
   const hostOf = (url: string) => new URL(url).host;
 
-  it("creates one with the keyboard alone, and shows its secret once", async () => {
+  it("new webhook with the keyboard → its secret is shown once", async () => {
     const receiver = await startReceiver();
     const page = await open("/webhooks");
     await page.getByRole("button", { name: "New webhook" }).focus();
@@ -46,7 +46,7 @@ describeConsole("webhooks", start, (running) => {
     expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "robot.registered" });
   });
 
-  it("a URL that may not be reached is an error of its field", async () => {
+  it("URL with a private address → error of its field", async () => {
     const page = await open("/webhooks");
     await page.getByRole("button", { name: "New webhook" }).click();
     await page.getByLabel("URL").fill("https://10.0.0.1/");
@@ -55,7 +55,7 @@ describeConsole("webhooks", start, (running) => {
     expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
   });
 
-  it("shows why a delivery failed and when it is tried again, and sends it again", async () => {
+  it("delivery failed → shows why and when it is tried again; Send again → delivered", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
     const { id } = await createWebhook(running(), receiver.url, ["robot.registered"]);
@@ -82,31 +82,31 @@ describeConsole("webhooks", start, (running) => {
       .waitFor();
   });
 
-  it("says on the page that an event was not sent again, until it is", async () => {
+  it("Send again fails → error on the page until it succeeds", async () => {
     const { id } = await createWebhook(running(), (await startReceiver()).url, ["robot.registered"]);
     await setUp(running(), "arm-3");
     const page = await open(`/webhooks/${id}`);
     await page.route("**/resend", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
-    const again = page.getByRole("button", { name: "Send again robot.registered arm-3" });
-    await again.click();
+    const sendAgain = page.getByRole("button", { name: "Send again robot.registered arm-3" });
+    await sendAgain.click();
     const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
     await alert.waitFor();
     await page.unroute("**/resend");
-    await again.click();
+    await sendAgain.click();
     await page.getByText("robot.registered is sent again.").waitFor();
     await alert.waitFor({ state: "detached" });
   });
 
-  it("the page of changes shows that one was made, without a reload", async () => {
+  it("webhook created → on the audit page without a reload", async () => {
     const page = await open("/audit");
     await untilLive(page);
     const { url } = await startReceiver();
     await createWebhook(running(), url);
-    // Every minute, pages fetch everything again.
+    // Less than a minute, after which pages fetch everything again.
     await page.getByText(`host=${hostOf(url)}`).waitFor({ timeout: 10_000 });
   });
 
-  it("disables it, enables it again, and removes it: each says what ends", async () => {
+  it("disable, enable, remove → each takes effect; disabling says what ends", async () => {
     const receiver = await startReceiver();
     const { id } = await createWebhook(running(), receiver.url);
     const page = await open(`/webhooks/${id}`);
@@ -126,7 +126,7 @@ describeConsole("webhooks", start, (running) => {
     await expect.poll(() => page.getByRole("link", { name: hostOf(receiver.url) }).count()).toBe(0);
   });
 
-  it("a key that may only see them has no buttons", async () => {
+  it("key that may only read → no buttons", async () => {
     const { id } = await createWebhook(running(), (await startReceiver()).url);
     const { api_key: key } = await createKey(running(), "reader", ["webhooks:read"]);
     const page = await open(`/webhooks/${id}`, key);

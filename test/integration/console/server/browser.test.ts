@@ -25,14 +25,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     return { ...window, running };
   }
 
-  it("signs in, stays signed in, signs out, without a console error and without a secret that scripts can read", async () => {
+  it("sign in, reload, sign out → no browser errors, no secret readable by scripts", async () => {
     const { page, complaints, running } = await scene();
     await signInByForm(page, running, "/robots");
     expect(new URL(page.url()).pathname).toBe("/robots");
     await page.reload();
     await page.getByRole("navigation").first().waitFor();
-    const seen = await page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })");
-    expect(seen).not.toMatch(/rps_|sk_/);
+    const readable = await page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })");
+    expect(readable).not.toMatch(/rps_|sk_/);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/", domain: "127.0.0.1" });
     await page.getByRole("button", { name: "Sign out" }).first().click();
@@ -42,7 +42,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     expect(running.log()).not.toMatch(/rps_console_|sk_rps_/);
   });
 
-  describe("a page of another site, in the browser of a signed-in person", () => {
+  describe("another page in the browser of a signed-in person", () => {
     const evil = createServer((_request, response) => {
       response.setHeader("content-type", "text/html").end("<!doctype html><title>Cats</title>");
     });
@@ -69,7 +69,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       await other.goto(`http://${host}:${evilPort}/`);
       const cookies = async () => (await page.context().cookies()).map(({ value }) => value);
       const before = await cookies();
-      const expectNothingDone = async () => {
+      const expectUnchanged = async () => {
         const keys = apiKeyListSchema.parse(await (await running.send("GET", "/v1/me/api-keys")).json());
         expect(keys.items).toHaveLength(1);
         const login = await running.send("GET", `/console/logins/${exchangeId}`);
@@ -79,16 +79,16 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
         await page.reload();
         await page.getByRole("navigation").first().waitFor();
       };
-      return { running, page, other, exchange_id: exchangeId, expectNothingDone };
+      return { running, page, other, exchange_id: exchangeId, expectUnchanged };
     }
 
-    // To browsers, every port of a host is the same site: SameSite=Strict alone would let the first case through.
+    // For browsers, all ports of a host are one site: SameSite=Strict alone would allow the first case.
     it.each([
-      ["at another port of the host, where the cookie comes along", "127.0.0.1"],
+      ["at another port of the host, which gets the cookie", "127.0.0.1"],
       ["of another site", "evil.localhost"],
-    ])("%s: cannot send requests, add headers, submit forms or receive events", async (_where, host) => {
-      const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked(host);
-      const asked = await other.evaluate(`(async () => {
+    ])("%s → its requests, added headers, forms and event streams are refused", async (_where, host) => {
+      const { running, other, exchange_id: exchangeId, expectUnchanged } = await attacked(host);
+      const results = await other.evaluate(`(async () => {
         const ask = (path, init) => fetch(${JSON.stringify(running.url)} + path, { credentials: "include", ...init })
           .then(({ status, type }) => type + " " + status, () => "refused");
         const decision = JSON.stringify({ exchange_id: ${JSON.stringify(exchangeId)}, decision: "approve" });
@@ -110,7 +110,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
         ];
       })()`);
       const [refused, sent] = ["refused", "opaque 0"];
-      expect(asked).toEqual([refused, refused, sent, refused, sent, sent, refused, refused]);
+      expect(results).toEqual([refused, refused, sent, refused, sent, sent, refused, refused]);
       for (const [path, body] of [
         ["/v1/me/api-keys", '{"label":"evil","x":"'],
         ["/v1/cli/login/decide", `{"decision":"approve","exchange_id":"${exchangeId}","x":"`],
@@ -130,11 +130,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
         await other.waitForURL(running.url + path);
         expect(await other.evaluate("document.body.innerText")).toMatch(/Unauthorized|Forbidden/);
       }
-      await expectNothingDone();
+      await expectUnchanged();
     });
 
-    it("cannot frame the console, nor keep a reference to its window", async () => {
-      const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked("evil.localhost");
+    it("of another site → cannot frame the console or keep a reference to its window", async () => {
+      const { running, other, exchange_id: exchangeId, expectUnchanged } = await attacked("evil.localhost");
       const url = JSON.stringify(`${running.url}/login?exchange=${exchangeId}`);
       await other.evaluate(`(() => {
         const frame = document.createElement("iframe");
@@ -148,11 +148,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       await other.evaluate(`void (window.victim = window.open(${url}))`);
       const opened = await opening;
       await opened.waitForLoadState();
-      // It never shared a browsing context with its opener.
+      // The console never shares a browsing context with its opener.
       expect(await opened.evaluate("window.opener === null")).toBe(true);
-      // The opener learns it a moment later.
+      // The opener sees this a moment later.
       await expect.poll(() => other.evaluate("window.victim.closed")).toBe(true);
-      await expectNothingDone();
+      await expectUnchanged();
     });
   });
 });

@@ -25,7 +25,7 @@ async function service(options: ServiceOptions = {}): Promise<RunningService> {
   return testService({ ...options, configuration });
 }
 
-/** A request without the headers that fetch adds. */
+/** Sends a request without the headers that fetch adds. */
 async function ask(url: string, headers: OutgoingHttpHeaders = {}, method = "GET") {
   const sent = request(url, { headers, method, agent: false });
   sent.end();
@@ -35,7 +35,7 @@ async function ask(url: string, headers: OutgoingHttpHeaders = {}, method = "GET
 
 const assetsOf = (page: Buffer) => [...page.toString().matchAll(/\/console\/assets\/[\w.-]+/g)].map(([path]) => path);
 
-describe("the console's page", () => {
+describe("console page", () => {
   it.each([
     "/",
     "/login?exchange=login_1",
@@ -46,14 +46,14 @@ describe("the console's page", () => {
     "/models",
     "/keys",
     "/usage",
-  ])("%s", async (path) => {
+  ])("%s → the page", async (path) => {
     const { url } = await service();
     const { status, headers, body } = await ask(url + path);
     expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
     expect(body.toString()).toContain('<div id="console">');
   });
 
-  it("has a content security policy that allows only this service's scripts and data", async () => {
+  it("headers → a content security policy that allows only this service's scripts and data", async () => {
     const { url } = await service();
     const { headers } = await ask(url);
     delete headers["date"];
@@ -77,12 +77,12 @@ describe("the console's page", () => {
     `);
   });
 
-  it("is revalidated each time, and sent only if it changed", async () => {
+  it("revalidated at each request → sent only if it changed", async () => {
     const { url } = await service();
     const { headers } = await ask(url);
     expect(headers["cache-control"]).toBe("no-cache");
-    const again = await ask(url, { "if-none-match": headers["etag"] });
-    expect([again.status, again.body.length]).toEqual([304, 0]);
+    const repeat = await ask(url, { "if-none-match": headers["etag"] });
+    expect([repeat.status, repeat.body.length]).toEqual([304, 0]);
     expect((await ask(url, { "if-none-match": `"other", W/${headers["etag"]}` })).status).toBe(304);
     expect((await ask(url, { "if-none-match": '"other"' })).status).toBe(200);
     const head = await ask(url, {}, "HEAD");
@@ -90,23 +90,23 @@ describe("the console's page", () => {
   });
 
   it.each([
-    ["http, where browsers ignore it", {}, undefined],
+    ["HTTP, where browsers ignore it", {}, undefined],
     [
-      "https at a host of its own",
+      "HTTPS at the default port",
       { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" },
       "max-age=31536000",
     ],
     [
-      "https beside others at the same host",
+      "HTTPS at another port, because the header applies to all ports",
       { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example:8443" },
       undefined,
     ],
-  ])("Strict-Transport-Security over %s", async (_how, headers, expected) => {
+  ])("%s: %j → Strict-Transport-Security: %s", async (_how, headers, expected) => {
     const { url } = await service({ configuration: { trustedProxies: ["127.0.0.1"] } });
     expect((await ask(url, headers)).headers["strict-transport-security"]).toBe(expected);
   });
 
-  it("is not found when the console is off", async () => {
+  it("console off → 404", async () => {
     const { url } = await service({ configuration: { consoleFolder: null } });
     for (const path of ["/", "/robots", "/login", "/console/events", "/console/assets/a.js"]) {
       const { status, headers } = await ask(url + path);
@@ -121,14 +121,14 @@ describe("the console's page", () => {
     ["HEAD", "/console/events", "GET"],
     ["PUT", "/console/assets/x.js", "GET, HEAD"],
     ["POST", "/console/logins/login_1", "GET, HEAD"],
-  ])("%s %s: 405", async (method, path, allow) => {
+  ])("%s %s → 405, Allow: %s", async (method, path, allow) => {
     const { url } = await service();
     const { status, headers } = await ask(url + path, {}, method);
     expect([status, headers.allow]).toEqual([405, allow]);
   });
 
   it.each(["/robot", "/robotsx", "/console", "/console/", "/index.html", "/robots.txt"])(
-    "%s does not exist: a browser gets the page, which says so, a program JSON",
+    "unknown path %s → 404, the page for browsers and JSON for programs",
     async (path) => {
       const { url } = await service();
       const { status, headers, body } = await ask(url + path, { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
@@ -148,19 +148,19 @@ describe("the console's page", () => {
     ["GET", "/v1"],
     ["GET", "/v1/robot"],
     ["POST", "/robot"],
-  ])("%s %s is not a page: browsers get JSON too", async (method, path) => {
+  ])("%s %s, not a page → 404 with JSON for browsers too", async (method, path) => {
     const { url } = await service();
     const { status, headers } = await ask(url + path, { accept: "text/html" }, method);
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
   });
 
-  it("/v1 answers browsers with JSON", async () => {
+  it("/v1 from a browser → JSON", async () => {
     const { url } = await service();
     const { status, headers } = await ask(`${url}/v1/robots`, { accept: "text/html" });
     expect([status, headers["content-type"]]).toEqual([401, "application/json"]);
   });
 
-  it("is logged by its route, never by the requested path", async () => {
+  it("logs and metrics → the route, never the requested path", async () => {
     const { url, log } = await service();
     await ask(`${url}/login?exchange=login_secret`);
     await ask(`${url}/robots/secret-robot`);
@@ -171,8 +171,8 @@ describe("the console's page", () => {
   });
 });
 
-describe("the assets of the page", () => {
-  it("are cached for a year, because each name contains a hash of the content", async () => {
+describe("assets of the page", () => {
+  it("name contains a hash of the content → cached for a year", async () => {
     const { url } = await service();
     const assets = assetsOf((await ask(url)).body);
     expect(assets.map((path) => path.replace(/-\w{10}\./, "-HASH."))).toEqual([
@@ -199,7 +199,7 @@ describe("the assets of the page", () => {
     ["*", undefined],
     ["", undefined],
     [",;q=,br;q", "br"],
-  ])("Accept-Encoding %j: %s", async (accepted, expected) => {
+  ])("Accept-Encoding %j → %s", async (accepted, expected) => {
     const { url } = await service();
     const path = assetsOf((await ask(url)).body).find((each) => each.endsWith(".js")) ?? "";
     const plain = await ask(url + path);
@@ -210,17 +210,17 @@ describe("the assets of the page", () => {
     expect(headers["content-length"]).toBe(String(body.length));
     // Each representation has its own ETag.
     expect(headers["etag"] === plain.headers["etag"]).toBe(expected === undefined);
-    const again = await ask(url + path, { "accept-encoding": accepted, "if-none-match": headers["etag"] });
-    expect(again.status).toBe(304);
+    const repeat = await ask(url + path, { "accept-encoding": accepted, "if-none-match": headers["etag"] });
+    expect(repeat.status).toBe(304);
   });
 
-  it("do not include the compressed files under their own names", async () => {
+  it("compressed file by its own name → 404", async () => {
     const { url } = await service();
     const [path = ""] = assetsOf((await ask(url)).body);
     expect((await ask(`${url}${path}.br`)).status).toBe(404);
   });
 
-  it("transfer less than 60 KB with the page", async () => {
+  it("page with all assets → less than 60 KB transferred", async () => {
     const { url } = await service();
     const page = await ask(url);
     const sizes = await Promise.all(
@@ -230,14 +230,14 @@ describe("the assets of the page", () => {
   });
 });
 
-describe("a console that is not built", () => {
+describe("console not built", () => {
   async function emptyFolder(): Promise<string> {
     const empty = await mkdtemp(join(tmpdir(), "no-console-"));
     onTestFinished(() => rm(empty, { recursive: true }));
     return empty;
   }
 
-  it("the service works, the page says how to build it, and a build appears without a restart", async () => {
+  it("service works, page says how to build it → a build is used without a restart", async () => {
     const empty = await emptyFolder();
     let nowMs = 0;
     const { url, send, key } = await service({
@@ -252,7 +252,7 @@ describe("a console that is not built", () => {
     await buildConsole(empty);
     nowMs += 2000;
     expect((await ask(url)).status).toBe(200);
-    // Rebuilt while the service runs: the page and its assets match at any time.
+    // While another build replaces the files, the service sends the cached page and its assets.
     await rm(join(empty, "assets"), { recursive: true });
     for (const path of assetsOf((await ask(url)).body)) expect((await ask(url + path)).status).toBe(200);
     await rm(join(empty, "index.html"));
@@ -260,7 +260,7 @@ describe("a console that is not built", () => {
     expect((await ask(url)).status).toBe(200);
   });
 
-  it("logs once that a build cannot be read, however many requests there are", async () => {
+  it("build cannot be read, several requests → logged once", async () => {
     const broken = await emptyFolder();
     await writeFile(join(broken, "index.html"), "");
     await writeFile(join(broken, "assets"), "a file");

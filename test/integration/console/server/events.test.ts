@@ -20,7 +20,7 @@ import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 const FROM_CONSOLE = { "x-robot-policy-console": "1" };
-/** How long robots are online after a heartbeat, in the tests of the feed. */
+/** In the tests of the feed, a robot is online for this long after a heartbeat. */
 const WINDOW_MS = 10_000;
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 const setup = {
@@ -30,7 +30,7 @@ const setup = {
   configuration_digest: `sha256:${"0".repeat(64)}`,
 };
 
-/** Sleeps last a fiftieth of their time, which makes about 25 heartbeats a second. */
+/** Sleeps last a fiftieth of their time: about 25 heartbeats a second. */
 const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
@@ -48,19 +48,19 @@ async function cookieOf({ url }: RunningService, apiKey: string): Promise<string
   return (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 }
 
-interface Heard {
+interface EventStream {
   readonly answer: IncomingMessage;
-  /** Everything received so far. */
+  /** The text received so far. */
   text(): string;
-  /** The topics of each change so far. */
+  /** The topics of each change received so far. */
   changes(): readonly string[][];
   readonly ended: Promise<unknown>;
-  leave(): void;
+  close(): void;
 }
 
-async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<Heard> {
+async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<EventStream> {
   const sent = request(`${url}/console/events${query}`, { headers, agent: false });
-  // The test closes the stream.
+  // Closing the stream is an error of the request.
   sent.on("error", () => {});
   sent.end();
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
@@ -69,22 +69,22 @@ async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, que
     text += chunk;
   });
   answer.on("error", () => {});
-  const leave = () => {
+  const close = () => {
     sent.destroy();
   };
-  onTestFinished(leave);
+  onTestFinished(close);
   return {
     answer,
     text: () => text,
     changes: () =>
       [...text.matchAll(/^event: changed\ndata: (.*)\n\n/gm)].map(([, data = ""]) => JSON.parse(data).topics),
     ended: new Promise((resolve) => answer.once("close", resolve)),
-    leave,
+    close,
   };
 }
 
 describeOnEachStore("GET /console/events", (newStore) => {
-  it("names the topics that changed in the person's organization, without data", async () => {
+  it("change in the person's organization → its topics, no data", async () => {
     const store = await newStore();
     const running = await service({ store });
     await using backstage = await openBackstage(store);
@@ -102,7 +102,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     await expect.poll(() => own.changes(), SOON).toContainEqual(["robots", "fleets"]);
     await running.send("POST", "/v1/me/api-keys", { label: "k" });
     await expect.poll(() => own.changes(), SOON).toContainEqual(["keys"]);
-    // This event comes after both changes, so the other stream did not just receive it late.
+    // The other stream receives this event after both changes, so theirs are not just late.
     const headers = { authorization: `Bearer ${otherKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "k" });
     await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
@@ -111,30 +111,30 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect(own.text()).not.toMatch(/arm|rob_|key_|org_/);
   });
 
-  it("with ?since=, reports everything as changed at once if the store has changed, and nothing otherwise", async () => {
+  it("?since= → all topics at once if the store has changed, otherwise none", async () => {
     const running = await service({ store: await newStore() });
     const headers = { cookie: await cookieOf(running, running.key) };
-    const sinceNow = async () => {
+    const sinceQuery = async () => {
       const answer = await fetch(`${running.url}/v1/me/session`, { headers: { ...FROM_CONSOLE, ...headers } });
       return `?since=${answer.headers.get("x-robot-policy-store")}`;
     };
-    const since = await sinceNow();
+    const since = await sinceQuery();
     await running.send("POST", "/v1/me/api-keys", { label: "k" });
     const late = await listen(running, headers, since);
     await expect.poll(late.changes, SOON).toContainEqual(TOPICS);
-    const heardFirst = async () => {
-      const one = await listen(running, headers, await sinceNow());
+    const firstChanges = async () => {
+      const one = await listen(running, headers, await sinceQuery());
       await expect.poll(one.text, SOON).toMatch(/^event: (?:beat|changed)\n/m);
-      one.leave();
+      one.close();
       return one.changes();
     };
-    // The service's own tasks may commit in between, but not every time.
-    await expect.poll(heardFirst, SOON).toEqual([]);
+    // The service's own tasks may commit in between, but not each time.
+    await expect.poll(firstChanges, SOON).toEqual([]);
   });
 
-  it("removes the stream of a client that disconnects during authentication", async ({ skip }) => {
+  it("client disconnects during authentication → its stream is removed", async ({ skip }) => {
     const store = await newStore();
-    if (store.kind !== "postgres") return skip("SQLite answers before anybody can leave");
+    if (store.kind !== "postgres") return skip("SQLite answers before a client can disconnect");
     const running = await service({ store, configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const client = new Client(store.url);
@@ -153,7 +153,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
   });
 
-  it("reports to a key only the topics that it may read", async () => {
+  it("restricted key → only topics that it may read", async () => {
     const running = await service({ store: await newStore() });
     const listenAs = async (scopes: readonly string[] | null) => {
       const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes });
@@ -168,10 +168,10 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect(robot.changes()).toEqual([]);
   });
 
-  it("ends within a second after another process revokes the key, and after the key expires", async () => {
+  it("key revoked by another process, or expired → ends within a second", async () => {
     const store = await newStore();
     let aheadMs = 0;
-    // Its sleeps last as long as the service's own. The key expires when both streams are open, however long that took.
+    // Sleeps at full length. The clock moves once both streams are open, so the key cannot expire earlier.
     const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
     const running = await service({ store, clock });
     await using backstage = await openBackstage(store);
@@ -198,7 +198,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     }
   });
 
-  it("sends `ended` when the session ends, and closes", async () => {
+  it("session ends → sends `ended` and closes", async () => {
     const running = await service({ store: await newStore() });
     const cookie = await cookieOf(running, running.key);
     const { text, ended } = await listen(running, { cookie });
@@ -209,7 +209,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
   });
 });
 
-describe("a stream opened by", () => {
+describe("event stream", () => {
   it.each<[string, OutgoingHttpHeaders, number]>([
     ["the page", {}, 200],
     ["the page, in a browser that sends Sec-Fetch-Site", { "sec-fetch-site": "same-origin" }, 200],
@@ -217,55 +217,55 @@ describe("a stream opened by", () => {
     ["another port of the host", { "sec-fetch-site": "same-site" }, 401],
     ["another site in an old browser", { origin: "https://evil.example" }, 401],
     ["a client without a session", { cookie: "" }, 401],
-  ])("%s: %j → %i", async (_who, headers, status) => {
+  ])("opened by %s: %j → %i", async (_who, headers, status) => {
     const running = await service();
     const cookie = await cookieOf(running, running.key);
     expect((await listen(running, { cookie, ...headers })).answer.statusCode).toBe(status);
   });
 
-  it("a credential at its limit closes the oldest stream of the credential", async () => {
+  it("credential at its limit → its oldest stream closes", async () => {
     const running = await service({ configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
-    const all = [];
+    const streams = [];
     for (let count = 0; count < SERVICE_LIMITS.streams.credential; count += 1)
-      all.push(await listen(running, { cookie }));
+      streams.push(await listen(running, { cookie }));
     const ended = new Set<number>();
-    for (const [index, one] of all.entries()) void one.ended.then(() => ended.add(index));
+    for (const [index, one] of streams.entries()) void one.ended.then(() => ended.add(index));
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
-    await all[0]?.ended;
+    await streams[0]?.ended;
     expect([...ended]).toEqual([0]);
   });
 
-  it("a page that closes its stream ends the polling of the store", async () => {
+  it("closed by the last page → the service stops polling the store", async () => {
     // The pause after an instant poll is one second; here the test ends the pause.
-    const rests: (() => void)[] = [];
+    const pauses: (() => void)[] = [];
     const clock: Clock = {
       ...hasty,
       monotonicMs: () => 0,
       sleep(ms, signal) {
         if (ms !== 1000) return hasty.sleep(ms, signal);
         return new Promise((resolve) => {
-          rests.push(resolve);
+          pauses.push(resolve);
           signal?.addEventListener("abort", () => resolve());
         });
       },
     };
     const running = await service({ clock });
     const page = await listen(running, { cookie: await cookieOf(running, running.key) });
-    await expect.poll(() => rests.length, SOON).toBe(1);
-    const looksAgain = async () => {
-      const before = rests.length;
-      rests.at(-1)?.();
-      // These sleep longer than the pause between polls.
+    await expect.poll(() => pauses.length, SOON).toBe(1);
+    const pollsAgain = async () => {
+      const before = pauses.length;
+      pauses.at(-1)?.();
+      // Long enough for the next poll.
       for (let requests = 0; requests < 3; requests += 1) await running.send("GET", "/v1/robots");
-      return rests.length > before;
+      return pauses.length > before;
     };
-    expect(await looksAgain()).toBe(true);
-    page.leave();
-    await expect.poll(looksAgain, SOON).toBe(false);
+    expect(await pollsAgain()).toBe(true);
+    page.close();
+    await expect.poll(pollsAgain, SOON).toBe(false);
   });
 
-  it("a page does not delay the shutdown of the service", async () => {
+  it("open while the service stops → does not delay the shutdown", async () => {
     const running = await service();
     const { ended } = await listen(running, { cookie: await cookieOf(running, running.key) });
     await running[Symbol.asyncDispose]();
@@ -275,7 +275,7 @@ describe("a stream opened by", () => {
   });
 });
 
-describeOnEachStore("the change feed", (newStore) => {
+describeOnEachStore("change feed", (newStore) => {
   /** A store with two organizations, and a feed whose clock the test advances. */
   async function scene() {
     const backstage = await openBackstage(await newStore());
@@ -283,14 +283,14 @@ describeOnEachStore("the change feed", (newStore) => {
     const { store } = backstage;
     await backstage.organizations(2);
     const [first, second] = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
-    let [nowMs, looks] = [Date.now(), 0];
+    let [nowMs, polls] = [Date.now(), 0];
     let wake: () => void = () => {};
     const clock: Clock = {
       wallMs: () => nowMs,
       monotonicMs: () => nowMs,
       sleep: (_ms, signal) =>
         new Promise((resolve, reject) => {
-          looks += 1;
+          polls += 1;
           wake = resolve;
           signal?.addEventListener("abort", () => reject(signal.reason));
         }),
@@ -300,21 +300,21 @@ describeOnEachStore("the change feed", (newStore) => {
     const problems: unknown[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (...problem: unknown[]) => problems.push(problem) };
     const feed = createChangeFeed(store, { clock, log }, WINDOW_MS, stopping.signal);
-    const heard: (readonly string[])[] = [];
-    const stop = await feed.listen(first!.id, (topics) => heard.push(topics));
-    // Discards what a poll that is under way finds.
-    await expect.poll(() => looks, SOON).toBeGreaterThan(0);
-    /** The topics that the next poll reports. */
+    const reported: (readonly string[])[] = [];
+    const stop = await feed.listen(first!.id, (topics) => reported.push(topics));
+    // The result of a poll that is under way does not count.
+    await expect.poll(() => polls, SOON).toBeGreaterThan(0);
+    /** Resolves with the topics that the next poll reports. */
     const next = async (afterMs = 1000) => {
-      const [before, from] = [looks, heard.length];
+      const [before, from] = [polls, reported.length];
       nowMs += afterMs;
       wake();
-      await expect.poll(() => looks, SOON).toBeGreaterThan(before);
-      return heard.slice(from);
+      await expect.poll(() => polls, SOON).toBeGreaterThan(before);
+      return reported.slice(from);
     };
     const [own, other] = [first!.id, second!.id];
     const at = () => new Date(nowMs).toISOString();
-    return { store, feed, heard, next, wake: () => wake(), stop, problems, looks: () => looks, own, other, at };
+    return { store, feed, reported, next, wake: () => wake(), stop, problems, polls: () => polls, own, other, at };
   }
 
   const insert = (store: Store, table: keyof Tables, values: object) =>
@@ -325,7 +325,8 @@ describeOnEachStore("the change feed", (newStore) => {
         .execute(),
     );
 
-  async function plant(store: Store, organizationId: string): Promise<void> {
+  /** One row in each table that the service's tasks change. */
+  async function insertRows(store: Store, organizationId: string): Promise<void> {
     const at = "2026-01-01T00:00:00.000Z";
     await insert(store, "models", { slug: "m", display_name: "m", default_checkpoint_id: "c", created_at: at });
     await insert(store, "checkpoints", { id: "c", model_slug: "m", requirements: "{}", created_at: at });
@@ -356,9 +357,9 @@ describeOnEachStore("the change feed", (newStore) => {
     await insert(store, "deployments", { ...deployment, status: "preparing", generation_id: "g2", created_at: at });
   }
 
-  it("reports changes by the service's tasks and by the passing of time", async () => {
+  it("changes by the service's tasks and by the passing of time → reported", async () => {
     const { store, next, own, problems } = await scene();
-    await plant(store, own);
+    await insertRows(store, own);
     await next();
     const change = (table: keyof Tables, values: object) =>
       store.write((t) =>
@@ -387,14 +388,14 @@ describeOnEachStore("the change feed", (newStore) => {
     };
     await insert(store, "usage_records", { ...record, ...usage });
     expect(await next()).toEqual([["usage"]]);
-    // A window opens without a commit.
+    // Without a commit: a window opens.
     expect(await next(45_000)).toEqual([]);
     expect(await next(15_000)).toEqual([TOPICS]);
     expect(await next(40_000)).toEqual([["fleets"]]);
     expect(problems).toEqual([]);
   });
 
-  it("reports robots that come online and go offline, also when one comes as another goes", async () => {
+  it("robot comes online or goes offline, also while another does the opposite → reported", async () => {
     const { store, next, own, other, at } = await scene();
     for (const [id, organizationId] of [
       ["r1", own],
@@ -412,7 +413,7 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next(9000)).toEqual([]);
     await beat("r2");
     expect(await next(1000)).toEqual([["robots"]]);
-    // Without a commit.
+    // Without a commit: r1 goes offline.
     expect(await next(1)).toEqual([["robots"]]);
     await beat("r1");
     expect(await next(8000)).toEqual([["robots"]]);
@@ -423,7 +424,7 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next(2000)).toEqual([["robots"]]);
   });
 
-  it("reports changes by requests, in the own organization and in the catalog", async () => {
+  it("changes by requests, in the own organization and in the catalog → reported", async () => {
     const { store, next, own, other } = await scene();
     let count = 0;
     const act = (organizationId: string | null, action: string) => {
@@ -456,42 +457,42 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next(FULL_REFRESH_MS)).toEqual([TOPICS]);
   });
 
-  it("polls only while there are listeners, and starts again for the next one", async () => {
-    const { store, feed, next, stop, heard, own, looks } = await scene();
+  it("last listener leaves, another comes → polling stops and starts again", async () => {
+    const { store, feed, next, stop, reported, own, polls } = await scene();
     stop();
     await store.write((transaction) =>
       transaction.updateTable("organizations").set({ name: "x" }).where("id", "=", own).execute(),
     );
-    const before = looks();
-    const again: (readonly string[])[] = [];
-    const listener = (topics: readonly string[]) => again.push(topics);
+    const before = polls();
+    const reportedAgain: (readonly string[])[] = [];
+    const listener = (topics: readonly string[]) => reportedAgain.push(topics);
     // The running loop finds no listener and ends.
     const pending = next().catch(() => "ended");
     await feed.listen(own, listener);
     await pending;
-    expect(looks()).toBeGreaterThanOrEqual(before);
-    await plant(store, own);
+    expect(polls()).toBeGreaterThanOrEqual(before);
+    await insertRows(store, own);
     await next();
-    expect(again).toEqual([["fleets", "deployments", "models", "usage"]]);
-    expect(heard).toEqual([]);
+    expect(reportedAgain).toEqual([["fleets", "deployments", "models", "usage"]]);
+    expect(reported).toEqual([]);
   });
 
-  it("does not report changes made while there was no listener", async () => {
-    const { store, feed, next, wake, stop, heard, own, looks } = await scene();
-    await expect.poll(looks, SOON).toBeGreaterThan(0);
+  it("changes made without a listener → not reported to the next one", async () => {
+    const { store, feed, next, wake, stop, reported, own, polls } = await scene();
+    await expect.poll(polls, SOON).toBeGreaterThan(0);
     stop();
     wake();
     // The loop finds no listener and ends without a poll.
     await new Promise((resolve) => setImmediate(resolve));
-    await plant(store, own);
-    const again: (readonly string[])[] = [];
-    await feed.listen(own, (topics) => again.push(topics));
-    expect(again).toEqual([]);
+    await insertRows(store, own);
+    const reportedAgain: (readonly string[])[] = [];
+    await feed.listen(own, (topics) => reportedAgain.push(topics));
+    expect(reportedAgain).toEqual([]);
     await store.write((transaction) =>
       transaction.updateTable("endpoints").set({ health: "healthy", health_since: "2026" }).execute(),
     );
     await next();
-    expect(again).toEqual([["fleets", "deployments", "models"]]);
-    expect(heard).toEqual([]);
+    expect(reportedAgain).toEqual([["fleets", "deployments", "models"]]);
+    expect(reported).toEqual([]);
   });
 });

@@ -47,13 +47,13 @@ interface Answer {
 
 interface Scene {
   readonly running: RunningService;
-  turn(ms: number): void;
+  advance(ms: number): void;
   /** Sends a request with exactly these headers. */
   ask(method: string, path: string, headers?: OutgoingHttpHeaders, body?: unknown): Promise<Answer>;
   signIn(apiKey?: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
-  /** Signs in; resolves with the headers that the browser would send afterwards. */
+  /** Signs in. @returns the cookie header that a browser sends afterwards. */
   browse(apiKey?: string): Promise<{ readonly cookie: string }>;
-  makeKey(wish?: object): Promise<{ readonly id: string; readonly api_key: string }>;
+  makeKey(members?: object): Promise<{ readonly id: string; readonly api_key: string }>;
 }
 
 async function scene(store?: StoreLocation, configuration: Partial<ServiceConfiguration> = {}): Promise<Scene> {
@@ -77,20 +77,20 @@ async function scene(store?: StoreLocation, configuration: Partial<ServiceConfig
     const { headers } = await signIn(apiKey);
     return { cookie: (headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "" };
   };
-  const makeKey: Scene["makeKey"] = async (wish = {}) => {
-    const answer = await running.send("POST", "/v1/me/api-keys", { label: "k", ...wish });
+  const makeKey: Scene["makeKey"] = async (members = {}) => {
+    const answer = await running.send("POST", "/v1/me/api-keys", { label: "k", ...members });
     return apiKeyCreatedSchema.parse(await answer.json());
   };
-  const turn = (ms: number) => {
+  const advance = (ms: number) => {
     clockOffsetMs += ms;
   };
-  return { running, turn, ask, signIn, browse, makeKey };
+  return { running, advance, ask, signIn, browse, makeKey };
 }
 
 const refusal = ({ status, body }: Answer) => [status, refusalSchema.parse(JSON.parse(body)).detail];
 
-describeOnEachStore("sessions of the console", (newStore) => {
-  it("are created by signing in with a key, and tell whose they are", async () => {
+describeOnEachStore("console session", (newStore) => {
+  it("sign-in with a key → a session that names its person and key", async () => {
     const { running, ask, signIn } = await scene(await newStore());
     const answer = await signIn();
     expect([answer.status, answer.headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -108,7 +108,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(answer.body + running.log()).not.toMatch(/rps_console_|sk_rps_/);
   });
 
-  it("store neither token nor key in plain text", async () => {
+  it("database → contains no token in plain text", async () => {
     const { running, browse } = await scene(undefined);
     const { cookie } = await browse();
     const names = (await readdir(running.dataDirectory)).filter((name) => name.startsWith("service.db"));
@@ -117,7 +117,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(texts.join("")).not.toContain("rps_console_");
   });
 
-  it("have exactly the scopes of the key", async () => {
+  it("restricted key → session with exactly its scopes", async () => {
     const { ask, browse, makeKey } = await scene(await newStore());
     const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
     const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
@@ -136,7 +136,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     ]);
   });
 
-  it("end with the key", async () => {
+  it("key revoked → ends", async () => {
     const { running, ask, browse, makeKey } = await scene(await newStore());
     const { id, api_key: apiKey } = await makeKey();
     const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
@@ -145,8 +145,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has ended"]);
   });
 
-  it("live no longer than the key", async () => {
-    const { ask, signIn, makeKey, turn } = await scene(await newStore());
+  it("key expires → expires with it", async () => {
+    const { ask, signIn, makeKey, advance } = await scene(await newStore());
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { api_key: apiKey } = await makeKey({ expires_at: expiresAt });
     const answer = await signIn(apiKey);
@@ -154,11 +154,11 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(3600);
     const headers = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
     expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
-    turn(3_600_001);
+    advance(3_600_001);
     expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has expired"]);
   });
 
-  it("expire after half a day without use, and after a week in any case", async () => {
+  it("unused for half a day → expires; used → expires after a week", async () => {
     let nowMs = Date.parse("2026-03-01T00:00:00Z");
     const clock = { ...systemClock, wallMs: () => nowMs };
     const machine = { ...testMachine, clock };
@@ -175,33 +175,33 @@ describeOnEachStore("sessions of the console", (newStore) => {
       await transaction.insertInto("organizations").values({ id: "org_1", name: "lab", created_at: at }).execute();
       await insertKey(transaction, row);
     });
-    const [idle, used] = [
+    const [unusedToken, usedToken] = [
       createToken(CONSOLE_TOKEN_PREFIX, systemRandom),
       createToken(CONSOLE_TOKEN_PREFIX, systemRandom),
     ];
-    for (const token of [idle, used]) {
+    for (const token of [unusedToken, usedToken]) {
       const session = { id: newId("ses"), token_sha256: hashSecret(token) };
       const origin = { organizationId: "org_1", keyId: "key_1" };
       const author = { auditId: newId("aud"), at, organizationId: "org_1", actor: "key_1", requestId: null };
       await store.write((transaction) => signIn(transaction, origin, session, author));
     }
-    const hear = async (token: string, afterMs: number): Promise<string> => {
+    const use = async (token: string, afterMs: number): Promise<string> => {
       nowMs = Date.parse(at) + afterMs;
-      const heard = await authenticate(store.reader, clock, { kind: "console", token });
-      if (heard.state === "unauthorized") return heard.detail;
+      const result = await authenticate(store.reader, clock, { kind: "console", token });
+      if (result.state === "unauthorized") return result.detail;
       const lastUsed = createLastUsed(store, machine);
-      lastUsed.note(heard.principal);
+      lastUsed.note(result.principal);
       await lastUsed.flush();
-      return "good";
+      return "accepted";
     };
-    expect(await hear(idle, CONSOLE_IDLE_MS)).toBe("Session has expired");
+    expect(await use(unusedToken, CONSOLE_IDLE_MS)).toBe("Session has expired");
     for (let afterMs = CONSOLE_IDLE_MS - 1; afterMs < CONSOLE_LIFETIME_MS; afterMs += CONSOLE_IDLE_MS - 1) {
-      expect([afterMs, await hear(used, afterMs)]).toEqual([afterMs, "good"]);
+      expect([afterMs, await use(usedToken, afterMs)]).toEqual([afterMs, "accepted"]);
     }
-    expect(await hear(used, CONSOLE_LIFETIME_MS)).toBe("Session has expired");
+    expect(await use(usedToken, CONSOLE_LIFETIME_MS)).toBe("Session has expired");
   });
 
-  it("end by signing out, which is idempotent", async () => {
+  it("sign-out → ends, also at a repeat, and no other session does", async () => {
     const { ask, browse, running } = await scene(await newStore());
     const [own, other] = [await browse(), await browse()];
     for (let times = 0; times < 2; times += 1) {
@@ -214,7 +214,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect((await running.send("GET", "/v1/robots")).status).toBe(200);
   });
 
-  it("of one key are limited: the oldest ends", async () => {
+  it("more sessions of one key than allowed → the oldest ends", async () => {
     const location = await newStore();
     const { ask, browse } = await scene(location);
     const first = await browse();
@@ -237,7 +237,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...second })).status).toBe(200);
   });
 
-  it("appear in the audit log, with the key as the actor", async () => {
+  it("created by a key, ended → both in the audit log", async () => {
     const { ask, browse, running } = await scene();
     const cookie = await browse();
     await ask("DELETE", "/console/session", { ...FROM_CONSOLE, ...cookie });
@@ -250,37 +250,37 @@ describeOnEachStore("sessions of the console", (newStore) => {
     ]);
   });
 
-  it("approve a login that they have seen", async () => {
-    const { ask, browse, turn } = await scene(await newStore());
+  it("approves a login after reading it", async () => {
+    const { ask, browse, advance } = await scene(await newStore());
     const headers = { ...FROM_CONSOLE, ...(await browse()), "content-type": "application/json" };
     const start = async () => {
       const body = { verifier: "v".repeat(43), callback_url: CALLBACK };
       const answer = await ask("POST", "/v1/cli/login/start", { "content-type": "application/json" }, body);
       return z.object({ exchange_id: z.string() }).parse(JSON.parse(answer.body)).exchange_id;
     };
-    const seen = async (id: string) =>
+    const view = async (id: string) =>
       loginSchema.parse(JSON.parse((await ask("GET", `/console/logins/${id}`, headers)).body));
     const exchangeId = await start();
-    expect(await seen(exchangeId)).toEqual({ state: "pending", callback_url: CALLBACK });
+    expect(await view(exchangeId)).toEqual({ state: "pending", callback_url: CALLBACK });
     const decided = await ask("POST", "/v1/cli/login/decide", headers, {
       exchange_id: exchangeId,
       decision: "approve",
     });
     expect(decided.status).toBe(200);
-    expect((await seen(exchangeId)).state).toBe("approved");
-    // A login is shown to signed-in people only; an unknown one is not found.
+    expect((await view(exchangeId)).state).toBe("approved");
+    // Only signed-in people see a login; an unknown one is not found.
     expect((await ask("GET", `/console/logins/${exchangeId}`)).status).toBe(401);
     expect((await ask("GET", "/console/logins/login_1", headers)).status).toBe(404);
     const late = await start();
-    turn(600_001);
+    advance(600_001);
     const answer = await ask("GET", `/console/logins/${late}`, headers);
-    // The service forgets it soon after.
+    // The service removes it soon after it expires.
     expect(answer.status === 404 || answer.body.includes('"state":"expired"')).toBe(true);
   });
 });
 
-describe("long lists", () => {
-  it("are compressed for the page only; short answers are not compressed", async () => {
+describe("compression", () => {
+  it("long list for the page → gzip; other clients and short answers → none", async () => {
     const { running, browse } = await scene();
     const setup = { robot_type_id: "yam.bimanual-joint-position.v1", region: "eu-central-1" };
     const digest = `sha256:${"0".repeat(64)}`;
@@ -289,32 +289,32 @@ describe("long lists", () => {
     }
     const bearer = { authorization: `Bearer ${running.key}` };
     const page = { ...FROM_CONSOLE, ...(await browse()) };
-    const asked = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const get = async (path: string, headers: Readonly<Record<string, string>>) => {
       const answer = await fetch(`${running.url}${path}`, { headers });
       return { coding: answer.headers.get("content-encoding"), body: await answer.text() };
     };
     for (const path of ["/v1/robots", "/v1/me/registrations"]) {
-      const plain = await asked(path, bearer);
+      const plain = await get(path, bearer);
       expect(plain).toMatchObject({ coding: null, body: expect.stringContaining("arm-30") });
-      expect(await asked(path, page)).toEqual({ coding: "gzip", body: plain.body });
-      expect(await asked(path, { ...page, "accept-encoding": "gzip;q=0" })).toEqual({ coding: null, body: plain.body });
+      expect(await get(path, page)).toEqual({ coding: "gzip", body: plain.body });
+      expect(await get(path, { ...page, "accept-encoding": "gzip;q=0" })).toEqual({ coding: null, body: plain.body });
     }
-    expect((await asked("/v1/fleets", page)).coding).toBe(null);
+    expect((await get("/v1/fleets", page)).coding).toBe(null);
   });
 });
 
-describe("signing in", () => {
+describe("sign-in", () => {
   it.each([
-    ["a text that is not a key", "hello", 401, "Invalid API key"],
-    ["an unknown key", createToken(API_KEY_PREFIX, systemRandom), 401, "Invalid API key"],
+    ["text that is not a key", "hello", 401, "Invalid API key"],
+    ["unknown key", createToken(API_KEY_PREFIX, systemRandom), 401, "Invalid API key"],
     [
-      "a session token of the command line",
+      "unknown session token of the command line",
       createToken(SESSION_TOKEN_PREFIX, systemRandom),
       401,
       "Invalid session token",
     ],
-    ["a session token of the console", createToken(CONSOLE_TOKEN_PREFIX, systemRandom), 401, "Invalid API key"],
-  ])("%s: refused", async (_what, apiKey, status, detail) => {
+    ["unknown session token of the console", createToken(CONSOLE_TOKEN_PREFIX, systemRandom), 401, "Invalid API key"],
+  ])("%s → refused", async (_what, apiKey, status, detail) => {
     const { running, signIn } = await scene();
     const answer = await signIn(apiKey);
     expect(refusal(answer)).toEqual([status, detail]);
@@ -323,12 +323,12 @@ describe("signing in", () => {
     expect(metrics).toContain("refused_credentials_total 1");
   });
 
-  it("ignores blanks around the key, which copying adds", async () => {
+  it("blanks around the key, which copying adds → ignored", async () => {
     const { running, signIn } = await scene();
     expect((await signIn(` ${running.key}\n`)).status).toBe(200);
   });
 
-  it("with a key for enrolments is refused, which is good for nothing else", async () => {
+  it("key for enrolments → refused", async () => {
     const { makeKey, signIn } = await scene();
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
     const { api_key: apiKey } = await makeKey({
@@ -339,7 +339,7 @@ describe("signing in", () => {
     expect(refusal(await signIn(apiKey))).toEqual([403, "A key for enrolments cannot sign in to the console"]);
   });
 
-  it("with a session token of the command line is refused", async () => {
+  it("valid session token of the command line → refused", async () => {
     const { running, ask, signIn } = await scene();
     const json = { "content-type": "application/json" };
     const verifier = "v".repeat(43);
@@ -351,7 +351,7 @@ describe("signing in", () => {
     expect(refusal(await signIn(token))).toEqual([401, "Invalid API key"]);
   });
 
-  it("with wrong keys is rate limited by address", async () => {
+  it("wrong keys → rate limited by address", async () => {
     const few = { per_second: 0.001, burst: 3 };
     const { signIn } = await scene(undefined, { rateLimit: { credential: few, address: few } });
     const statuses = [];
@@ -367,7 +367,7 @@ describe("signing in", () => {
     ]);
   });
 
-  it("with an invalid body is refused, without echoing the key", async () => {
+  it("invalid body → refused without the key in the answer", async () => {
     const { running, ask } = await scene();
     const headers = { ...FROM_CONSOLE, "content-type": "application/json" };
     for (const body of [{}, { api_key: 1 }, { api_key: [running.key] }, { apikey: running.key }, [running.key], "x"]) {
@@ -379,8 +379,8 @@ describe("signing in", () => {
   });
 });
 
-describe("the session cookie", () => {
-  it("takes only console tokens, and the Authorization header takes none of them", async () => {
+describe("session cookie", () => {
+  it("other tokens → refused; console token in the Authorization header → refused", async () => {
     const { running, ask, browse } = await scene();
     const { cookie } = await browse();
     const [name = "", token = ""] = cookie.split("=");
@@ -397,7 +397,7 @@ describe("the session cookie", () => {
     expect(await get({ cookie: `${name}=` })).toBe(401);
   });
 
-  it("is ignored when the request has an Authorization header, valid or not", async () => {
+  it("Authorization header, valid or not → the cookie is ignored", async () => {
     const { running, ask, browse, makeKey } = await scene();
     const { cookie } = await browse();
     const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
@@ -435,23 +435,23 @@ describe("the session cookie", () => {
     expect((await ask("GET", "/v1/robots", sent)).status).toBe(status);
     const json = { ...sent, "content-type": "application/json" };
     expect((await ask("POST", "/v1/me/api-keys", json, { label: "k" })).status).toBe(status);
-    // Signing in and out follow the same rule: signing a person in as somebody else is an attack too.
-    const { cookie: _cookie, ...without } = json;
+    // The same rule holds for sign-in and sign-out: it is an attack to sign a person in as somebody else.
+    const { cookie: _cookie, ...withoutCookie } = json;
     const expected = status === 200 ? 200 : 403;
-    const signed = await ask("POST", "/console/session", without, { api_key: running.key });
-    expect(signed.status).toBe(expected);
+    const signedIn = await ask("POST", "/console/session", withoutCookie, { api_key: running.key });
+    expect(signedIn.status).toBe(expected);
     expect((await ask("DELETE", "/console/session", sent)).status).toBe(expected);
     expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, cookie })).status).toBe(status === 200 ? 401 : 200);
   });
 
-  it("protects against DNS rebinding: another host name brings no cookie", async () => {
+  it("host name of a DNS rebinding attack, hence no cookie → refused", async () => {
     const { ask } = await scene();
     const rebound = { ...FROM_CONSOLE, host: "evil.example", origin: "http://evil.example" };
     expect((await ask("GET", "/v1/robots", rebound)).status).toBe(401);
     expect((await ask("GET", "/console/events", rebound)).status).toBe(401);
   });
 
-  it("no other origin may read an answer or add headers", async () => {
+  it("other origin → no CORS headers, so it cannot read answers or add headers", async () => {
     const { ask, browse } = await scene();
     const { cookie } = await browse();
     const origin = "https://evil.example";
@@ -467,18 +467,18 @@ describe("the session cookie", () => {
     }
   });
 
-  it("is ignored when the console is off", async () => {
+  it("console off → ignored", async () => {
     const first = await scene();
     const { cookie } = await first.browse();
     const { dataDirectory, key } = first.running;
-    const kept = `${dataDirectory}-kept`;
-    await cp(dataDirectory, kept, { recursive: true });
-    onTestFinished(() => rm(kept, { recursive: true }));
+    const copy = `${dataDirectory}-copy`;
+    await cp(dataDirectory, copy, { recursive: true });
+    onTestFinished(() => rm(copy, { recursive: true }));
     for (const [consoleFolder, status] of [
       ["/nowhere", 200],
       [null, 401],
     ] as const) {
-      await using running = await startService({ dataDirectory: kept, configuration: { consoleFolder } });
+      await using running = await startService({ dataDirectory: copy, configuration: { consoleFolder } });
       const own = cookie.replace(/^\w+=/, `rps_session_${new URL(running.url).port}=`);
       const get = async (headers: Record<string, string>) =>
         (await fetch(`${running.url}/v1/robots`, { headers })).status;
@@ -491,7 +491,7 @@ describe("the session cookie", () => {
 describe("behind a TLS proxy", () => {
   const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" };
 
-  it("the cookie is Secure and bound to the host", async () => {
+  it("sign-in → the cookie is Secure and bound to the host", async () => {
     const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const answer = await signIn(undefined, forwarded);
     const [cookie = ""] = answer.headers["set-cookie"] ?? [];
@@ -500,7 +500,7 @@ describe("behind a TLS proxy", () => {
     );
     const sent = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
     expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded })).status).toBe(200);
-    // A cookie that was set over plain HTTP is refused.
+    // A cookie set over plain HTTP is refused.
     const plain = sent.cookie?.replace("__Host-", "");
     expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded, cookie: plain })).status).toBe(401);
     const origins: readonly (readonly [string, number])[] = [
@@ -513,7 +513,7 @@ describe("behind a TLS proxy", () => {
     }
   });
 
-  it("that rewrites the host, Sec-Fetch-Site decides", async () => {
+  it("proxy rewrites the host → Sec-Fetch-Site decides", async () => {
     const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const rewritten = { "x-forwarded-proto": "https", origin: "https://robots.example" };
     const answer = await signIn(undefined, { ...rewritten, "sec-fetch-site": "same-origin" });
@@ -523,7 +523,7 @@ describe("behind a TLS proxy", () => {
     expect((await ask("GET", "/v1/robots", { ...sent, "sec-fetch-site": "cross-site" })).status).toBe(401);
   });
 
-  it("that is not trusted, its headers are ignored", async () => {
+  it("proxy not trusted → its headers are ignored", async () => {
     const { signIn } = await scene();
     const [cookie = ""] = (await signIn(undefined, forwarded)).headers["set-cookie"] ?? [];
     expect(cookie).not.toMatch(/__Host-|Secure/);
