@@ -70,9 +70,9 @@ describe("findServiceAccount: unit loaded", () => {
 
   test("SupplementaryGroups= → added by name and by id, each once; unknown ones are left out", async () => {
     const groups = join(testFolder("account"), "group");
-    await writeFile(groups, "video:x:44:\nsudo:x:27:tech\n");
+    await writeFile(groups, "video:x:44:\nrender:x:105:\nsudo:x:27:tech\n");
     const files: Files = { ...bare, openForReading: () => systemFiles.openForReading(groups) };
-    const unit = unitOf("User=1000\nSupplementaryGroups=video 27 nobody-has-it\n");
+    const unit = unitOf("User=1000\nSupplementaryGroups=video 105 sudo nobody-has-it\n");
     const found = await findServiceAccount({
       files,
       runProgram: knowsPerson,
@@ -80,11 +80,28 @@ describe("findServiceAccount: unit loaded", () => {
       stateDirectory: STANDARD,
       userId: 0,
     });
-    expect(found).toEqual({ kind: "account", account: { ...PERSON, groupIds: [1000, 27, 44] } });
+    expect(found).toEqual({ kind: "account", account: { ...PERSON, groupIds: [1000, 27, 44, 105] } });
   });
 
   test("other folders → the unit does not count", async () => {
     expect(await ask(unitOf("User=robot\n"), "/home/tech/state")).toEqual({ kind: "account", account: PERSON });
+  });
+});
+
+describe("findServiceAccount: the user of an installation exists", () => {
+  const AGENT = { name: "robot-policy-agent", userId: 990, groupId: 989, groupIds: [989] };
+  const knowsBoth: RunProgram = async (argv, options) =>
+    argv[2] === AGENT.name
+      ? { kind: "ended", exitCode: 0, stdout: "uid=990(robot-policy-agent) gid=989(robot-policy-agent)\n", stderr: "" }
+      : knowsPerson(argv, options);
+
+  test.each([
+    ["standard folders → that user", STANDARD, AGENT],
+    ["other folders → the calling user", "/home/tech/state", PERSON],
+  ])("%s", async (_what, stateDirectory, account) => {
+    const unit: FoundUnit = { kind: "no-systemd" };
+    const question = { files: bare, runProgram: knowsBoth, unit, stateDirectory, userId: 1000 };
+    expect(await findServiceAccount(question)).toEqual({ kind: "account", account });
   });
 });
 

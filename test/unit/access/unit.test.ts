@@ -49,6 +49,15 @@ test("parseUnit: properties of systemctl show, repeated ones joined", () => {
   });
 });
 
+test("parseUnit: properties that systemctl does not know → empty, 0 and false", () => {
+  expect(parseUnit("LoadState=not-found\n")).toMatchObject({
+    restarts: 0,
+    user: "",
+    needsReload: false,
+    dropInPaths: [],
+  });
+});
+
 test.each([
   ["condition failed, unit never started", "ConditionResult=no\nConditionTimestampMonotonic=0\n", false],
   ["condition held", "ConditionResult=yes\nConditionTimestampMonotonic=12\n", false],
