@@ -21,6 +21,7 @@ User=robot
 SupplementaryGroups=video dialout
 LoadCredential=api-key:/etc/key
 LoadCredential=other:relative
+LoadCredential=/etc/other
 LoadCredentialEncrypted=sealed:/etc/sealed
 ProtectHome=tmpfs
 PrivateTmp=disconnected
@@ -42,7 +43,7 @@ test("parseUnit: properties of systemctl show, repeated ones joined", () => {
     dropInPaths: ["/a.conf", "/b.conf"],
     user: "robot",
     supplementaryGroups: ["video", "dialout"],
-    credentialPaths: ["/etc/key", "/etc/sealed"],
+    credentialPaths: ["/etc/key", "/etc/other", "/etc/sealed"],
     protectHome: "tmpfs",
     hasPrivateTmp: true,
     inaccessiblePaths: ["/srv/secret", "/opt/closed"],
