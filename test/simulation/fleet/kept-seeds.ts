@@ -20,6 +20,11 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
     acts: [14, 15, 16, 18, 20, 21],
     found: "that a file that came to rest half-written was not waited for when it was written again",
   },
+  {
+    seed: 20262605,
+    acts: [3, 7, 22],
+    found: "that truth.ts missed a removed robot which one backup had brought back, and another one had not",
+  },
 ];
 
 /** The line for `KEPT_SEEDS` with the failure. */

@@ -350,7 +350,13 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       hasLost = true;
       for (const requestId of acknowledged) if (countEntries(requestId) === 0) acknowledged.delete(requestId);
       const robots = new Set(idsOf("robots"));
-      for (const [name, known] of robotIds) if (!robots.has(known.split(" ")[1] ?? "")) robotIds.delete(name);
+      const live = new Set(idsOf("robots where removed_at is null"));
+      for (const [name, known] of robotIds) {
+        const id = known.split(" ")[1] ?? "";
+        // An older backup brought a removed robot back, and a newer one has its removal.
+        const isGoneAgain = going.has(id) && !live.has(id);
+        if (isGoneAgain || !robots.has(id)) robotIds.delete(name);
+      }
       for (const [, [path, , table]] of LISTS) {
         const ids = new Set(idsOf(table));
         for (const { mark } of organizations)
