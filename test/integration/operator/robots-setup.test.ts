@@ -92,7 +92,7 @@ describe("robots setup", () => {
 
   it.each<[what: string, text: string, finding: RegExp]>([
     ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
-    ["a key of the manifest", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
+    ["the name of a flag as a key", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
     [
       "a number for a label",
       "labels: {cell: 4}\n",
