@@ -66,7 +66,7 @@ test("scenario 37: many SIGHUPs during the start → registers once", async ({ s
   proxy.inject({ kind: "hold" });
   await using daemon = await robot.startProcess();
   // Until its handler is installed, SIGHUP ends a Node process: node(1) resets every signal to its default at start.
-  await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the handler");
+  await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the SIGHUP handler");
   let signals = 0;
   let state = "";
   while (state !== "registered") {

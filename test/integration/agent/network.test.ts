@@ -46,7 +46,7 @@ test.concurrent("scenario 2: unknown DNS name → retried as `dns`, --setup exit
   const { failure } = await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 2);
   expect(failure?.reason).toBe("dns");
   // status exits 4 between two attempts; during one it reports the attempt.
-  await eventually(async () => (await robot.run(["status"])).code === 4 || undefined, "exit 4");
+  await eventually(async () => (await robot.run(["status"])).code === 4 || undefined, "status to exit 4");
   expect(await savedRegistration(robot)).toBeNull();
 
   await replaceIn(robot.config_path, "https://policy.invalid", proxy.url);

@@ -13,15 +13,16 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 /** Runs a command. Once it has written the text of a step, performs the action of that step. */
 async function runAlong(steps: readonly (readonly [text: string, act: () => Promise<unknown>])[], ...args: string[]) {
-  const left = [...steps];
-  const acted: Promise<unknown>[] = [];
+  const remaining = [...steps];
+  const actions: Promise<unknown>[] = [];
   let output = "";
   const onOutput = (text: string) => {
     output += text;
-    while (left[0] !== undefined && output.includes(left[0][0])) acted.push(left.shift()?.[1]() ?? Promise.resolve());
+    while (remaining[0] !== undefined && output.includes(remaining[0][0]))
+      actions.push(remaining.shift()?.[1]() ?? Promise.resolve());
   };
   const ran = await site.runWith({ onOutput }, ...args);
-  await Promise.all(acted);
+  await Promise.all(actions);
   return ran;
 }
 

@@ -294,9 +294,9 @@ test.skipIf(!canBecomeNobody)(
     await chmod(robot.folder, 0o755);
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
-    const through = await robot.runProcess(["--setup"], {}, member);
-    expect([through.code, through.stderr]).toEqual([0, ""]);
-    expect(through.stdout).toMatch(/^Registered arm-7/);
+    const throughDaemon = await robot.runProcess(["--setup"], {}, member);
+    expect([throughDaemon.code, throughDaemon.stderr]).toEqual([0, ""]);
+    expect(throughDaemon.stdout).toMatch(/^Registered arm-7/);
     const rebound = await robot.runProcess(["rebind"], {}, member);
     expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
     const stranger = await robot.runProcess(["--setup"], {}, asNobody);

@@ -487,12 +487,12 @@ describe("connection to the service", () => {
     expect(check("proxy")?.remedy).toContain("service.proxy");
     await daemon.stop();
 
-    await using lost = await robot.startProcess(elsewhere);
-    await lost.until(({ state }) => state === "registered" || state === "unreachable");
-    const behind = await diagnose(robot);
-    expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
-    expect(behind.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
-    expect(behind.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
+    await using misdirected = await robot.startProcess(elsewhere);
+    await misdirected.until(({ state }) => state === "registered" || state === "unreachable");
+    const agentsProxy = await diagnose(robot);
+    expect({ code: agentsProxy.code, failed: agentsProxy.failed }).toEqual({ code: 4, failed: ["tcp"] });
+    expect(agentsProxy.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
+    expect(agentsProxy.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
     expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
   });
 

@@ -335,11 +335,11 @@ test("init --enroll with placeholders, or into an image → does not enrol, and 
 test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enrol", async () => {
   await using scene = await createScene();
   const { robot } = scene;
-  const words = agentWords(
+  const argv = agentWords(
     robot,
     initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region")),
   );
-  const line = words.map((word) => `'${word}'`).join(" ");
+  const line = argv.map((word) => `'${word}'`).join(" ");
   await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
   const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
   await command.wrote("Cloud region nearest to the robot");

@@ -57,8 +57,8 @@ test("a restarted agent → polls with the same code; later starts with its cred
   const before = scene.proxy.requests.length;
 
   await using third = await scene.robot.start();
-  const again = await third.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
-  expect(again.identity).toMatchObject({ installation_id: identity?.installation_id });
+  const restarted = await third.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
+  expect(restarted.identity).toMatchObject({ installation_id: identity?.installation_id });
   // Neither a renewal nor a registration is due. It asks once for its current name.
   const others = () =>
     scene.proxy.requests.slice(before).flatMap(({ path }) => (path === "/v1/robot-agent/heartbeat" ? [] : [path]));

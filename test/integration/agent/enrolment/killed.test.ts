@@ -10,7 +10,7 @@ import { isLong } from "../../../support/run/tier.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
 import { approve, installation, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
 
-/** The answer to a heartbeat tells a robot to renew; the first one comes within a tenth of this interval. */
+/** Short heartbeats: their answers tell a robot to renew, and the first comes within a tenth of the interval. */
 const QUICK = { service: "  identity: enrolled\n  heartbeat_s: 5" };
 /** The nth call of a system call on the identity files or their folder. */
 type Change = readonly [call: string, nth: number];

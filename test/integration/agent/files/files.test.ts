@@ -40,7 +40,7 @@ describe("scenario 27: a configuration file that is", () => {
     await scene?.[Symbol.asyncDispose]();
   });
 
-  const spoilings: readonly [string, string, RegExp, (() => Promise<unknown>) | null][] = [
+  const faults: readonly [string, string, RegExp, (() => Promise<unknown>) | null][] = [
     ["missing", "file_missing", /create it, or correct the path/, () => unlink(path)],
     [
       "in a missing folder",
@@ -141,7 +141,7 @@ describe("scenario 27: a configuration file that is", () => {
     ],
   ];
 
-  test.for(spoilings)(
+  test.for(faults)(
     "%s → a finding at its line of the manifest, the registration stays; restored → healthy, no request",
     async ([, id, message, spoil], { skip }) => {
       if (spoil === null) return skip("needs another user, or a program that is not here");

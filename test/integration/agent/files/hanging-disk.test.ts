@@ -147,7 +147,7 @@ async function mountDrive(robot: Robot): Promise<Drive> {
     async hang() {
       // Hangs between two requests. If the server had taken a request, even kill -9 could not end the wait, unlike on a network drive.
       await stat(`/proc/${child.pid}/root${robot.path("drive/.hang")}`).catch(() => {});
-      await eventually(async () => existsSync(hung) || undefined, "a drive that hangs");
+      await eventually(async () => existsSync(hung) || undefined, "the drive to hang");
     },
     answer: () => rmSync(hung),
     async [Symbol.asyncDispose]() {

@@ -39,7 +39,7 @@ function observe(daemon: Daemon): Observation {
   })();
   return {
     async saw(digest) {
-      await eventually(async () => seen.has(digest) || undefined, "a digest of files that hold still");
+      await eventually(async () => seen.has(digest) || undefined, "the digest of the settled files");
     },
     async end() {
       ending.abort();
@@ -162,9 +162,12 @@ test("configuration edited while a large file is hashed → the edit is register
   const readBytes = await bytesRead(daemon);
   // Sparse: tenths of a second to hash, and nothing to write.
   await truncate(robot.path("large.bin"), 1024 ** 2 * 192);
-  await eventually(async () => (await bytesRead(daemon)) > readBytes + 1024 ** 2 * 16 || undefined, "the hashing");
+  await eventually(async () => (await bytesRead(daemon)) > readBytes + 1024 ** 2 * 16 || undefined, "hashing to begin");
   await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
-  await eventually(async () => (await scene.service.robots())[0]?.region === "eu-west-1" || undefined, "the edit");
+  await eventually(
+    async () => (await scene.service.robots())[0]?.region === "eu-west-1" || undefined,
+    "the edit to be registered",
+  );
   await expectOneRobot(scene, daemon);
   // An edit during hashing restarts the run: one registration with both changes, or two if the edit comes after hashing.
   expect(proxy.requests.length).toBeLessThanOrEqual(3);

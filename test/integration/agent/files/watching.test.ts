@@ -62,7 +62,7 @@ describe(
       expect(await daemon.untilLogged("watching-by-events")).toHaveLength(1);
     });
 
-    test("a folder added later that cannot be watched", async () => {
+    test("a folder added later that cannot be watched → polls, and finds changes", async () => {
       await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
       const { robot } = scene;
       await using daemon = await robot.startProcess(
@@ -76,11 +76,11 @@ describe(
       await writeAtOnce(robot.manifestPath, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
       await daemon.until((status) => status.watching?.mode === "polling");
       await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
-      const seen = {
+      const withBothFiles = {
         ...robot,
         digest: () => digestOfFiles(robot.path("left.yaml"), robot.path("later/right.json")),
       };
-      await expectOneRobot({ ...scene, robot: seen }, daemon);
+      await expectOneRobot({ ...scene, robot: withBothFiles }, daemon);
     });
   },
 );
@@ -131,7 +131,7 @@ test(
     await run("python3", ["-c", script, robot.path("left.yaml")]);
     // inotify(7) reports events in the order in which they occur.
     await writeAtOnce(robot.path("neighbour"), "");
-    await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
+    await eventually(async () => reported.has("neighbour") || undefined, "the event of the later write");
     expect([...reported]).toEqual(["neighbour"]);
     // Pushed only once: a second push during the request would make it time out and be repeated.
     clock.push(RESYNC_MS);
@@ -170,8 +170,8 @@ interface SilentFilesystem extends AsyncDisposable {
 
 async function mountSilently(folder: string, mountPoint: string): Promise<SilentFilesystem> {
   const program = new URL("../../../support/robot/silent-filesystem.ts", import.meta.url);
-  const [unshare, ...words] = withOwnMounts;
-  const child: ChildProcess = spawn(unshare, [...words, process.execPath, program.pathname, folder, mountPoint], {
+  const [unshare, ...prefix] = withOwnMounts;
+  const child: ChildProcess = spawn(unshare, [...prefix, process.execPath, program.pathname, folder, mountPoint], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   endWithTest(child);
