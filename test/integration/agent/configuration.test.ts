@@ -1,4 +1,4 @@
-/** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
+/** Configuration and manifest: mistakes without and with a running daemon, and valid edits. */
 import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -10,7 +10,7 @@ import { startFaultProxy } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
-/** Lines with a mistake each, and where it is: line, column, finding. */
+/** One mistake per line; `CONFIGURATION_FINDINGS` has line, column and id of each. */
 const BAD_CONFIGURATION = `service:
   url: http://policy.example
   key_fil: /etc/key
@@ -42,12 +42,12 @@ configuration_files:
   - 7
 `;
 
-describe.concurrent("scenario 29: every mistake at its file:line:column, all at once, exit 3:", () => {
+describe.concurrent("scenario 29: mistakes → all at once at file:line:column, exit 3:", () => {
   test("in the configuration", async ({ proxy, robot }) => {
     await writeAtOnce(robot.config_path, BAD_CONFIGURATION);
     const check = await robot.run(["check", "--json"]);
     expect(check.code).toBe(3);
-    // A stage that fails ends the reading, so the duplicate key is seen first and the rest once it is gone.
+    // The YAML stage fails first; the later findings appear once the duplicate key is gone.
     expect(placesOf(check.stdout)).toEqual(CONFIGURATION_FINDINGS.filter(([, , id]) => id === "yaml_duplicate_key"));
     await replaceIn(robot.config_path, "line: a, line: b", "line: a, xine: b");
 
@@ -56,8 +56,8 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
     for (const args of [["check"], ["run"], ["--setup"], ["digest"], ["status"]]) {
       const { code, stderr } = await robot.run(args);
       expect([args, code]).toEqual([args, 3]);
-      const named = stderr.split("\n").map((line) => /^\S+:\d+:\d+: error \w+/.exec(line)?.[0]);
-      expect(named.filter((head) => head !== undefined)).toEqual(
+      const heads = stderr.split("\n").map((line) => /^\S+:\d+:\d+: error \w+/.exec(line)?.[0]);
+      expect(heads.filter((head) => head !== undefined)).toEqual(
         expected.map(([line, column, id]) => `${robot.config_path}:${line}:${column}: error ${id}`),
       );
     }
@@ -69,10 +69,10 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
     for (const args of [["check"], ["--setup"]]) {
       const { code, stderr } = await robot.run(args);
       expect([args, code]).toEqual([args, 3]);
-      const named = [...stderr.matchAll(/robot-manifest\.yaml:(\d+):(\d+): error (\w+): /g)].map((match) =>
+      const heads = [...stderr.matchAll(/robot-manifest\.yaml:(\d+):(\d+): error (\w+): /g)].map((match) =>
         match.slice(1),
       );
-      expect(named).toEqual([
+      expect(heads).toEqual([
         ["2", "1", "unknown_key"],
         ["4", "5", "config_path"],
         ["6", "5", "config_duplicate"],
@@ -82,10 +82,10 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
   });
 
   test.for([
-    ["syntax", "service: [\n", "yaml_syntax"],
-    ["nothing in it", "", "wrong_type"],
-    ["another kind of file", "\u0000\u0001\u0002", "yaml_syntax"],
-    ["not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "not_utf8"],
+    ["a syntax error", "service: [\n", "yaml_syntax"],
+    ["no content", "", "wrong_type"],
+    ["binary content", "\u0000\u0001\u0002", "yaml_syntax"],
+    ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "not_utf8"],
   ] as const)("a configuration with %s", async ([, bytes, id]) => {
     await using scene = await createScene();
     const { robot } = scene;
@@ -95,7 +95,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
     expect(stderr).toMatch(new RegExp(`config\\.yaml:\\d+:\\d+: error ${id}: `));
   });
 
-  test("no configuration at all", async ({ scene }) => {
+  test("no configuration file, with the command that creates it", async ({ scene }) => {
     await rm(scene.robot.config_path);
     const { code, stderr } = await scene.robot.run(["run"]);
     expect(code).toBe(3);
@@ -116,7 +116,7 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
   ];
 
   test.for(edits)(
-    "%s: the last good one stays, status shows the finding, reload fails",
+    "%s → the last valid one stays in force, status shows the finding, reload fails",
     async ([, pathOf, from, to, id]) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
@@ -146,7 +146,11 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     },
   );
 
-  test("a changed file is registered under the last good configuration", async ({ scene, proxy, robot }) => {
+  test("a changed configuration file → registered with the last valid configuration", async ({
+    scene,
+    proxy,
+    robot,
+  }) => {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await replaceIn(robot.config_path, "region: eu-central-1", "region: 7");
@@ -154,11 +158,11 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
     await expectOneRobot(scene, daemon);
     expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-central-1" });
-    // Started anew it would not run: the edit is on the disk, and that is told before anything breaks.
+    // The next start would fail, so status already exits 3.
     expect((await robot.run(["status"])).code).toBe(3);
   });
 
-  test("a removed configuration is a bad edit as well", async ({ scene, robot }) => {
+  test("the configuration is removed → finding file_missing; restored → healthy", async ({ scene, robot }) => {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     const text = await readFile(robot.config_path);
@@ -172,12 +176,12 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
   });
 });
 
-describe.concurrent("scenario 30: a good edit takes over", () => {
+describe.concurrent("scenario 30: a valid edit takes effect", () => {
   const ways: readonly [string, string, (robot: Robot, daemon: Daemon) => Promise<void> | void][] = [
-    ["by itself", "{settle_ms: 150}", () => {}],
-    ["by SIGHUP", "{settle_ms: 150, resync_s: 3600}", (_robot, daemon) => daemon.hangUp()],
+    ["without a command", "{settle_ms: 150}", () => {}],
+    ["on SIGHUP", "{settle_ms: 150, resync_s: 3600}", (_robot, daemon) => daemon.hangUp()],
     [
-      "by reload, which answers when it is in force",
+      "on reload, which returns once it is in force",
       "{settle_ms: 150, resync_s: 3600}",
       async (robot) => {
         expect(await robot.run(["reload"])).toMatchObject({ code: 0, stdout: "Reloaded\n" });
@@ -200,7 +204,7 @@ describe.concurrent("scenario 30: a good edit takes over", () => {
   });
 });
 
-test.concurrent("a changed site, region and label are one request, without omitted ones", async () => {
+test.concurrent("changed site, region and labels → one request; removed ones → null and {}", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
@@ -230,7 +234,7 @@ test.concurrent("a changed site, region and label are one request, without omitt
   expect(proxy.requests).toHaveLength(3);
 });
 
-test.concurrent("follows a manifest that the configuration moves, and watches it there", async () => {
+test.concurrent("the configuration names another manifest → that one is registered and watched", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -253,7 +257,7 @@ test.concurrent("follows a manifest that the configuration moves, and watches it
   await expectOneRobot(scene, daemon);
 });
 
-describe.concurrent("scenario 31: no request and nothing written by", () => {
+describe.concurrent("scenario 31: no request and no write by", () => {
   test.for([
     "check",
     "check --json",
@@ -272,7 +276,7 @@ describe.concurrent("scenario 31: no request and nothing written by", () => {
     expect(stdout).toContain(await robot.digest());
   });
 
-  test("--dry-run, which prints payload, digest and the hash of each file", async ({ robot }) => {
+  test("--setup --dry-run, which prints body, digest and the hash of each file", async ({ robot }) => {
     const { code, stdout } = await robot.run(["--setup", "--dry-run", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -289,7 +293,7 @@ function placesOf(stdout: string): readonly (readonly [number, number, string])[
   return findings.map(({ line, column, id }) => [line, column, id]);
 }
 
-/** Every file with its content and the moment of its last change. */
+/** Every entry with inode, times and content. */
 async function treeOf(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const lines = entries.map(async (entry) => {
@@ -301,12 +305,15 @@ async function treeOf(folder: string): Promise<readonly string[]> {
   return (await Promise.all(lines)).toSorted();
 }
 
-test.concurrent("a configuration that every user may edit: the key goes nowhere else", async ({ scene, robot }) => {
+test.concurrent("a configuration that every user may edit → its new address is not used, so the key goes nowhere else", async ({
+  scene,
+  robot,
+}) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
-  await using stranger = await startFaultProxy(scene.service.url);
+  await using otherServer = await startFaultProxy(scene.service.url);
   await chmod(robot.config_path, 0o666);
-  await replaceIn(robot.config_path, scene.proxy.url, stranger.url);
+  await replaceIn(robot.config_path, scene.proxy.url, otherServer.url);
   const message = `${robot.config_path} has mode 0666: every user of this machine may say where the API key is sent; chmod o-w ${robot.config_path}`;
   const exposed = { id: "writable_by_others", severity: "error", file: robot.config_path, message };
   const { findings, service, healthy } = await daemon.until((status) => status.findings.length > 0);
@@ -320,13 +327,13 @@ test.concurrent("a configuration that every user may edit: the key goes nowhere 
 
   await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
   await daemon.until(({ daemon: counts }) => counts?.registrations === 2);
-  await replaceIn(robot.config_path, stranger.url, scene.proxy.url);
+  await replaceIn(robot.config_path, otherServer.url, scene.proxy.url);
   await chmod(robot.config_path, 0o644);
   await daemon.until((status) => status.healthy);
-  expect(setupBodies(stranger.requests)).toEqual([]);
+  expect(setupBodies(otherServer.requests)).toEqual([]);
 });
 
-test.concurrent("a folder or a manifest that every user may write is a warning", async ({ robot }) => {
+test.concurrent("a folder or manifest that every user may write → a warning", async ({ robot }) => {
   await chmod(robot.manifestPath, 0o666);
   await chmod(dirname(robot.config_path), 0o777);
   const { code, stdout } = await robot.run(["check", "--json"]);
@@ -334,26 +341,26 @@ test.concurrent("a folder or a manifest that every user may write is a warning",
   const warned = findings.filter(({ id }) => id === "writable_by_others");
   expect(warned.map(({ severity }) => severity)).toEqual(["warning", "warning", "warning"]);
   expect(warned[1]?.message).toContain(`chmod o-w ${robot.manifestPath}`);
-  // The key lies in that folder.
+  // The key is in that folder, which makes check fail.
   expect(code).toBe(3);
   expect(findings).toContainEqual(expect.objectContaining({ id: "key_exposed", severity: "error" }));
 });
 
-test.concurrent("log: its level and format follow an edit, without a restart", async ({ scene, robot }) => {
+test.concurrent("log: an edit of level and format → in force without a restart", async ({ scene, robot }) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   await replaceIn(robot.config_path, "log: {level: debug}", "log: {level: warn, format: text}");
-  // Told before it is taken over: at the new level nothing of it would be seen.
+  // The new level hides the log line of the reload, so wait for the command instead.
   await eventually(
     async () => ((await robot.run(["reload"])).code === 0 ? true : undefined),
     "the edit to be in force",
   );
-  const told = daemon.output().length;
+  const outputLength = daemon.output().length;
   await rm(robot.path("left.yaml"));
   await daemon.until(({ state }) => state === "invalid");
   await eventually(
     async () => (/^\d\d:\d\d:\d\d warn {2}finding /m.test(daemon.output()) ? true : undefined),
     "a line of text",
   );
-  expect(daemon.output().slice(told)).not.toMatch(/"level":"(?:debug|info)"/);
+  expect(daemon.output().slice(outputLength)).not.toMatch(/"level":"(?:debug|info)"/);
 });

@@ -1,4 +1,4 @@
-/** The agent's control socket: when it opens, and what bounds those who may speak to it: members of its group, by mistake or on purpose. */
+/** The agent's control socket: when it opens, and the limits on clients, which are members of its group. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type ClientRequest, request } from "node:http";
@@ -17,7 +17,7 @@ import { PushedClock } from "../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 import { SteppedClock } from "../../unit/fingerprint/machine.ts";
 
-/** As configurations have it that do not say. */
+/** The default of `resync_s`. */
 const RESYNC_MS = 60_000;
 
 const status: StatusDocument = {
@@ -38,7 +38,7 @@ const status: StatusDocument = {
   identity: null,
 };
 
-/** The socket of an agent that registers at once, and whose reloads end when the test says so. */
+/** Serves the socket of an agent that registers at once and whose reloads end when the test calls `endReload`. */
 async function serve() {
   const folder = await mkdtemp(join(tmpdir(), "control-"));
   const path = join(folder, "control.sock");
@@ -67,20 +67,20 @@ async function serve() {
     await socket[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
-  const ask = (method: "GET" | "POST", asked: string) => askDaemon(path, method, asked, new AbortController().signal);
+  const ask = (method: "GET" | "POST", target: string) => askDaemon(path, method, target, new AbortController().signal);
   return { path, clock, counts, ask, endReload: () => reload.resolve({ reloaded: true, findings: [] }) };
 }
 
-/** Hangs up as soon as the agent has the request. */
+/** Sends a request and hangs up once the agent has received it. */
 async function askAndHangUp(path: string, hasArrived: () => boolean): Promise<void> {
-  const sent: ClientRequest = request({ socketPath: path, method: "POST", path: "/reload", agent: false });
-  sent.on("error", () => {});
-  sent.end();
+  const pending: ClientRequest = request({ socketPath: path, method: "POST", path: "/reload", agent: false });
+  pending.on("error", () => {});
+  pending.end();
   await expect.poll(hasArrived, { interval: 2 }).toBe(true);
-  sent.destroy();
+  pending.destroy();
 }
 
-test("a connection is for one request: of thousands in one breath one is looked at", async () => {
+test("50,000 requests on one connection → the first is handled", async () => {
   const { path, counts, ask } = await serve();
   const connection = createConnection(path);
   connection.on("error", () => {});
@@ -91,7 +91,7 @@ test("a connection is for one request: of thousands in one breath one is looked 
   expect(await ask("GET", "/status")).toMatchObject({ kind: "answer", status: 200 });
 });
 
-/** The time limits of connections, moved by hand. */
+/** Replaces the timers, so that a test advances the time limits of connections. */
 function fakeTimeouts(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => {
@@ -99,7 +99,7 @@ function fakeTimeouts(): void {
   });
 }
 
-test("a request that has arrived is waited for, however long the agent works on it", async () => {
+test("a complete request → no time limit while the agent works on it", async () => {
   fakeTimeouts();
   const { counts, ask, endReload } = await serve();
   const answer = ask("POST", "/reload");
@@ -111,7 +111,7 @@ test("a request that has arrived is waited for, however long the agent works on 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("who has not sent a request within ten seconds is sent away", async () => {
+test("an incomplete request → closed after ten seconds", async () => {
   fakeTimeouts();
   const { path } = await serve();
   const connection = createConnection(path);
@@ -126,9 +126,9 @@ test("who has not sent a request within ten seconds is sent away", async () => {
   await closed;
 });
 
-test("POST /register: ten at once, then one every six seconds, and who asks too often is told so", async () => {
+test("POST /register: ten at once, then one every six seconds; more → 429", async () => {
   const { path, clock, counts, ask } = await serve();
-  for (let asked = 0; asked < 10; asked += 1) expect(await ask("POST", "/register")).toMatchObject({ status: 200 });
+  for (let count = 0; count < 10; count += 1) expect(await ask("POST", "/register")).toMatchObject({ status: 200 });
   const refused = await ask("POST", "/register");
   expect(refused).toMatchObject({ status: 429, body: { detail: "asked too often", retry_after_s: 6 } });
   expect(daemonProblem(refused, path)).toMatchObject({ code: "asked-too-often" });
@@ -139,18 +139,18 @@ test("POST /register: ten at once, then one every six seconds, and who asks too 
   expect(counts.registrations).toBe(11);
 });
 
-test("those who hang up while the agent works on their request are bounded, and what it knows it still tells", async () => {
+test("32 abandoned requests in progress → the next POST gets 429, GET still works", async () => {
   const { path, counts, ask } = await serve();
-  for (let asked = 1; asked <= 32; asked += 1) await askAndHangUp(path, () => counts.reloads === asked);
+  for (let count = 1; count <= 32; count += 1) await askAndHangUp(path, () => counts.reloads === count);
   expect(await ask("POST", "/reload")).toMatchObject({ status: 429 });
   expect(counts.reloads).toBe(32);
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
 });
 
-test("askDaemon: a daemon that hangs is not waited for until its watchdog ends it", async () => {
+test("askDaemon: the daemon hangs → fails after 5 s", async () => {
   fakeTimeouts();
   const folder = await mkdtemp(join(tmpdir(), "hung-daemon-"));
-  // Accepts, as the kernel does for a stopped process, and says nothing.
+  // Accepts connections, as the kernel does for a stopped process, and does not answer.
   const server = createServer((connection) => connection.resume());
   try {
     server.listen(join(folder, "control.sock"));
@@ -168,7 +168,7 @@ test("askDaemon: a daemon that hangs is not waited for until its watchdog ends i
   }
 });
 
-test.concurrent("a control socket that fails at the start is opened later, and logged once", async () => {
+test.concurrent("the socket cannot be opened at start → opened later; failure and success are logged once", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const clock = new PushedClock();
@@ -177,7 +177,7 @@ test.concurrent("a control socket that fails at the start is opened later, and l
   await using daemon = await robot.start({}, clock);
   await daemon.untilLogged("registered");
   await daemon.untilLogged("control-socket-failed");
-  // Once more in vain, which is no news.
+  // A second failure, which is not logged.
   clock.push(RESYNC_MS);
   await rm(robot.runtime_directory);
   await expect

@@ -1,4 +1,4 @@
-/** The key: refused, missing, exposed, replaced. What a person mends takes effect without a restart. */
+/** The key: refused, missing, exposed, replaced. A corrected key takes effect without a restart. */
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,21 +11,21 @@ import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
 import { startService } from "../../support/service/service.ts";
 
-/** Well formed, and unknown to every service. */
-const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+/** A well-formed key that no service knows. */
+const UNKNOWN_KEY = "sk_test_0123456789abcdefghijklm";
 
 function keysSent(proxy: FaultProxy): readonly (string | undefined)[] {
   return proxy.requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
 }
 
-/** As deploy tools do: the old key or the new one, never half of either. */
+/** Replaces the key atomically, as deploy tools do. */
 async function rotate(path: string, key: string): Promise<void> {
   await writeFile(`${path}.next`, `${key}\n`, { mode: 0o600 });
   await rename(`${path}.next`, path);
 }
 
-test.concurrent("scenario 7: 401: one request, then visible and quiet; a replaced key file is used without a restart", async () => {
-  await using scene = await createScene({ key: STRANGE_KEY });
+test.concurrent("scenario 7: 401 → one request and an unhealthy status; a replaced key file → used without a restart", async () => {
+  await using scene = await createScene({ key: UNKNOWN_KEY });
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
   const { failure, healthy } = await daemon.until(({ state }) => state === "unauthorized");
@@ -40,25 +40,25 @@ test.concurrent("scenario 7: 401: one request, then visible and quiet; a replace
 
   await rotate(robot.keyPath, service.key);
   await expectOneRobot(scene, daemon);
-  expect(keysSent(proxy)).toEqual([STRANGE_KEY, service.key]);
+  expect(keysSent(proxy)).toEqual([UNKNOWN_KEY, service.key]);
 });
 
-test.concurrent("scenario 7: a person who tries one key after the other is held back by nothing", async () => {
-  await using scene = await createScene({ key: STRANGE_KEY });
+test.concurrent("scenario 7: several wrong keys in a row → each is tried at once, without the rate cap", async () => {
+  await using scene = await createScene({ key: UNKNOWN_KEY });
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
-  const wrongKeys = Array.from({ length: 5 }, (_, index) => `${STRANGE_KEY}${index}`);
-  for (const [index, key] of [STRANGE_KEY, ...wrongKeys].entries()) {
+  const wrongKeys = Array.from({ length: 5 }, (_, index) => `${UNKNOWN_KEY}${index}`);
+  for (const [index, key] of [UNKNOWN_KEY, ...wrongKeys].entries()) {
     if (index > 0) await rotate(robot.keyPath, key);
     await daemon.until(({ state, daemon: counts }) => state === "unauthorized" && counts?.attempts === index + 1);
   }
   await rotate(robot.keyPath, service.key);
   await expectOneRobot(scene, daemon);
-  expect(keysSent(proxy)).toEqual([STRANGE_KEY, ...wrongKeys, service.key]);
+  expect(keysSent(proxy)).toEqual([UNKNOWN_KEY, ...wrongKeys, service.key]);
   expect(daemon.output()).not.toContain("rate-capped");
 });
 
-test.concurrent("scenario 7: 403: the same, with the key rewritten in place", async () => {
+test.concurrent("scenario 7: 403 → unauthorized; a key file rewritten in place → registers", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   proxy.inject({ kind: "answer", status: 403, body: JSON.stringify({ detail: "this key may not set up robots" }) });
@@ -71,7 +71,12 @@ test.concurrent("scenario 7: 403: the same, with the key rewritten in place", as
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 7: no key yet: registers when the file appears", async ({ scene, proxy, robot, service }) => {
+test.concurrent("scenario 7: no key file → no request; registers when the file appears", async ({
+  scene,
+  proxy,
+  robot,
+  service,
+}) => {
   await rm(robot.keyPath);
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ state }) => state === "unauthorized");
@@ -83,8 +88,8 @@ test.concurrent("scenario 7: no key yet: registers when the file appears", async
   expect(proxy.requests).toHaveLength(1);
 });
 
-test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and what to do", async () => {
-  await using scene = await createScene({ key: STRANGE_KEY });
+test.concurrent("scenario 7: --setup with a refused or missing key → exit 5 at once, with a remedy", async () => {
+  await using scene = await createScene({ key: UNKNOWN_KEY });
   const { proxy, robot, service } = scene;
   const refused = await robot.run(["--setup"]);
   expect(refused.code).toBe(5);
@@ -99,7 +104,7 @@ test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and 
   expect(storedRobots(service)).toEqual([]);
 });
 
-test.concurrent("scenario 17: a key that others can read: status names the exact chmod", async () => {
+test.concurrent("scenario 17: a key that others can read → no request; status names the exact chmod", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await chmod(robot.keyPath, 0o644);
@@ -115,7 +120,7 @@ test.concurrent("scenario 17: a key that others can read: status names the exact
   await expectOneRobot(scene, daemon);
 });
 
-describe.concurrent("scenario 18: a key rotated while registered: no request for it, and the next request has it,", () => {
+describe.concurrent("scenario 18: a key rotated while registered → no request; the next request uses it:", () => {
   const places: readonly [string, (robot: Robot) => string, (robot: Robot) => Record<string, string>][] = [
     ["key_file", (robot) => robot.keyPath, () => ({})],
     [
@@ -129,7 +134,7 @@ describe.concurrent("scenario 18: a key rotated while registered: no request for
     await using stack = new AsyncDisposableStack();
     const dataDirectory = await mkdtemp(join(tmpdir(), "policy-service-"));
     stack.defer(() => rm(dataDirectory, { recursive: true }));
-    // A service that finds its key file gone makes a second key; both are valid then.
+    // A service whose key file is missing creates a second key; then both are valid.
     const first = await startService({ dataDirectory });
     await first[Symbol.asyncDispose]();
     await rm(first.key_file);

@@ -1,4 +1,4 @@
-/** Who the robot is: copied images, names that change, and two agents that want to be the same robot. */
+/** The robot's identity: copied images, changed names, and two agents for one robot. */
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -13,7 +13,7 @@ import { createScene, expectOneRobot, savedRegistration, storedRobots } from "..
 
 const NEEDS_MOUNT = "needs root and unshare(1)";
 
-/** Words that start a program on another machine: the same disk with another /etc/machine-id. */
+/** Command prefix: runs a program as on another machine, with the same disk and another /etc/machine-id. */
 async function onMachine(robot: Robot, machineId: string): Promise<string[]> {
   const path = robot.path(`machine-id-${machineId.slice(0, 4)}`);
   await writeFile(path, `${machineId}\n`);
@@ -24,7 +24,7 @@ const ORIGINAL = "0123456789abcdef0123456789abcdef";
 const COPY = "fedcba9876543210fedcba9876543210";
 
 test(
-  `scenario 12: an image copied before its setup gives two robots, by {machine_id} (${NEEDS_MOUNT})`,
+  `scenario 12: image copied before setup, name with {machine_id} → two robots (${NEEDS_MOUNT})`,
   { concurrent: true, skip: !canMount },
   async () => {
     await using scene = await createScene({ name: "'arm-{machine_id}'" });
@@ -44,7 +44,7 @@ test(
     expect(new Set(names).size).toBe(2);
     for (const name of names) {
       expect(name).toMatch(/^arm-[0-9a-f]{12}$/);
-      // machine-id(5) asks programs to keep the id to themselves.
+      // machine-id(5): programs must not reveal the id.
       expect(ORIGINAL).not.toContain(name.slice(4));
       expect(COPY).not.toContain(name.slice(4));
     }
@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  `scenario 13, 14: an image copied after its setup: no request, exit 7, and rebind, with another name, makes it a robot of its own (${NEEDS_MOUNT})`,
+  `scenario 13, 14: image copied after setup → no request, exit 7; rebind with another name → a second robot (${NEEDS_MOUNT})`,
   { concurrent: true, skip: !canMount },
   async ({ scene, proxy, robot }) => {
     const original = await onMachine(robot, ORIGINAL);
@@ -61,7 +61,7 @@ test(
     expect(proxy.requests).toHaveLength(1);
 
     {
-      // Whatever else is different on it: a copy is not asked for more.
+      // A changed file does not make the copy send a request either.
       await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 7");
       await using daemon = await robot.startProcess({}, copy);
       const { healthy, summary } = await daemon.until(({ state }) => state === "other-machine");
@@ -100,7 +100,7 @@ test(
   },
 );
 
-/** The command says why and what to do; the state stays as it is. */
+/** Asserts that rebind under the old name is refused with a remedy and leaves the state unchanged. */
 async function expectSameNameRefused(robot: Robot, machine: readonly string[]): Promise<void> {
   const before = await savedRegistration(robot);
   const { code, stderr } = await robot.runProcess(["rebind"], {}, machine);
@@ -114,7 +114,7 @@ async function expectSameNameRefused(robot: Robot, machine: readonly string[]): 
 }
 
 test(
-  `a new main board in the same robot: rebind --same-robot keeps it one robot (${NEEDS_MOUNT})`,
+  `a new main board in the same robot, rebind --same-robot → the same robot (${NEEDS_MOUNT})`,
   { concurrent: true, skip: !canMount },
   async () => {
     await using scene = await createScene({ name: "'{hostname}'" });
@@ -137,7 +137,7 @@ test(
   },
 );
 
-test.concurrent("rebind beside the agent: it forgets its robot and registers a new one", async () => {
+test.concurrent("rebind beside the agent → registers a new robot and keeps the old registration aside", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
@@ -156,7 +156,7 @@ test.concurrent("rebind beside the agent: it forgets its robot and registers a n
   expect((await daemon.status()).healthy).toBe(true);
 });
 
-test.concurrent("rebind beside the agent, during an outage: the old robot does not return", async () => {
+test.concurrent("rebind beside the agent during an outage → exit 4; later registers the new robot", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -171,7 +171,7 @@ test.concurrent("rebind beside the agent, during an outage: the old robot does n
   await daemon.until(({ state, robot: { name } }) => state === "registered" && name === "arm-8");
 });
 
-test.concurrent("rebind beside the agent, which is asked too often: says what it did already, and a second run does the rest", async ({
+test.concurrent("rebind beside an agent that answers 429 → says what it did; a second run completes it", async ({
   expect,
 }) => {
   await using scene = await createScene();
@@ -183,7 +183,7 @@ test.concurrent("rebind beside the agent, which is asked too often: says what it
     const { stdout, stderr } = await robot.run(["rebind", "--json"]);
     return { answer: JSON.parse(stdout), stderr };
   };
-  // The agent may take one more request by the time that the command asks.
+  // The agent may accept one more request before the command's.
   await expect.poll(rebindRefused).toMatchObject({
     answer: {
       rebound: false,
@@ -195,7 +195,11 @@ test.concurrent("rebind beside the agent, which is asked too often: says what it
   await expect.poll(async () => (await robot.run(["rebind"])).code).toBe(0);
 });
 
-test.concurrent("a user who may not write the state cannot rebind the agent", async ({ scene, proxy, robot }) => {
+test.concurrent("POST /rebind while the registration is still in the state directory → refused", async ({
+  scene,
+  proxy,
+  robot,
+}) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   expect(JSON.parse(await daemon.ask("POST", "/rebind"))).toEqual({
@@ -205,7 +209,7 @@ test.concurrent("a user who may not write the state cannot rebind the agent", as
   expect(proxy.requests).toHaveLength(1);
 });
 
-test("rebind beside the agent, either killed at any moment: the old robot or the new one", async () => {
+test("rebind beside the agent, either killed at any moment → the old robot or the new one", async () => {
   await using scene = await createScene();
   const { robot, service } = scene;
   let name = "arm-7";
@@ -221,7 +225,7 @@ test("rebind beside the agent, either killed at any moment: the old robot or the
     await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
     await daemon.until(({ state }) => state === "other-name");
     await using command = startCommand(robot, ["rebind"]);
-    // It is killed some way into its work, which begins with the move.
+    // Rebind begins by moving the registration aside; the kill follows some time later.
     await Promise.race([movedAside(robot, name), command.ended()]);
     await sleep(delayMs);
     if (victim === "agent") await daemon.stop("SIGKILL");
@@ -241,7 +245,7 @@ test("rebind beside the agent, either killed at any moment: the old robot or the
   }
 });
 
-/** Resolves once the registration of this name lies aside. */
+/** Resolves once the registration of this name is moved aside. */
 async function movedAside(robot: Robot, name: string): Promise<void> {
   const path = `${robot.state_directory}/registration.json.rebound`;
   await eventually(async () => {
@@ -255,7 +259,7 @@ function isOneOf(saved: unknown, names: readonly string[]): boolean {
   return names.includes(request.name);
 }
 
-test.concurrent("a new name is refused with exit 7, until it is set back or rebound", async () => {
+test.concurrent("a changed name → exit 7 and no request, until it is restored or rebound", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   {
@@ -283,12 +287,12 @@ test.concurrent("a new name is refused with exit 7, until it is set back or rebo
   expect(storedRobots(service).map(({ name }) => name)).toEqual(["arm-7", "arm-8"]);
 });
 
-test.concurrent("scenario 15: a second daemon on the same state exits 1 and says why", async () => {
+test.concurrent("scenario 15: a second daemon on the same state directory → exit 1 with the reason", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
-  // With a place of its own for the control socket, too: the state is what counts.
+  // Also with another runtime directory: the lock is on the state directory.
   for (const args of [["run"], ["run", "--runtime-dir", robot.path("run2")]]) {
     const second = await robot.run(args);
     expect(second.code).toBe(1);
@@ -301,7 +305,7 @@ test.concurrent("scenario 15: a second daemon on the same state exits 1 and says
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 15: many daemons started at once: one runs, the others exit", async () => {
+test.concurrent("scenario 15: many daemons started at once → one runs, the others exit", async () => {
   await using stack = new AsyncDisposableStack();
   const scene = stack.use(await createScene());
   const daemons = await Promise.all(Array.from({ length: times(6, 12) }, () => scene.robot.startProcess()));
@@ -316,7 +320,7 @@ test.concurrent("scenario 15: many daemons started at once: one runs, the others
   expect(scene.proxy.requests).toHaveLength(1);
 });
 
-test.concurrent("scenario 15: --setup beside the daemon goes through it", async ({ scene, proxy, robot }) => {
+test.concurrent("scenario 15: --setup beside the daemon → the daemon registers", async ({ scene, proxy, robot }) => {
   await using daemon = await robot.start();
   const { daemon: before } = await expectOneRobot(scene, daemon);
   const setup = await robot.run(["--setup", "--json"]);
@@ -327,12 +331,12 @@ test.concurrent("scenario 15: --setup beside the daemon goes through it", async 
   });
   expect(proxy.requests).toHaveLength(2);
   expect((await robot.run(["--setup", "--if-changed"])).code).toBe(0);
-  // Nothing changed: the service is asked whether it still holds the registration, and no more.
+  // Nothing changed, so --if-changed only asks whether the service still has the registration.
   expect(proxy.requests.slice(2)).toMatchObject([{ method: "GET", path: "/v1/robots/arm-7/registration" }]);
   await expectOneRobot(scene, daemon);
 });
 
-test.concurrent("an agent with another configuration answers no command, and sends nothing", async () => {
+test.concurrent("commands with another configuration than the running agent's → exit 1, no request", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -352,7 +356,7 @@ test.concurrent("an agent with another configuration answers no command, and sen
     0,
     expect.stringContaining(`The running agent does not use it: the running agent has another configuration`),
   ]);
-  // The same file by another name is no other one.
+  // A link to the same file counts as the same configuration.
   await symlink(robot.config_path, robot.path("link.yaml"));
   expect((await robot.run(["status", "--config", robot.path("link.yaml")])).code).toBe(0);
   expect(setupBodies(proxy.requests)).toHaveLength(1);

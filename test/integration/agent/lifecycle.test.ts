@@ -1,4 +1,4 @@
-/** How the daemon starts, stops, is killed and starts again: at every moment, and never with a second robot to show for it. */
+/** The daemon is started, stopped, killed and restarted at any moment: there is never a second robot. */
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,18 +11,18 @@ import type { Fault } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../support/service/scene.ts";
 
-/** A stop waits for nothing, as test/simulation measures; here a request's half minute or an edit's 20 s would show. */
+/** Below the 30 s of a request, but long enough for a busy machine. test/simulation measures the stop exactly. */
 const PROMPTLY_MS = 10_000;
-/** Enough to come at every moment of a start. */
+/** Enough signals to arrive in every phase of a start. */
 const MANY = times(30, 100);
 
-describe("scenario 38: SIGTERM in the middle of a POST", () => {
+describe("scenario 38: SIGTERM during a POST", () => {
   const moments: readonly [string, Fault, number][] = [
-    ["that the service never saw", { kind: "hang" }, 0],
-    ["that the service has carried out", { kind: "hold" }, 1],
+    ["that the service has not received", { kind: "hang" }, 0],
+    ["that the service has committed", { kind: "hold" }, 1],
   ];
 
-  test.for(moments)("%s: exits 0 at once; the next start registers once", async ([, fault, committed]) => {
+  test.for(moments)("%s → exits 0 at once; the next start registers once", async ([, fault, committed]) => {
     await using scene = await createScene();
     const { proxy, robot, service } = scene;
     proxy.inject(fault);
@@ -30,9 +30,9 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
       await using daemon = await robot.startProcess();
       await proxy.arrived(1);
       await eventually(async () => storedRobots(service).length === committed || undefined, "the commit");
-      const askedMs = performance.now();
+      const signalledMs = performance.now();
       expect(await daemon.stop("SIGTERM")).toBe(0);
-      expect(performance.now() - askedMs).toBeLessThan(PROMPTLY_MS);
+      expect(performance.now() - signalledMs).toBeLessThan(PROMPTLY_MS);
     }
     expect(existsSync(robot.socket_path)).toBe(false);
     await using daemon = await robot.start();
@@ -42,37 +42,37 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
   });
 });
 
-test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as well, and the next start has its compiled code", async () => {
+test("scenario 38: SIGTERM while settling, SIGINT during a backoff → exits 0 at once; the compile cache is written", async () => {
   await using scene = await createScene({ watch: "{settle_ms: 20000}" });
   const { proxy, robot } = scene;
   await proxy.refuse();
   const compiled = { NODE_COMPILE_CACHE: robot.path("cache") };
   await using settling = await robot.startProcess(compiled);
   await settling.until(({ state }) => state === "settling");
-  const askedMs = performance.now();
+  const signalledMs = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
-  expect(performance.now() - askedMs).toBeLessThan(PROMPTLY_MS);
+  expect(performance.now() - signalledMs).toBeLessThan(PROMPTLY_MS);
   expect(await readdir(compiled.NODE_COMPILE_CACHE)).toHaveLength(1);
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
   await using backingOff = await robot.startProcess(compiled);
   await backingOff.until(({ state }) => state === "unreachable");
-  const askedAgainMs = performance.now();
+  const signalledAgainMs = performance.now();
   expect(await backingOff.stop("SIGINT")).toBe(0);
-  expect(performance.now() - askedAgainMs).toBeLessThan(PROMPTLY_MS);
+  expect(performance.now() - signalledAgainMs).toBeLessThan(PROMPTLY_MS);
 });
 
-test("scenario 37: SIGHUP many times during the start: registers once", async ({ scene, proxy, robot }) => {
+test("scenario 37: many SIGHUPs during the start → registers once", async ({ scene, proxy, robot }) => {
   proxy.inject({ kind: "hold" });
   await using daemon = await robot.startProcess();
-  // Before its handlers stand, a Node process cannot but end: node(1) sets every signal back to its default at start.
-  await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the handler");
-  let sent = 0;
+  // Until its handler is installed, SIGHUP ends a Node process: node(1) resets every signal to its default at start.
+  await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the SIGHUP handler");
+  let signals = 0;
   let state = "";
   while (state !== "registered") {
     daemon.child.kill("SIGHUP");
-    sent += 1;
-    if (sent >= MANY) proxy.release();
+    signals += 1;
+    if (signals >= MANY) proxy.release();
     if (existsSync(robot.socket_path)) ({ state } = await daemon.status());
     await sleep(1);
   }
@@ -83,11 +83,11 @@ test("scenario 37: SIGHUP many times during the start: registers once", async ({
   expect(daemon.child.exitCode).toBeNull();
 });
 
-test("kill -9 at many moments while files change: whatever was under way, one robot with what is on the disk", async () => {
+test("kill -9 at many moments while files change → one robot, with the files on the disk", async () => {
   await using scene = await createScene({ watch: "{settle_ms: 60}" });
   const { proxy, robot } = scene;
   const versions = new Set([await robot.digest()]);
-  // How long a registration takes on this machine, from the first instruction of the program: the moments are parts of it.
+  // The moments below are fractions of the time from process start to the registration on this machine.
   const startedMs = performance.now();
   await using undisturbed = await robot.startProcess();
   await proxy.arrived(1);
@@ -98,7 +98,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   for (let round = 0; round <= last; round += 1) {
     const count = proxy.requests.length;
     await using daemon = await robot.startProcess();
-    // From its first instruction to well after its registration, and the last one in the middle of it.
+    // From process start to well after the registration; the last one during the request.
     const moment = round < last ? sleep((registeringMs * 2 * round) / last) : proxy.arrived(count + 1);
     const killed = moment.then(() => daemon.stop("SIGKILL"));
     await writeAtOnce(robot.path("left.yaml"), `offset: ${round}\n`);
@@ -113,7 +113,11 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   expect(new Set((await scene.service.robots()).map(({ id }) => id)).size).toBe(1);
 });
 
-test("an unchanged boot after kill -9: no request, and a new control socket", async ({ scene, proxy, robot }) => {
+test("restart after kill -9, nothing changed → no request, and a new control socket", async ({
+  scene,
+  proxy,
+  robot,
+}) => {
   {
     await using daemon = await robot.startProcess();
     await expectOneRobot(scene, daemon);
@@ -128,15 +132,15 @@ test("an unchanged boot after kill -9: no request, and a new control socket", as
   expect(proxy.requests).toHaveLength(1);
 });
 
-test("a torn state file is put aside, not believed: registers again, one robot", async ({ scene, proxy, robot }) => {
+test("a torn state file → set aside; registers again as the same robot", async ({ scene, proxy, robot }) => {
   const statePath = `${robot.state_directory}/registration.json`;
   {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await daemon.stop();
   }
-  const whole = await readFile(statePath);
-  await writeAtOnce(statePath, whole.subarray(0, whole.byteLength / 2));
+  const content = await readFile(statePath);
+  await writeAtOnce(statePath, content.subarray(0, content.byteLength / 2));
   await writeAtOnce(`${statePath}.new`, "left by a power cut");
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);

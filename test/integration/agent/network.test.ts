@@ -1,4 +1,4 @@
-/** The network and the service as robots meet them: not there, not the service, busy, or gone in the middle. */
+/** Network and service faults: unreachable, not our service, overloaded, or failing in the middle of a request. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
@@ -20,7 +20,7 @@ function arrivalOf(proxy: FaultProxy, index: number): number {
   return performance.timeOrigin + (proxy.requests[index]?.atMs ?? Number.NaN);
 }
 
-test.concurrent("scenario 1: a closed port at start: registers within one backoff step", async () => {
+test.concurrent("scenario 1: closed port at start → registers within one backoff step once it opens", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await proxy.refuse();
@@ -29,13 +29,13 @@ test.concurrent("scenario 1: a closed port at start: registers within one backof
   expect(await savedRegistration(robot)).toBeNull();
 
   await proxy.listen();
-  // The attempt that is under way may have been refused already; the next one finds the service.
+  // An attempt in progress may already have been refused; the next one reaches the service.
   const { daemon: before } = await daemon.status();
   const { daemon: after } = await expectOneRobot(scene, daemon);
   expect((after?.attempts ?? 0) - (before?.attempts ?? 0)).toBeLessThanOrEqual(1);
 });
 
-test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --setup exits 4; the corrected address is used at once", async () => {
+test.concurrent("scenario 2: unknown DNS name → retried as `dns`, --setup exits 4; a corrected address → used at once", async () => {
   await using scene = await createScene({ service_url: "https://policy.invalid" });
   const { proxy, robot } = scene;
   const setup = await robot.run(["--setup"]);
@@ -45,8 +45,8 @@ test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 2);
   expect(failure?.reason).toBe("dns");
-  // Between two attempts; while one is made, it is that which is told.
-  await eventually(async () => (await robot.run(["status"])).code === 4 || undefined, "exit 4");
+  // status exits 4 between two attempts; during one it reports the attempt.
+  await eventually(async () => (await robot.run(["status"])).code === 4 || undefined, "status to exit 4");
   expect(await savedRegistration(robot)).toBeNull();
 
   await replaceIn(robot.config_path, "https://policy.invalid", proxy.url);
@@ -54,7 +54,7 @@ test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --
 });
 
 test(
-  "scenario 2: a port that drops connection requests (needs python3): times out, registers once it answers",
+  "scenario 2: a port that drops connection requests (needs python3) → times out, registers once it answers",
   { concurrent: true, skip: !hasProgram("python3") },
   async () => {
     await using scene = await createScene({ service: "  connect_timeout_s: 1" });
@@ -72,13 +72,13 @@ test(
   },
 );
 
-describe.concurrent("scenario 2: never taken for a success:", () => {
+describe.concurrent("scenario 2: not taken for success:", () => {
   const impostors: readonly [string, Fault][] = [
     ["a captive portal's page", html(200)],
     ["JSON of another service", json(200, { status: "ok" })],
     ["an empty 204", { kind: "answer", status: 204 }],
-    ["the answer about another robot", json(200, { robot: viewOf("arm-8") })],
-    ["an answer cut in the middle", { kind: "truncate" }],
+    ["an answer for another robot", json(200, { robot: viewOf("arm-8") })],
+    ["a truncated answer", { kind: "truncate" }],
     ["a portal's 511", html(511)],
   ];
 
@@ -95,37 +95,37 @@ describe.concurrent("scenario 2: never taken for a success:", () => {
     await expectOneRobot(scene, daemon);
   });
 
-  test("a redirect: not followed, the key goes nowhere else", async ({ expect }) => {
+  test("a redirect, which is not followed; the key goes to no other server", async ({ expect }) => {
     await using scene = await createScene();
     const { proxy, robot } = scene;
-    const strangers: string[] = [];
-    const stranger = createServer((request, response) => {
-      strangers.push(`${request.method} ${request.url}`);
+    const strayRequests: string[] = [];
+    const otherServer = createServer((request, response) => {
+      strayRequests.push(`${request.method} ${request.url}`);
       response.end();
     });
-    await once(stranger.listen(0, "127.0.0.1"), "listening");
-    const location = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/login`;
+    await once(otherServer.listen(0, "127.0.0.1"), "listening");
+    const location = `http://127.0.0.1:${(otherServer.address() as AddressInfo).port}/login`;
     proxy.inject({ kind: "answer", status: 302, headers: { location } });
     proxy.inject({ kind: "answer", status: 308, headers: { location } });
     await using daemon = await robot.start();
     await proxy.arrived(2);
     await expectOneRobot(scene, daemon);
-    stranger.close();
-    expect(strangers).toEqual([]);
+    otherServer.close();
+    expect(strayRequests).toEqual([]);
   });
 });
 
-// How soon: test/unit/agent/outcome.test.ts, for every status.
-describe.concurrent("tried again:", () => {
-  const troubles: readonly [string, Fault][] = [
+// test/unit/agent/outcome.test.ts tests the delay for every status.
+describe.concurrent("retried:", () => {
+  const temporaryFaults: readonly [string, Fault][] = [
     ...(isLong ? [408, 425, 429, 500, 502, 503, 504] : [429, 503]).map((status): [string, Fault] => [
       `${status}`,
       json(status, {}),
     ]),
-    ["a connection that breaks before the request was read", { kind: "drop-before" }],
+    ["a connection that breaks before the service reads the request", { kind: "drop-before" }],
   ];
 
-  test.for(troubles)("%s", async ([, fault], { expect }) => {
+  test.for(temporaryFaults)("%s", async ([, fault], { expect }) => {
     await using scene = await createScene();
     const { proxy, robot } = scene;
     proxy.inject(fault);
@@ -136,7 +136,7 @@ describe.concurrent("tried again:", () => {
 });
 
 describe.concurrent("scenario 6: Retry-After", () => {
-  test.for(isLong ? [429, 503] : [503])("%i with seconds: waited out", async (status, { expect }) => {
+  test.for(isLong ? [429, 503] : [503])("%i with seconds → waits that long", async (status, { expect }) => {
     await using scene = await createScene();
     const { proxy, robot } = scene;
     proxy.inject({ kind: "answer", status, headers: { "retry-after": "2" } });
@@ -146,7 +146,7 @@ describe.concurrent("scenario 6: Retry-After", () => {
     expect(waitedMs).toBeGreaterThanOrEqual(2000);
   });
 
-  test("an HTTP date: nothing is sent before it", async ({ expect }) => {
+  test("an HTTP date → no request before it", async ({ expect }) => {
     await using scene = await createScene();
     const { proxy, robot } = scene;
     const date = new Date(Date.now() + 4000).toUTCString();
@@ -157,7 +157,7 @@ describe.concurrent("scenario 6: Retry-After", () => {
   });
 
   test.for(["99999999999", new Date(Date.now() + 10 * 365 * 86_400_000).toUTCString()])(
-    "an absurd one (%s): an hour at most, and a person can register at once",
+    "absurdly long (%s) → waits one hour at most, and --setup registers at once",
     async (value, { expect }) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
@@ -175,7 +175,7 @@ describe.concurrent("scenario 6: Retry-After", () => {
   );
 
   test.for(isLong ? ["-5", "soon", "0"] : ["soon"])(
-    "one that asks for nothing (%s): the ordinary step",
+    "no valid positive delay (%s) → the usual backoff step",
     async (value, { expect }) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
@@ -187,14 +187,14 @@ describe.concurrent("scenario 6: Retry-After", () => {
   );
 });
 
-describe.concurrent("scenario 9: the answer is lost after the service committed:", () => {
+describe.concurrent("scenario 9: the answer is lost after the service commits:", () => {
   const losses: readonly [string, Fault, string?][] = [
     ["the connection breaks", { kind: "drop-after" }],
-    // The second one has the same time, on any machine.
-    ["the answer comes too late", { kind: "delay", delayMs: 6500 }, "  request_timeout_s: 5"],
+    // The second request has the same limit, so the limit must suit a slow machine.
+    ["the answer arrives after the timeout", { kind: "delay", delayMs: 6500 }, "  request_timeout_s: 5"],
   ];
 
-  test.for(losses)("%s: one robot, not two", async ([, fault, service], { expect }) => {
+  test.for(losses)("%s → one robot, not two", async ([, fault, service], { expect }) => {
     await using scene = await createScene(service === undefined ? {} : { service });
     const { proxy, robot } = scene;
     proxy.inject(fault);
@@ -207,7 +207,11 @@ describe.concurrent("scenario 9: the answer is lost after the service committed:
   });
 });
 
-test.concurrent("scenario 10: 409 is a visible conflict until an input changes", async ({ scene, proxy, robot }) => {
+test.concurrent("scenario 10: 409 → state conflict and no further request until an input changes", async ({
+  scene,
+  proxy,
+  robot,
+}) => {
   const body = { detail: "the name is taken", message: "the name is taken", code: "Conflict" };
   proxy.inject(json(409, body));
   await using daemon = await robot.start();
@@ -222,7 +226,7 @@ test.concurrent("scenario 10: 409 is a visible conflict until an input changes",
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 36: an outage is one log line, however many attempts fail", async () => {
+test.concurrent("scenario 36: an outage → one log line and no writes, however many attempts fail", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await proxy.refuse();
@@ -230,7 +234,7 @@ test.concurrent("scenario 36: an outage is one log line, however many attempts f
   await daemon.until(({ state }) => state === "unreachable");
   await daemon.untilLogged("unreachable");
   const lines = daemon.output().split("\n").length;
-  const written = await lastWrites(robot.state_directory);
+  const writesBefore = await lastWrites(robot.state_directory);
   await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 4);
   expect(
     daemon
@@ -240,7 +244,7 @@ test.concurrent("scenario 36: an outage is one log line, however many attempts f
       .join("\n"),
   ).toBe("");
   expect(daemon.logged("unreachable")).toHaveLength(1);
-  expect(await lastWrites(robot.state_directory)).toEqual(written);
+  expect(await lastWrites(robot.state_directory)).toEqual(writesBefore);
 
   await proxy.listen();
   await expectOneRobot(scene, daemon);
@@ -267,7 +271,7 @@ function viewOf(name: string): unknown {
   return { id: "rob_1", name, robot_type_id: "a.v1", region: "eu", created_at: createdAt, site: null, labels: {} };
 }
 
-/** A firewall's DROP: a listener whose full queue makes the kernel ignore further connection requests (listen(2)). */
+/** Acts as a firewall's DROP: the listener's queue is full, so the kernel ignores further connection requests (listen(2)). */
 async function dropConnectionsAt(port: number): Promise<{ end(): Promise<void> }> {
   const script = `
 import socket, sys

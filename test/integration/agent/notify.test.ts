@@ -1,4 +1,4 @@
-/** What systemd is told, as it arrives at a real NOTIFY_SOCKET. */
+/** sd_notify(3) messages, as a real NOTIFY_SOCKET receives them. */
 import { readFile, readdir } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
@@ -14,12 +14,12 @@ import { createScene, expectOneRobot, storedRobots } from "../../support/service
 describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, skip: !canListenToNotify }, () => {
   type Act = (proxy: FaultProxy, daemon: Daemon) => Promise<void> | void;
   const networks: readonly [string, (proxy: FaultProxy) => Promise<void> | void, Act][] = [
-    ["is not there", (proxy) => proxy.refuse(), () => {}],
+    ["refuses connections", (proxy) => proxy.refuse(), () => {}],
     [
       "accepts the request and never answers",
       (proxy) => proxy.inject({ kind: "hang" }),
       async (proxy, daemon) => {
-        // The half minute that a request may take is far from over.
+        // The 30 s that a request may take are not over.
         expect((await daemon.status()).failure).toBeNull();
         await proxy.arrived(1);
         await proxy.refuse();
@@ -28,7 +28,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
   ];
 
   test.for(networks)(
-    "scenario 1: READY=1 does not wait for a service that %s",
+    "scenario 1: the service %s → READY=1 without waiting for it",
     async ([, breakNetwork, afterReady]) => {
       await using scene = await createScene();
       const { proxy, robot, service } = scene;
@@ -39,9 +39,9 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
       expect(storedRobots(service)).toEqual([]);
       await afterReady(proxy, daemon);
 
-      const troubled = await systemd.awaits("STATUS=Service unreachable, retrying: ");
-      // systemd takes its word for who the main process is: it must not be systemd-notify(1).
-      expect(troubled.lines).toContain(`MAINPID=${daemon.process_id}`);
+      const unreachable = await systemd.awaits("STATUS=Service unreachable, retrying: ");
+      // MAINPID must name the agent, not the systemd-notify(1) that sends the message.
+      expect(unreachable.lines).toContain(`MAINPID=${daemon.process_id}`);
       await proxy.listen();
       await expectOneRobot(scene, daemon);
       await systemd.awaits("STATUS=Registered as arm-7");
@@ -51,39 +51,40 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     },
   );
 
-  test("STATUS says in plain words what is wrong, and where", async ({ scene, robot }) => {
+  test("STATUS: a finding → its file:line:column; corrected → registered", async ({ scene, robot }) => {
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
     await systemd.awaits("STATUS=Registered as arm-7");
-    const since = systemd.received.length;
+    const countAtFault = systemd.received.length;
     await replaceIn(robot.manifestPath, "left.yaml", "lost.yaml");
-    await systemd.awaits(`STATUS=Not registering: ${robot.manifestPath}:3:5: `, since);
-    const later = systemd.received.length;
+    await systemd.awaits(`STATUS=Not registering: ${robot.manifestPath}:3:5: `, countAtFault);
+    const countAtRepair = systemd.received.length;
     await replaceIn(robot.manifestPath, "lost.yaml", "left.yaml");
-    await systemd.awaits("STATUS=Registered as arm-7", later);
+    await systemd.awaits("STATUS=Registered as arm-7", countAtRepair);
     await expectOneRobot(scene, daemon);
   });
 
-  test("scenario 39: WATCHDOG=1 comes again and again, through an outage too, and stops when the process hangs", async ({
-    expect,
-  }) => {
+  test("scenario 39: WATCHDOG=1: continues during an outage, stops while the process hangs", async ({ expect }) => {
     await using scene = await createScene();
     await using other = await createScene();
     const { proxy, robot } = scene;
     await proxy.refuse();
     await using systemd = await openNotifySocket(robot.path("notify"));
-    await using elsewhere = await openNotifySocket(other.robot.path("notify"));
-    await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "100000" }, apart);
+    await using otherSystemd = await openNotifySocket(other.robot.path("notify"));
+    await using daemon = await robot.startProcess(
+      { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "100000" },
+      inOwnSession,
+    );
     await daemon.until(({ state }) => state === "unreachable");
     await awaitPings(systemd, 3);
 
     daemon.child.kill("SIGSTOP");
-    // It started programs that may still be about to tell of it.
+    // Its systemd-notify(1) children may still have messages to send.
     await expect.poll(() => statesOfSession(daemon.process_id)).toSatisfy(areHaltedOrEnded);
-    await using healthy = await other.robot.startProcess({ NOTIFY_SOCKET: elsewhere.path, WATCHDOG_USEC: "100000" });
-    await awaitPings(elsewhere, 2);
+    await using healthy = await other.robot.startProcess({ NOTIFY_SOCKET: otherSystemd.path, WATCHDOG_USEC: "100000" });
+    await awaitPings(otherSystemd, 2);
     const before = systemd.received.length;
-    await awaitPings(elsewhere, 5);
+    await awaitPings(otherSystemd, 5);
     expect(systemd.received).toHaveLength(before);
     expect(await healthy.stop()).toBe(0);
 
@@ -93,7 +94,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await expectOneRobot(scene, daemon);
   });
 
-  test("with an invalid configuration it is ready, and works once that is corrected", async () => {
+  test("invalid configuration → READY=1 and the watchdog; corrected → registers", async () => {
     await using scene = await createScene();
     const { robot, service } = scene;
     await replaceIn(robot.config_path, "region:", "regoin:");
@@ -111,7 +112,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     expect(await daemon.stop()).toBe(0);
   });
 
-  test("stopped while it waits for a configuration, it ends at once", async ({ robot }) => {
+  test("stopped with an invalid configuration → exit 0", async ({ robot }) => {
     await replaceIn(robot.config_path, "region:", "regoin:");
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
@@ -119,7 +120,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     expect(await daemon.stop()).toBe(0);
   });
 
-  test("a watchdog meant for another process is not fed", async ({ scene, robot }) => {
+  test("WATCHDOG_PID of another process → no WATCHDOG=1", async ({ scene, robot }) => {
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({
       NOTIFY_SOCKET: systemd.path,
@@ -132,25 +133,25 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
   });
 });
 
-test.concurrent("without NOTIFY_SOCKET all of it is left out", async ({ scene }) => {
+test.concurrent("no NOTIFY_SOCKET → works without notifications", async ({ scene }) => {
   await using daemon = await scene.robot.start({ WATCHDOG_USEC: "100000" });
   await expectOneRobot(scene, daemon);
   expect(await daemon.stop()).toBe(0);
 });
 
-/** Words that give a program a session of its own: who stops and continues the tests (scripts/flake) leaves it alone. It ends with them. */
-const apart = ["setpriv", "--pdeathsig=KILL", "setsid"];
+/** Command prefix: starts a program in its own session, so that scripts/flake does not stop and continue it. It ends with the tests. */
+const inOwnSession = ["setpriv", "--pdeathsig=KILL", "setsid"];
 
-/** Resolves once so many more have come. */
+/** Resolves after `count` more WATCHDOG=1 messages. */
 async function awaitPings(systemd: NotifySocket, count: number): Promise<void> {
   for (let pings = 0; pings < count; pings += 1) await systemd.awaits("WATCHDOG=1", systemd.received.length);
 }
 
-/** Of each process of the session, one letter (proc_pid_stat(5)). */
+/** The state letter of each process of the session (proc_pid_stat(5)). */
 async function statesOfSession(sessionId: number): Promise<readonly string[]> {
   const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(names.map((name) => readFile(`/proc/${name}/stat`, "utf8").catch(() => "")));
-  // The name of the program may hold anything.
+  // The program's name, in parentheses, may contain spaces and parentheses.
   const fields = lines.map((line) => line.slice(line.lastIndexOf(")") + 2).split(" "));
   return fields.filter(([, , , session]) => session === String(sessionId)).map(([state = ""]) => state);
 }

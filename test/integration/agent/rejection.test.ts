@@ -1,4 +1,4 @@
-/** Scenario 8: what the service refuses as it stands is shown where it was written, and not asked again until it is written anew. */
+/** Scenario 8: rejected values are findings where they are written, and are sent again only after an edit. */
 import { readFile } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
@@ -13,7 +13,7 @@ function refusal(status: number, ...loc: readonly (string | number)[]): Fault {
   return { kind: "answer", status, body: JSON.stringify({ detail }) };
 }
 
-/** What the service complains of, and the text at whose place the finding must stand. */
+/** Each rejected field, and the text at whose position its finding must be. */
 const fields: readonly [string, readonly (string | number)[], (robot: Robot) => readonly [string, string]][] = [
   ["name", ["name"], (robot) => [robot.config_path, "arm-7"]],
   ["region", ["region"], (robot) => [robot.config_path, "eu-central-1"]],
@@ -23,8 +23,8 @@ const fields: readonly [string, readonly (string | number)[], (robot: Robot) => 
   ["configuration_digest", ["configuration_digest"], (robot) => [robot.manifestPath, "- "]],
 ];
 
-describe.concurrent("scenario 8: 422 for", () => {
-  test("every field: one request, and each finding at file:line:column", async ({ scene, proxy, robot }) => {
+describe.concurrent("scenario 8: 422", () => {
+  test("for every field → one request, and a finding for each at file:line:column", async ({ scene, proxy, robot }) => {
     const detail = fields.map(([, loc]) => ({ loc: ["body", ...loc], msg: "no", type: "value_error" }));
     proxy.inject({ kind: "answer", status: 422, body: JSON.stringify({ detail }) });
     await using daemon = await robot.start();
@@ -41,13 +41,13 @@ describe.concurrent("scenario 8: 422 for", () => {
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
     await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
-    const { findings: left } = await expectOneRobot(scene, daemon);
-    expect(left).toEqual([]);
+    const { findings: remaining } = await expectOneRobot(scene, daemon);
+    expect(remaining).toEqual([]);
     expect(proxy.requests).toHaveLength(2);
   });
 });
 
-describe.concurrent("scenario 8: refused once, tried again only after", () => {
+describe.concurrent("scenario 8: rejected → sent again only after", () => {
   const edits: readonly [string, (robot: Robot) => Promise<void>][] = [
     ["an edit of the configuration", (robot) => replaceIn(robot.config_path, "{line: a}", "{line: b}")],
     ["an edit of a configuration file", (robot) => replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 5")],
@@ -69,7 +69,7 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
     const { failure } = await daemon.until(({ state }) => state === "rejected");
     expect(failure?.reason).toBe(`http-${status}`);
     expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(50 * 60_000);
-    // Neither a look at everything nor a touched file is a reason to ask again.
+    // Neither SIGHUP nor a resync sends the same request again.
     daemon.hangUp();
     await daemon.untilLogged("reload");
     await daemon.lookAgain();
@@ -82,7 +82,7 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
   });
 });
 
-test.concurrent("scenario 8: refused after an edit: healthy when the edit is undone", async () => {
+test.concurrent("scenario 8: an edit is rejected, then undone → healthy without another request", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -93,13 +93,13 @@ test.concurrent("scenario 8: refused after an edit: healthy when the edit is und
   expect(rejected.registration).toEqual(registration);
 
   await replaceIn(robot.config_path, "site: hall-9", "site: hall-2");
-  const mended = await daemon.until(({ state }) => state === "registered");
-  expect(mended).toMatchObject({ healthy: true, findings: [], registration });
+  const restored = await daemon.until(({ state }) => state === "registered");
+  expect(restored).toMatchObject({ healthy: true, findings: [], registration });
   expect(proxy.requests).toHaveLength(2);
   await expectOneRobot(scene, daemon);
 });
 
-/** Line and column, from 1, of a text that occurs once or whose first occurrence is meant. */
+/** Line and column, from 1, of the first occurrence of the text. */
 async function positionOf(file: string, text: string): Promise<{ file: string; line: number; column: number }> {
   const before = (await readFile(file, "utf8")).split(text)[0] ?? "";
   const lines = before.split("\n");

@@ -1,4 +1,4 @@
-/** Scenario 16: the key leaves the agent in one header of one request, and in no other way. */
+/** Scenario 16: the key leaves the agent only in the authorization header of its requests. */
 import { readFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -17,7 +17,7 @@ const ROBOT = {
   created_at: "2030-01-01T00:00:00Z",
 };
 
-/** A stranger's words that hold the key in every place that the agent reads. */
+/** Answers with the key in every place that the agent reads. */
 function echoing(key: string): readonly Fault[] {
   const error = { loc: ["body", key], msg: `you sent ${key}`, type: key, input: { authorization: key }, ctx: { key } };
   const answer = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Fault => ({
@@ -31,7 +31,7 @@ function echoing(key: string): readonly Fault[] {
     answer(200, `<html>${key}</html>`, { "content-type": `text/html; ${key}` }),
     answer(302, "", { location: `https://login.invalid/?key=${key}` }),
     answer(302, "", { location: `https://${key}.invalid/` }),
-    // Split where a limit of the length of texts may cut it.
+    // The limit on the length of texts may cut the key in the middle.
     answer(500, JSON.stringify({ detail: `${"x".repeat(490)}${key}` })),
     answer(200, JSON.stringify({ robot: { name: key } })),
     answer(200, JSON.stringify({ robot: { ...ROBOT, name: key } })),
@@ -40,41 +40,46 @@ function echoing(key: string): readonly Fault[] {
   ];
 }
 
-test("scenario 16: no output, log, argument or state shows the key", async ({ scene, proxy, robot, service }) => {
+test("scenario 16: the service repeats the key → it is in no output, log, argument or state file", async ({
+  scene,
+  proxy,
+  robot,
+  service,
+}) => {
   const { key } = service;
-  const seen = new Map<string, string>();
+  const texts = new Map<string, string>();
   const faults = echoing(key);
   for (const fault of faults) proxy.inject(fault);
 
   await using daemon = await robot.startProcess();
   await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 1);
   for (const [index] of faults.entries()) {
-    seen.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
-    // The backoff between them is not what is tested here.
+    texts.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
+    // Skips the backoff between the attempts.
     await daemon.ask("POST", "/register");
   }
-  seen.set("argv", await readFile(`/proc/${daemon.process_id}/cmdline`, "utf8"));
-  seen.set("environment", await readFile(`/proc/${daemon.process_id}/environ`, "utf8"));
-  for (const path of ["/metrics", "/healthz", "/readyz", "/status"]) seen.set(path, await daemon.ask("GET", path));
-  for (const args of COMMANDS) seen.set(`${args.join(" ")} beside the daemon`, await outputOf(args));
+  texts.set("argv", await readFile(`/proc/${daemon.process_id}/cmdline`, "utf8"));
+  texts.set("environment", await readFile(`/proc/${daemon.process_id}/environ`, "utf8"));
+  for (const path of ["/metrics", "/healthz", "/readyz", "/status"]) texts.set(path, await daemon.ask("GET", path));
+  for (const args of COMMANDS) texts.set(`${args.join(" ")} beside the daemon`, await outputOf(args));
 
   await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
   await expectOneRobot(scene, daemon);
   await daemon.stop();
-  seen.set("log", daemon.output());
-  for (const args of COMMANDS) seen.set(`${args.join(" ")} alone`, await outputOf(args));
+  texts.set("log", daemon.output());
+  for (const args of COMMANDS) texts.set(`${args.join(" ")} alone`, await outputOf(args));
   for (const fault of faults) {
     proxy.inject(fault);
-    seen.set(`--setup, ${fault.kind}`, await outputOf(["--setup"]));
+    texts.set(`--setup, ${fault.kind}`, await outputOf(["--setup"]));
   }
   for (const name of await readdir(robot.state_directory)) {
-    seen.set(`state file ${name}`, await readFile(join(robot.state_directory, name), "utf8"));
+    texts.set(`state file ${name}`, await readFile(join(robot.state_directory, name), "utf8"));
   }
 
   expect(daemon.logged("registered").length).toBeGreaterThan(0);
-  expect(seen.size).toBeGreaterThan(30);
-  expectNowhere(seen, key);
-  // The search itself must be able to find it.
+  expect(texts.size).toBeGreaterThan(30);
+  expectNowhere(texts, key);
+  // Proves that the search finds a key.
   expect(() => expectNowhere(new Map([["x", `…${key}…`]]), key)).toThrow("x");
 
   async function outputOf(args: readonly string[]): Promise<string> {
@@ -83,7 +88,7 @@ test("scenario 16: no output, log, argument or state shows the key", async ({ sc
   }
 });
 
-/** All that a person can ask of the program without changing what it works on. */
+/** The commands that change no input. */
 const COMMANDS: readonly (readonly string[])[] = [
   ["status"],
   ["status", "--json"],
@@ -99,10 +104,13 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["contract"],
 ];
 
-test("scenario 16: a key in the wrong place is reported and not shown", async ({ robot, service }) => {
+test("scenario 16: a key in the wrong place of the configuration → exit 3, and the key is not shown", async ({
+  robot,
+  service,
+}) => {
   const { key } = service;
   const text = await readFile(robot.config_path, "utf8");
-  const seen = new Map<string, string>();
+  const texts = new Map<string, string>();
   const mistakes: Readonly<Record<string, string>> = {
     "as a value": text.replace("  url:", `  api_key: ${key}\n  url:`),
     "as key_file": text.replace(robot.keyPath, key),
@@ -116,13 +124,16 @@ test("scenario 16: a key in the wrong place is reported and not shown", async ({
     for (const args of [["check"], ["check", "--json"], ["run"]]) {
       const { code, stdout, stderr } = await robot.run(args);
       expect([mistake, args, code]).toEqual([mistake, args, 3]);
-      seen.set(`${args.join(" ")}: ${mistake}`, stdout + stderr);
+      texts.set(`${args.join(" ")}: ${mistake}`, stdout + stderr);
     }
   }
-  expectNowhere(seen, key);
+  expectNowhere(texts, key);
 });
 
-test("scenario 16: a proxy's password and the key stay out of a failing proxy's error", async ({ robot, service }) => {
+test("scenario 16: a proxy that refuses and repeats its password and the key → neither is shown", async ({
+  robot,
+  service,
+}) => {
   const password = "canary-of-the-proxy";
   await using forward = await startFaultProxy(service.url);
   forward.inject({ kind: "answer", status: 407, body: `${password} ${service.key}` }, Number.POSITIVE_INFINITY);
@@ -132,16 +143,19 @@ test("scenario 16: a proxy's password and the key stay out of a failing proxy's 
   const { failure } = await daemon.until(({ state }) => state === "unreachable");
   expect(failure?.reason).toBe("proxy");
   const { stdout, stderr } = await robot.run(["status"]);
-  const seen = new Map([
+  const texts = new Map([
     ["log", daemon.output()],
     ["status", stdout + stderr],
     ["status document", await daemon.ask("GET", "/status")],
   ]);
-  expectNowhere(seen, service.key);
-  expectNowhere(seen, password);
+  expectNowhere(texts, service.key);
+  expectNowhere(texts, password);
 });
 
-test("scenario 16: a key for provisioning from the environment shows nowhere else", async ({ robot, service }) => {
+test("scenario 16: --setup with the key in the environment → the key is in no output or state file", async ({
+  robot,
+  service,
+}) => {
   await rename(robot.keyPath, robot.path("elsewhere"));
   const { code, stdout, stderr } = await robot.run(["--setup", "--json"], { ROBOT_POLICY_API_KEY: service.key });
   expect([code, stderr]).toEqual([0, ""]);
@@ -155,14 +169,14 @@ test("scenario 16: a key for provisioning from the environment shows nowhere els
   );
 });
 
-/** Neither the secret, nor enough of it to be of use, nor an encoding that is undone in a second. */
-function expectNowhere(seen: ReadonlyMap<string, string>, secret: string): void {
+/** Asserts that no text contains the secret, a usable part of it, or either in base64 or hex. */
+function expectNowhere(texts: ReadonlyMap<string, string>, secret: string): void {
   const forms = [
     secret.slice(8, 20),
     secret.slice(-12),
     Buffer.from(secret).toString("base64").slice(8, 24),
     Buffer.from(secret).toString("hex").slice(16, 40),
   ];
-  const leaks = [...seen].filter(([, text]) => forms.some((form) => text.includes(form))).map(([where]) => where);
+  const leaks = [...texts].filter(([, text]) => forms.some((form) => text.includes(form))).map(([source]) => source);
   expect(leaks).toEqual([]);
 }

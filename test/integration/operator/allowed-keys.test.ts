@@ -16,15 +16,15 @@ afterEach(() => site[Symbol.asyncDispose]());
 
 const newComputer = () => new RobotComputer(() => site.urls.whole);
 
-async function written(text: string): Promise<string> {
+async function writeKeys(text: string): Promise<string> {
   const path = join(site.home, "batch.txt");
   await writeFile(path, text);
   return path;
 }
 
-it("allow: computers of the list enroll without an approval; allowed: who allowed them, and when they were used", async () => {
+it("allow: listed computers enroll without an approval; allowed: who added each key, and when it was used", async () => {
   const [first, second] = [newComputer(), newComputer()];
-  const path = await written(
+  const path = await writeKeys(
     `# batch 7\r\n\r\n  ${first.publicKey}  # arm-1\r\n${keyFingerprint(second.publicKey)}\r\n`,
   );
   const allowed = await site.run("robots", "allow", "--keys", path, "--expires", "14d");
@@ -45,9 +45,9 @@ it("allow: computers of the list enroll without an approval; allowed: who allowe
   expect(items[0]).toMatchObject({ key_fingerprint: keyFingerprint(first.publicKey), robot: "arm-1" });
 });
 
-it("allow: every line that is no key is a finding at file:line:column, and nothing is sent", async () => {
+it("allow: lines without a valid key → a finding for each at file:line:column, and no request", async () => {
   const good = newComputer().publicKey;
-  const path = await written(`${good}\n  not-a-key # why\n# fine\nssh-ed25519 AAAA\n`);
+  const path = await writeKeys(`${good}\n  not-a-key # why\n# fine\nssh-ed25519 AAAA\n`);
   const { exitCode, err } = await site.run("robots", "allow", "--keys", path);
   expect(exitCode).toBe(3);
   expect(err).toContain(`${path}:2:3: `);
@@ -61,7 +61,7 @@ it("allow: every line that is no key is a finding at file:line:column, and nothi
     { file: path, line: 2, column: 3 },
     { file: path, line: 4, column: 1 },
   ]);
-  expect(await site.run("robots", "allow", "--keys", await written("# none\n"))).toMatchObject(
+  expect(await site.run("robots", "allow", "--keys", await writeKeys("# none\n"))).toMatchObject(
     endedWith(3, "there is no key in the file"),
   );
   expect(await site.run("robots", "allow", "--keys", join(site.home, "none"))).toMatchObject(
@@ -69,29 +69,29 @@ it("allow: every line that is no key is a finding at file:line:column, and nothi
   );
 });
 
-it("allow: more keys than one request takes; what the service refuses is at its line", async () => {
+it("allow: more keys than fit in one request → all are sent; a key that the service refuses → a finding at its line", async () => {
   const keys = Array.from({ length: 1001 }, (_, index) => Buffer.alloc(32, `key ${index}`).toString("base64url"));
-  // The last line is the first key again, which would be in another request.
-  const path = await written([...keys, keyFingerprint(keys[0] ?? "")].join("\n"));
+  // The last line repeats the first key, which is in another request.
+  const path = await writeKeys([...keys, keyFingerprint(keys[0] ?? "")].join("\n"));
   const dry = await site.run("robots", "allow", "--keys", path, "--dry-run");
   expect(dry.err).toBe("This is the first of 2 requests; each has 1000 keys at most.\nNothing was sent.\n");
   const { out } = await site.run("robots", "allow", "--keys", path);
   expect(out).toContain("1001 computers");
-  // The last letter has bits that no key has: only the service decodes it.
+  // The last letter sets bits that must be zero; only the service decodes the key and notices.
   const odd = `${"A".repeat(42)}B`;
-  const refused = await site.run("robots", "allow", "--keys", await written(`${keys[0]}\n${odd}\n`));
+  const refused = await site.run("robots", "allow", "--keys", await writeKeys(`${keys[0]}\n${odd}\n`));
   expect(refused).toMatchObject(endedWith(6, `batch.txt:2:1 "${odd}"`));
-  expect(await site.run("robots", "allow", "--keys", await written(keys[0] ?? ""), "--expires", "91d")).toMatchObject(
+  expect(await site.run("robots", "allow", "--keys", await writeKeys(keys[0] ?? ""), "--expires", "91d")).toMatchObject(
     endedWith(6, "error: --expires"),
   );
 });
 
-it("disallow: asks once, by the fingerprint", async () => {
+it("disallow: asks once, and names the fingerprint", async () => {
   const computer = newComputer();
   const fingerprint = keyFingerprint(computer.publicKey);
-  await site.run("robots", "allow", "--keys", await written(computer.publicKey));
-  const kept = await site.runWith({ answers: ["n"] }, "robots", "disallow", fingerprint);
-  expect([kept.exitCode, steady(kept.err)]).toEqual([
+  await site.run("robots", "allow", "--keys", await writeKeys(computer.publicKey));
+  const declined = await site.runWith({ answers: ["n"] }, "robots", "disallow", fingerprint);
+  expect([declined.exitCode, steady(declined.err)]).toEqual([
     1,
     expect.stringContaining("This takes SHA256:FINGERPRINT (unused) off the list."),
   ]);
@@ -101,9 +101,9 @@ it("disallow: asks once, by the fingerprint", async () => {
   expect(await site.run("robots", "disallow", fingerprint)).toMatchObject(endedWith(6, "no allowed key is"));
 });
 
-it("a service without a list says so", async () => {
-  const path = await written(newComputer().publicKey);
-  for (const words of [["allow", "--keys", path], ["allowed"], ["disallow", "akey_1"]]) {
-    expect(await site.eleven("robots", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+it("a service without allowed keys → says so", async () => {
+  const path = await writeKeys(newComputer().publicKey);
+  for (const args of [["allow", "--keys", path], ["allowed"], ["disallow", "akey_1"]]) {
+    expect(await site.eleven("robots", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
   }
 });

@@ -11,21 +11,22 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** Runs a command, and calls each function once the command has written the text beside it. */
-async function runAlong(steps: readonly (readonly [text: string, act: () => Promise<unknown>])[], ...words: string[]) {
-  const left = [...steps];
-  const acted: Promise<unknown>[] = [];
-  let written = "";
+/** Runs a command. Once it has written the text of a step, performs the action of that step. */
+async function runAlong(steps: readonly (readonly [text: string, act: () => Promise<unknown>])[], ...args: string[]) {
+  const remaining = [...steps];
+  const actions: Promise<unknown>[] = [];
+  let output = "";
   const onOutput = (text: string) => {
-    written += text;
-    while (left[0] !== undefined && written.includes(left[0][0])) acted.push(left.shift()?.[1]() ?? Promise.resolve());
+    output += text;
+    while (remaining[0] !== undefined && output.includes(remaining[0][0]))
+      actions.push(remaining.shift()?.[1]() ?? Promise.resolve());
   };
-  const ran = await site.runWith({ onOutput }, ...words);
-  await Promise.all(acted);
+  const ran = await site.runWith({ onOutput }, ...args);
+  await Promise.all(actions);
   return ran;
 }
 
-it("approve --wait: says how far the computer is, until its robot is registered", async () => {
+it("approve --wait: prints the computer's progress until its robot is registered", async () => {
   const { code, poll, computer } = await enrolling.start("arm-1");
   const { exitCode, err, out } = await runAlong(
     [
@@ -56,7 +57,7 @@ it("approve --wait: says how far the computer is, until its robot is registered"
   `);
 });
 
-it("approve --wait, of a robot that has a computer: the old one does not count", async () => {
+it("approve --wait: the robot already has a computer → waits for the new one", async () => {
   const { computer: old } = await enrolling.enrol("arm-2");
   await old.heartbeat();
   const { code, poll, computer } = await enrolling.start("arm-2");
@@ -73,7 +74,7 @@ it("approve --wait, of a robot that has a computer: the old one does not count",
   expect((await old.heartbeat()).status).toBe(401);
 });
 
-it("approve --wait: a computer that never polls ends it after --timeout", async () => {
+it("approve --wait: the computer never polls → ends after --timeout", async () => {
   const { code } = await enrolling.start("arm-3");
   const ran = await site.run("robots", "approve", code, "--wait", "--timeout", "0s");
   expect(ran).toMatchObject(

@@ -9,11 +9,11 @@ import { endedWith, openOperatorSite, type OperatorSite } from "../../support/op
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
 interface SiteInTime extends OperatorSite {
-  /** Lets time pass, for the service and its commands. */
+  /** Advances the clock of the service and of its commands. */
   pass(durationMs: number): void;
 }
 
-/** A site with one robot, `arm-1`, for a test that looks at all there is or lets time pass. */
+/** A site of its site with one robot, `arm-1`, for tests that list everything or advance the clock. */
 async function openSiteInTime(): Promise<SiteInTime> {
   let aheadMs = 0;
   const clock: Clock = {
@@ -21,17 +21,17 @@ async function openSiteInTime(): Promise<SiteInTime> {
     wallMs: () => systemClock.wallMs() + aheadMs,
     monotonicMs: () => systemClock.monotonicMs() + aheadMs,
   };
-  const own = await openOperatorSite({ clock, commandClock: clock });
-  await own.register("arm-1");
-  return { ...own, pass: (durationMs) => void (aheadMs += durationMs) };
+  const site = await openOperatorSite({ clock, commandClock: clock });
+  await site.register("arm-1");
+  return { ...site, pass: (durationMs) => void (aheadMs += durationMs) };
 }
 
-let refits = 0;
-/** Refusals are written down every few seconds, by a task that wakes when a robot is fitted otherwise. */
-async function passPeriod(own: SiteInTime): Promise<void> {
-  own.pass(5000);
-  refits += 1;
-  await own.register("refitted", { region: `region-${refits}` });
+let moves = 0;
+/** Lets the service write refusals: a task does so every few seconds, and wakes when a robot's region changes. */
+async function passPeriod(site: SiteInTime): Promise<void> {
+  site.pass(5000);
+  moves += 1;
+  await site.register("moved", { region: `region-${moves}` });
 }
 
 describe("audit", () => {
@@ -41,94 +41,94 @@ describe("audit", () => {
     return (await fetch(`${service.url}/v1/robots/setup`, sent)).status;
   };
 
-  it("tells who changed what, and why a robot does not register", async () => {
-    await using own = await openSiteInTime();
-    expect(await setup(own, own.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
-    await own.run("keys", "create", "cell 9");
-    await refusalIsTold(own);
-    const { out } = await own.run("audit");
+  it("who changed what, and why the service refused a registration", async () => {
+    await using site = await openSiteInTime();
+    expect(await setup(site, site.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
+    await site.run("keys", "create", "cell 9");
+    await refusalIsWritten(site);
+    const { out } = await site.run("audit");
     expect(out).toMatch(/^(?:now|\d+ (?:s|min) ago) +api_key\.create +cell 9 +bootstrap/m);
     expect(out).toMatch(
       /^(?:now|\d+ (?:s|min) ago) +refused +cell-9 +bootstrap +127\.0\.0\.1 +region: Field required; .*\(422\)$/m,
     );
-    expect(await audited(own, "--robot", "cell-9")).toMatchObject([{ kind: "refusal", robot: "cell-9", status: 422 }]);
-    expect(await audited(own, "--robot", "arm-1")).toMatchObject([{ kind: "registration", robot: "arm-1" }]);
-    expect(await audited(own, "--robot", "arm-1", "--refused")).toEqual([]);
-    expect(await audited(own, "--since", "2020-01-01")).toEqual(expect.arrayContaining(await audited(own)));
-    const unknown = await own.run("robots", "show", "cell-9");
+    expect(await audited(site, "--robot", "cell-9")).toMatchObject([{ kind: "refusal", robot: "cell-9", status: 422 }]);
+    expect(await audited(site, "--robot", "arm-1")).toMatchObject([{ kind: "registration", robot: "arm-1" }]);
+    expect(await audited(site, "--robot", "arm-1", "--refused")).toEqual([]);
+    expect(await audited(site, "--since", "2020-01-01")).toEqual(expect.arrayContaining(await audited(site)));
+    const unknown = await site.run("robots", "show", "cell-9");
     expect([unknown.exitCode, unknown.err]).toEqual([6, expect.stringContaining("was refused: region: Field req")]);
   });
 
-  it("names what was changed, and keeps ids for --wide and --json", async () => {
-    await using own = await openSiteInTime();
-    expect(await setup(own, own.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
-    await refusalIsTold(own);
-    await own.run("fleets", "create", "--name", "line 4", "--model", "pi0.5", "--robot", "arm-1");
-    const { id } = await own.json("fleets", "show", "line 4");
-    await own.run("deploy", "pi0.5", "--robot", "arm-1");
-    await own.run("deployments", "retire", "arm-1");
-    const narrow = await own.runWith({ columns: 80 }, "audit");
+  it("shows names; ids only with --wide and --json", async () => {
+    await using site = await openSiteInTime();
+    expect(await setup(site, site.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
+    await refusalIsWritten(site);
+    await site.run("fleets", "create", "--name", "line 4", "--model", "pi0.5", "--robot", "arm-1");
+    const { id } = await site.json("fleets", "show", "line 4");
+    await site.run("deploy", "pi0.5", "--robot", "arm-1");
+    await site.run("deployments", "retire", "arm-1");
+    const narrow = await site.runWith({ columns: 80 }, "audit");
     expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +deployment\.retire +pi0\.5 on arm-1 +bootstrap/m);
     expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +fleet\.create +line 4 +bootstrap/m);
     expect(narrow.out).not.toMatch(/(?:fleet|dep|rob|ckpt|key)_01/);
     expect(narrow.err).toContain("columns hidden: from, id; --wide or --columns");
-    expect((await own.run("audit", "--wide")).out).toMatch(new RegExp(`fleet\\.create +line 4 +.* ${id}$`, "m"));
-    expect(await audited(own)).toContainEqual(expect.objectContaining({ subject_id: id, subject_name: "line 4" }));
+    expect((await site.run("audit", "--wide")).out).toMatch(new RegExp(`fleet\\.create +line 4 +.* ${id}$`, "m"));
+    expect(await audited(site)).toContainEqual(expect.objectContaining({ subject_id: id, subject_name: "line 4" }));
   });
 
-  it("robots show tells what was refused since the robot registered last", async () => {
-    await using own = await openSiteInTime();
-    const { out: made } = await own.run("keys", "create", "cell 8", "--json");
+  it("robots show: refusals since the last registration; none after the next one", async () => {
+    await using site = await openSiteInTime();
+    const { out: made } = await site.run("keys", "create", "cell 8", "--json");
     const { api_key: apiKey, id } = apiKeyCreatedSchema.parse(JSON.parse(made));
     const { name, ...robot } = { name: "cell-8", robot_type_id: "arm", region: "eu", configuration_digest: DIGEST };
-    expect(await setup(own, apiKey, { name, ...robot })).toBe(200);
-    expect((await own.service.send("DELETE", `/v1/me/api-keys/${id}`)).status).toBe(200);
-    for (let attempt = 0; attempt < 3; attempt += 1) expect(await setup(own, apiKey, { name, ...robot })).toBe(401);
-    const told = async () => (await own.run("robots", "show", name)).out;
-    const toldLater = async () => {
-      await passPeriod(own);
-      return told();
+    expect(await setup(site, apiKey, { name, ...robot })).toBe(200);
+    expect((await site.service.send("DELETE", `/v1/me/api-keys/${id}`)).status).toBe(200);
+    for (let attempt = 0; attempt < 3; attempt += 1) expect(await setup(site, apiKey, { name, ...robot })).toBe(401);
+    const shown = async () => (await site.run("robots", "show", name)).out;
+    const shownLater = async () => {
+      await passPeriod(site);
+      return shown();
     };
     await expect
-      .poll(toldLater)
+      .poll(shownLater)
       .toMatch(
         /^refused since .*\nWHEN .*\n(?:now|\d+ (?:s|min) ago) +cell 8 +127\.0\.0\.1 +API key has been revoked \(401, 3 times\)$/m,
       );
-    await own.register(name);
-    expect(await told()).not.toContain("refused");
+    await site.register(name);
+    expect(await shown()).not.toContain("refused");
   });
 
-  async function refusalIsTold(own: SiteInTime): Promise<void> {
+  async function refusalIsWritten(site: SiteInTime): Promise<void> {
     const refused = async () => {
-      await passPeriod(own);
-      return audited(own, "--refused");
+      await passPeriod(site);
+      return audited(site, "--refused");
     };
     await expect.poll(refused).toHaveLength(1);
   }
 
-  it("--robot: says what it cannot show, where the history is long and where nothing has the name", async () => {
-    await using own = await openOperatorSite();
-    for (let count = 0; count < HISTORY_SHOWN.maximum; count += 1) await own.register("arm-1");
-    const { out, err } = await own.run("audit", "--robot", "arm-1");
+  it("--robot: longer history than the service shows, or no such robot → says what is missing", async () => {
+    await using site = await openOperatorSite();
+    for (let count = 0; count < HISTORY_SHOWN.maximum; count += 1) await site.register("arm-1");
+    const { out, err } = await site.run("audit", "--robot", "arm-1");
     expect(out.match(/robot\.setup/g)).toHaveLength(HISTORY_SHOWN.maximum);
     expect(err).toBe(
       "The service shows no more than the newest 200 registrations of arm-1; there may be earlier ones.\n",
     );
-    await own.run("robots", "remove", "arm-1");
-    expect(await own.run("audit", "--robot", "arm-1")).toMatchObject({
+    await site.run("robots", "remove", "arm-1");
+    expect(await site.run("audit", "--robot", "arm-1")).toMatchObject({
       exitCode: 0,
       err: "No registration of arm-1 was accepted or refused in this period. A removed robot has its history under its id.\n",
     });
   });
 
-  async function audited(own: OperatorSite, ...words: string[]): Promise<unknown[]> {
-    const { items } = z.object({ items: z.array(z.unknown()) }).parse(await own.json("audit", ...words));
+  async function audited(site: OperatorSite, ...args: string[]): Promise<unknown[]> {
+    const { items } = z.object({ items: z.array(z.unknown()) }).parse(await site.json("audit", ...args));
     return items;
   }
 });
 
 describe("usage", () => {
-  /** One robot was in use for an hour and a half. */
+  /** A site whose robot used a model for 1.5 hours. */
   let used: SiteInTime;
   beforeAll(async () => {
     used = await openSiteInTime();
@@ -138,7 +138,7 @@ describe("usage", () => {
   });
   afterAll(() => used[Symbol.asyncDispose]());
 
-  it("is the ledger, its sums, and comma-separated values", async () => {
+  it("--json, --by and --csv: the ledger, its sums, and comma-separated values", async () => {
     const { items } = await used.json("usage");
     expect(items.length).toBeGreaterThan(0);
     expect((await used.run("usage", "--by", "robot")).out).toMatch(/^arm-1 +1\.5 h +█{20}$/m);
@@ -150,28 +150,28 @@ describe("usage", () => {
       "id,created_at,usage_type,sku,quantity,unit,amount_cents,deployment_id,robot,model_slug,period_start,period_end",
     );
     expect((await used.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
-    // The last 30 days of a time that is still to come.
+    // The default period is the 30 days before --until, which lie in the future.
     expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("--since sets an earlier start");
     expect((await used.json("usage", "--since", "2d", "--until", "2098-01-01")).items).toEqual(items);
   });
 
   it.each([
-    ["is summed up by the service", ["--since", "30d"], ["GET /v1/me/usage/summary"]],
-    ["is of the last 30 days where nothing is said", [], ["GET /v1/me/usage/summary"]],
+    ["at most 30 days → the service sums up", ["--since", "30d"], ["GET /v1/me/usage/summary"]],
+    ["no period → the last 30 days", [], ["GET /v1/me/usage/summary"]],
     [
-      "is summed up here for longer than the service does",
+      "longer than the service sums up → the command sums up the ledger",
       ["--since", "900d"],
       ["GET /v1/me/usage/summary", "GET /v1/me/usage"],
     ],
-  ])("--by: %s", async (_case, words, paths) => {
+  ])("--by: %s", async (_case, args, paths) => {
     const before = used.service.requests.length;
-    const { out, err } = await used.run("usage", "--by", "model", ...words);
+    const { out, err } = await used.run("usage", "--by", "model", ...args);
     expect(used.service.requests.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual(paths);
     expect(out).toMatch(/^pi0\.5 +1\.5 h +█{20}$/m);
     expect(err).toMatch(/^Used from \S+ \S+ to \S+ \S+, UTC\.$/m);
   });
 
-  it("is summed up by day from the documented ledger, too", async () => {
+  it("--by day on the documented service → sums up the ledger", async () => {
     expect(await used.eleven("usage", "--by", "day")).toMatchObject({
       exitCode: 0,
       out: expect.stringMatching(/^DAY /),
@@ -188,7 +188,7 @@ describe("usage", () => {
     ["usage --since 1d --until 2d", "--since is not before --until"],
     ["usage --csv --json", "--csv and --json"],
     ["usage --by week", "Allowed choices are robot, model, day"],
-  ])("%s is a mistake of usage", async (words, told) => {
-    expect(await used.run(...words.split(" "))).toMatchObject(endedWith(2, told));
+  ])("%s → exit 2", async (commandLine, message) => {
+    expect(await used.run(...commandLine.split(" "))).toMatchObject(endedWith(2, message));
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
-/** For all tests that leave nothing deployed. */
+/** Shared by the tests that leave no deployment behind. */
 let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
@@ -22,9 +22,9 @@ describe("--dry-run", () => {
     [`keys revoke ${KEY_ID}`, "DELETE", `/v1/me/api-keys/${KEY_ID}`, null],
     [`deployments retire ${DEPLOYMENT_ID}`, "DELETE", `/v1/me/deployments/${DEPLOYMENT_ID}`, null],
     ["api POST /v1/x --field n=1 --raw-field s[t]=1", "POST", "/v1/x", { s: { t: "1" }, n: 1 }],
-  ])("%s shows the request and sends none", async (words, method, path, body) => {
+  ])("%s → shows the request, sends none", async (commandLine, method, path, body) => {
     const before = site.service.requests.length;
-    const { exitCode, out, err } = await site.run(...words.split(" "), "--dry-run", "--json");
+    const { exitCode, out, err } = await site.run(...commandLine.split(" "), "--dry-run", "--json");
     expect(exitCode).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ dry_run: true, method, url: site.urls.whole + path, body });
     expect(JSON.parse(out).headers.authorization).toBe("Bearer [secret]");
@@ -34,22 +34,22 @@ describe("--dry-run", () => {
 });
 
 describe("deployments", () => {
-  it("list, show and retire: by the robot it runs on", async () => {
-    await using own = await openOperatorSite();
-    await own.register("arm-1");
-    await own.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
-    expect((await own.run("deployments", "list")).out).toMatch(
+  it("list, show and retire accept the robot's name", async () => {
+    await using freshSite = await openOperatorSite();
+    await freshSite.register("arm-1");
+    await freshSite.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
+    expect((await freshSite.run("deployments", "list")).out).toMatch(
       /^arm-1 +pi0\.5 +active +us-west-2 +(?:now|\d+ s ago) +dep_\w+$/m,
     );
-    expect((await own.run("deployments", "list", "--robot", "arm-2")).err).toContain(
+    expect((await freshSite.run("deployments", "list", "--robot", "arm-2")).err).toContain(
       "Nothing that matches is deployed",
     );
-    const { items } = await own.json("deployments", "list", "--model", "pi0.5");
-    expect((await own.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
-    expect(await own.run("deployments", "retire", "arm-1")).toMatchObject({ exitCode: 0 });
-    expect((await own.run("deployments", "list")).err).toContain("--all shows retired");
-    expect((await own.run("deployments", "list", "--status", "retired")).out).toContain(items[0].id);
-    expect(await own.run("deployments", "retire", "arm-1")).toMatchObject(endedWith(6, "[not-found]"));
+    const { items } = await freshSite.json("deployments", "list", "--model", "pi0.5");
+    expect((await freshSite.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
+    expect(await freshSite.run("deployments", "retire", "arm-1")).toMatchObject({ exitCode: 0 });
+    expect((await freshSite.run("deployments", "list")).err).toContain("--all shows retired");
+    expect((await freshSite.run("deployments", "list", "--status", "retired")).out).toContain(items[0].id);
+    expect(await freshSite.run("deployments", "retire", "arm-1")).toMatchObject(endedWith(6, "[not-found]"));
   });
 });
 
@@ -57,19 +57,19 @@ it.each([
   [[], "Nothing that matches is deployed; --all shows retired deployments."],
   [["--all"], "No deployment matches."],
   [["--status", "failed"], "No deployment matches."],
-])("deployments list --robot arm-9 %j: says of an empty list what would show more", async (flags, told) => {
+])("deployments list --robot arm-9 %j: empty → says how to see more", async (flags, message) => {
   const listed = await site.run("deployments", "list", "--robot", "arm-9", ...flags);
-  expect(listed).toMatchObject({ exitCode: 0, out: "", err: `${told}\n` });
+  expect(listed).toMatchObject({ exitCode: 0, out: "", err: `${message}\n` });
 });
 
-describe("a person at the terminal is asked before", () => {
-  const type = (answer: string, ...words: string[]) => site.runWith({ answers: [answer] }, ...words);
+describe("confirmation on a terminal", () => {
+  const type = (answer: string, ...args: string[]) => site.runWith({ answers: [answer] }, ...args);
   const statuses = async () =>
     (await site.json("deployments", "list", "--robot", "swapped", "--all")).items.map(
       ({ model, status }: { model: string; status: string }) => `${model} ${status}`,
     );
 
-  it("a deployment takes the place of another, and before it is retired", async () => {
+  it("a deployment that replaces another, and a retirement → asked first", async () => {
     await site.register("swapped");
     expect((await type("n", "deploy", "pi0.5", "--robot", "swapped")).err).toBe("");
     expect(await type("n", "deploy", "dead-vla", "--robot", "swapped")).toMatchObject(
@@ -88,7 +88,7 @@ describe("a person at the terminal is asked before", () => {
     });
   });
 
-  it("a fleet is updated", async () => {
+  it("update of a fleet → asked first", async () => {
     await site.run("fleets", "create", "--name", "asked", "--model", "pi0.5", "--robot", "arm-2");
     expect(await type("", "fleets", "update-model", "asked", "picky-vla")).toMatchObject(
       endedWith(1, /^This updates asked, which uses pi0\.5: .* of 1\.\nUpdate it\? \[y\/N\]/),
@@ -98,13 +98,13 @@ describe("a person at the terminal is asked before", () => {
 });
 
 describe("models", () => {
-  it("list: how each answers by its default checkpoint", async () => {
+  it("list: health of each model's default checkpoint", async () => {
     await expect
       .poll(async () => (await site.run("models", "list", "--columns", "model,health")).out.split("\n"))
       .toEqual(expect.arrayContaining(["dead-vla    unhealthy", "pi0.5       healthy"]));
   });
 
-  it("show: what a checkpoint needs in words, and each endpoint with its last failure", async () => {
+  it("show: requirements of a checkpoint as text, and each endpoint with its last failure", async () => {
     await expect
       .poll(async () => (await site.run("models", "show", "dead-vla")).out)
       .toMatch(/^us-west-2 +unhealthy +\S.* +answered 503$/m);
@@ -119,7 +119,7 @@ describe("models", () => {
 });
 
 describe("api", () => {
-  it("prints the answer as it comes, and exits by its status", async () => {
+  it("prints the answer unchanged; the exit code follows the status", async () => {
     const { exitCode, out } = await site.run("api", "/v1/robots");
     expect([exitCode, JSON.parse(out)]).toEqual([0, await (await site.service.send("GET", "/v1/robots")).json()]);
     const missing = await site.run("api", "GET", "/v1/robots/nobody");
@@ -130,9 +130,9 @@ describe("api", () => {
     );
   });
 
-  it("sends fields, a file, and stdin", async () => {
-    const post = (input: string, ...words: string[]) =>
-      site.runWith({ input }, "api", "POST", "/v1/me/api-keys", ...words);
+  it("sends fields, a file or stdin as the body", async () => {
+    const post = (input: string, ...args: string[]) =>
+      site.runWith({ input }, "api", "POST", "/v1/me/api-keys", ...args);
     const { out: made } = await post("", "--field", "label=a", "--field", "scopes[]=robots:read");
     expect(JSON.parse(made)).toMatchObject({ label: "a", scopes: ["robots:read"] });
     const path = join(site.home, "body.json");
@@ -141,7 +141,7 @@ describe("api", () => {
     expect(JSON.parse((await post('{"label":"c"}', "--input", "-")).out)).toMatchObject({ label: "c" });
   });
 
-  it("--paginate: asks for every page, as one document", async () => {
+  it("--paginate → every page, as one document", async () => {
     const before = site.service.requests.length;
     const { out } = await site.run("api", "/v1/robots", "--paginate", "--field", "limit=2");
     expect(JSON.parse(out)).toEqual(await (await site.service.send("GET", "/v1/robots")).json());
@@ -155,31 +155,34 @@ describe("api", () => {
     [["api", "POST", "/v1/robots", "--field", "x"], "is not a field"],
     [["api", "POST", "/v1/robots", "--input", "/nowhere"], "cannot read /nowhere"],
     [["api", "POST", "/v1/robots", "--input", "/nowhere", "--raw-field", "a=b"], "exclude each other"],
-  ])("%j is a mistake of usage, and nothing is sent", async (words, told) => {
+  ])("%j → exit 2, no request", async (args, message) => {
     const before = site.service.requests.length;
-    expect(await site.run(...words)).toMatchObject(endedWith(2, told));
+    expect(await site.run(...args)).toMatchObject(endedWith(2, message));
     expect(site.service.requests).toHaveLength(before);
   });
 });
 
 it.each(["robots", "fleets", "models", "deployments", "keys", "contexts"])(
-  "%s --help fits 80 columns, its longest command too",
+  "%s --help → fits 80 columns, even the longest command",
   async (group) => {
     const { out } = await site.run(group, "--help");
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
   },
 );
 
-it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])("api %j stays at the service", async (path) => {
-  expect(await site.run("api", path, "--paginate")).toMatchObject(endedWith(6, "[http-404]"));
-});
+it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])(
+  "api %j → requested from the service, not from another host",
+  async (path) => {
+    expect(await site.run("api", path, "--paginate")).toMatchObject(endedWith(6, "[http-404]"));
+  },
+);
 
 describe("contexts", () => {
-  it("are added, used, shown and removed; the first is current", async () => {
+  it("add, use, show and remove; the first context becomes current", async () => {
     const environment = {};
-    const run = (...words: string[]) => site.runWith({ environment }, "contexts", ...words);
+    const run = (...args: string[]) => site.runWith({ environment }, "contexts", ...args);
     const { key_file: keyFile } = site.service;
-    for (const words of [["list"], []]) expect((await run(...words)).err).toContain("There are no contexts yet");
+    for (const args of [["list"], []]) expect((await run(...args)).err).toContain("There are no contexts yet");
     expect((await run("--json")).out).toBe("[]\n");
     expect((await run("--help")).out).toContain("remove|rm");
     expect((await run("add", "lab", "--url", site.urls.whole, "--key-file", keyFile)).out).toContain(
@@ -215,7 +218,7 @@ describe("contexts", () => {
   });
 });
 
-it("an address that is none: tells where it stands", async () => {
+it("invalid or insecure address → the error names its source", async () => {
   const environment = { ROBOT_POLICY_URL: "policy.example", ROBOT_POLICY_API_KEY: site.service.key };
   expect(await site.runWith({ environment }, "robots", "list")).toMatchObject(
     endedWith(2, "service address is not a web address (ROBOT_POLICY_URL) [url-invalid]"),
@@ -225,14 +228,14 @@ it("an address that is none: tells where it stands", async () => {
   );
 });
 
-describe("a list with --watch", () => {
-  it("is told once, and then a line for each change, where the output is not a terminal", async () => {
+describe("list --watch", () => {
+  it("output is not a terminal → the list once, then a line for each change", async () => {
     const interruption = new AbortController();
-    let seen = "";
+    let output = "";
     const changed = Promise.withResolvers<void>();
     const onOutput = (text: string) => {
-      if (seen === "") void site.run("keys", "create", "watched\nkey");
-      seen += text;
+      if (output === "") void site.run("keys", "create", "watched\nkey");
+      output += text;
       if (text.includes("watched")) changed.resolve();
     };
     const surroundings = { signal: interruption.signal, clock: HASTY_CLOCK, onOutput };
@@ -245,7 +248,7 @@ describe("a list with --watch", () => {
     expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched key {2}/m);
   });
 
-  it.each([["0"], ["3601"], ["soon"]])("takes no interval of %s", async (interval) => {
+  it.each([["0"], ["3601"], ["soon"]])("--interval %s → exit 2", async (interval) => {
     expect(await site.run("keys", "list", "--watch", "--interval", interval)).toMatchObject({ exitCode: 2 });
   });
 });

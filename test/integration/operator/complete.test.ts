@@ -1,4 +1,4 @@
-/** What the completion scripts ask robot-policy for when somebody presses Tab. */
+/** `robot-policy __complete`, which the completion scripts call when a person presses Tab. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   const far = { region: "moon", robot_type_id: "wheelbarrow" };
   await site.register("arm-1", { site: "hall 2", labels: { line: "4", shift: "day" }, ...far });
   await site.register("arm-2", { site: "hall 1", labels: { line: "4" } });
-  // Nobody could type it, and what it shows is no name.
+  // Its name has an invisible character, so no completion offers it.
   await site.register("arm-1\u200b");
   await site.run("deploy", "pi0.5", "--robot", "arm-2");
   await site.run("fleets", "create", "--name", "night shift", "--model", "pi0.5", "--robot", "arm-1");
@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** A busy machine may take longer to answer than a person at the prompt waits. */
+/** Lengthens the command's own time limit, for busy machines. */
 const PATIENT_CLOCK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(60 * ms, signal) };
 
-/** Asks for names as long as it takes. */
-async function complete(words: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran> {
+/** Runs `__complete` and waits until it has its answer. */
+async function complete(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran> {
   const answered = new AbortController();
   const surroundings = { signal: answered.signal, clock: PATIENT_CLOCK, ...(environment && { environment }) };
-  const ran = await site.runWith(surroundings, "__complete", ...words);
+  const ran = await site.runWith(surroundings, "__complete", ...args);
   answered.abort();
   return ran;
 }
@@ -52,41 +52,41 @@ it.each([
   expect([exitCode, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
 });
 
-it("models: by their slugs", async () => {
+it("models → their slugs", async () => {
   expect((await complete(["models"])).out.split("\n")).toContain("pi0.5");
 });
 
-it("catalog: robot types to register, those of the catalog and those that robots have", async () => {
+it("catalog → the robot types of the catalog and those of registered robots", async () => {
   const { out } = await complete(["catalog"]);
   expect(out.split("\n")).toEqual(expect.arrayContaining(["lerobot.so101-follower.v1", "wheelbarrow"]));
 });
 
-it("the service is the one that the words so far name, however little of a command they are", async () => {
+it("incomplete command line with --context or --url → the names of that service", async () => {
   const environment = { ROBOT_POLICY_API_KEY: site.service.key };
-  for (const words of [
+  for (const args of [
     ["--context", "lab", "robots"],
     ["robots", "show", "--history", `--url=${site.urls.whole}`, "--"],
   ]) {
-    const { out } = await complete(["robots", "robot-policy", ...words], environment);
-    expect([words, out]).toEqual([words, "arm-1\narm-2\n"]);
+    const { out } = await complete(["robots", "robot-policy", ...args], environment);
+    expect([args, out]).toEqual([args, "arm-1\narm-2\n"]);
   }
 });
 
 it.each([
   ["no service", {}, ["robots"]],
   ["no credential", { ROBOT_POLICY_URL: "http://127.0.0.1:1" }, ["robots"]],
-  ["a context that is not there", {}, ["robots", "--context", "moon"]],
-  ["an address that is half typed", {}, ["fleets", "--url"]],
-  ["a kind that nobody knows", {}, ["moons"]],
-])("%s: no names, and no failure", async (_case, environment, words) => {
-  expect(await site.runWith({ environment }, "__complete", ...words)).toMatchObject({ exitCode: 0, out: "" });
+  ["an unknown context", {}, ["robots", "--context", "moon"]],
+  ["--url without an address", {}, ["fleets", "--url"]],
+  ["an unknown kind", {}, ["moons"]],
+])("%s → no names, exit 0", async (_case, environment, args) => {
+  expect(await site.runWith({ environment }, "__complete", ...args)).toMatchObject({ exitCode: 0, out: "" });
 });
 
-it("a service without the list: no names", async () => {
+it("a service without the list → no names, exit 0", async () => {
   expect(await site.run("__complete", "models", "--url", site.urls.eleven)).toMatchObject({ exitCode: 0, out: "" });
 });
 
-it("a service that does not answer is not waited for", async () => {
+it("a service that does not answer → no names, exit 0, before the usual request timeout", async () => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await once(silent, "listening");
   onTestFinished(() => void silent.close());
@@ -96,6 +96,6 @@ it("a service that does not answer is not waited for", async () => {
     exitCode: 0,
     out: "",
   });
-  // An answer is waited for fifteen seconds elsewhere.
+  // Other commands wait 15 seconds for an answer.
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => site[Symbol.asyncDispose]());
 
 describe("robots pending", () => {
-  it("none: says what a technician runs", async () => {
+  it("no pending enrolment → the command that a technician runs on the robot", async () => {
     await using empty = await openOperatorSite();
     expect(await empty.run("robots", "pending")).toEqual({
       exitCode: 0,
@@ -25,21 +25,21 @@ describe("robots pending", () => {
     });
   });
 
-  it("shows each with its code, whether its robot exists, and the key, and a narrow terminal keeps the code", async () => {
-    await using own = await openOperatorSite();
-    const { start: startOwn } = openEnrolling(own);
-    await own.register("arm-20");
-    await startOwn("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
-    await startOwn("arm-21", { region: null });
-    const { out } = await own.run("robots", "pending");
+  it("each enrolment: code, whether its robot exists, and key; a narrow terminal still shows the code", async () => {
+    await using freshSite = await openOperatorSite();
+    const { start: startFresh } = openEnrolling(freshSite);
+    await freshSite.register("arm-20");
+    await startFresh("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
+    await startFresh("arm-21", { region: null });
+    const { out } = await freshSite.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
       "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES   KEY
       WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 9 min  SHA256:FINGERPRINT
       WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 9 min  SHA256:FINGERPRINT
       "
     `);
-    const environment = { ROBOT_POLICY_URL: own.urls.whole, ROBOT_POLICY_API_KEY: own.service.key };
-    const narrow = await own.runWith({ environment, columns: 80 }, "robots", "pending");
+    const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
+    const narrow = await freshSite.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
       "CODE       NAME    ROBOT            FROM       SITE     STARTED  EXPIRES
       WXYZ-2345  arm-21  new              127.0.0.1           now      in 9 min
@@ -47,13 +47,13 @@ describe("robots pending", () => {
       3 columns hidden: region, type, key; --wide or --columns
       "
     `);
-    const { items } = await own.json("robots", "pending");
+    const { items } = await freshSite.json("robots", "pending");
     expect(items).toMatchObject([{ requested_name: "arm-21" }, { requested_name: "arm-20", site: "plant-1" }]);
   });
 });
 
 describe("robots approve", () => {
-  it("a new robot: shows who asks, asks once, and the computer gets its credential", async () => {
+  it("new robot → shows the computer, asks once, and the computer gets its credential", async () => {
     const { code, poll } = await start("Arm-1", { site: "plant-1", labels: { cell: "4" } });
     const { exitCode, out, err } = await site.runWith({ answers: ["y"] }, "robots", "approve", code.toLowerCase());
     expect(exitCode).toBe(0);
@@ -77,7 +77,7 @@ describe("robots approve", () => {
     expect(await site.json("robots", "show", "arm-1")).toMatchObject({ site: "plant-1", labels: { cell: "4" } });
   });
 
-  it("a robot that exists: shows what changes of its registration, and keeps its id", async () => {
+  it("existing robot → shows what changes in its registration, and keeps its id", async () => {
     await site.register("arm-2", { site: "lab", labels: { team: "a" }, region: "us-west-2" });
     const { id } = await site.json("robots", "show", "arm-2");
     const { code, poll } = await start("arm-2", {
@@ -101,7 +101,7 @@ describe("robots approve", () => {
     expect(await site.json("robots", "show", "arm-2")).toMatchObject({ id, region: "moon-1", site: "plant-1" });
   });
 
-  it("line feeds in what the computer says begin no line of the question", async () => {
+  it("line feeds in the computer's texts → do not start a new line in the question", async () => {
     await site.register("arm-8");
     const { code } = await start("arm-9\nkey  A", {
       region: "moon-1\nkey  B",
@@ -115,7 +115,7 @@ describe("robots approve", () => {
     await site.run("robots", "deny", code);
   });
 
-  it.each([["n"], [""], ["arm"]])("%j is no approval", async (answer) => {
+  it.each([["n"], [""], ["arm"]])("answer %j → not approved", async (answer) => {
     const { code, poll } = await start("arm-3");
     expect(await site.runWith({ answers: [answer] }, "robots", "approve", code)).toMatchObject(
       endedWith(1, "nothing was changed [not-confirmed]"),
@@ -123,7 +123,7 @@ describe("robots approve", () => {
     expect(await poll()).toBe("pending");
   });
 
-  it("--name and --region win over what the computer says", async () => {
+  it("--name and --region take precedence over the computer's request", async () => {
     const { code } = await start("wrong name!", { region: null });
     expect(await site.run("robots", "approve", code, "--name", "arm-4")).toMatchObject(
       endedWith(2, "the computer did not say its region [usage]\n  → give the region nearest to it: --region REGION"),
@@ -138,14 +138,14 @@ describe("robots approve", () => {
     });
   });
 
-  it("a code that nobody has, also a misspelt one, names the command that lists them", async () => {
+  it("unknown or malformed code → exit 6, with the command that lists the codes", async () => {
     expect(await site.run("robots", "approve", "AAAA-2222")).toMatchObject(
       endedWith(6, /^error: No enrolment waits with this code.*\[not-found\]\n {2}→ robot-policy robots pending lists/),
     );
     expect(await site.run("robots", "approve", "far-too-long-for-a-code")).toMatchObject(endedWith(6, "CODE"));
   });
 
-  it("the same approval again succeeds, and another one is a conflict that says what to do", async () => {
+  it("the same approval again → succeeds; a different approval of the code → conflict with a remedy", async () => {
     const { code } = await start("arm-5");
     expect(await site.run("robots", "approve", code)).toMatchObject({ exitCode: 0 });
     expect(await site.run("robots", "approve", code)).toMatchObject({ exitCode: 0 });
@@ -154,14 +154,14 @@ describe("robots approve", () => {
     );
   });
 
-  it("--dry-run: shows the request, and the enrolment waits on", async () => {
+  it("--dry-run → shows the request; the enrolment stays pending", async () => {
     const { code, poll } = await start("arm-7");
     const shown = await site.json("robots", "approve", code, "--replace", "arm-7", "--dry-run");
     expect(shown).toMatchObject({ method: "POST", body: { user_code: code, confirm_replace: true } });
     expect(await poll()).toBe("pending");
   });
 
-  it("a key without robots:write is refused", async () => {
+  it("key without robots:write → refused", async () => {
     const { api_key: apiKey } = await site.json("keys", "create", "reader", "--scope", "robots:read");
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: String(apiKey) };
     expect(await site.runWith({ environment }, "robots", "approve", "AAAA-2222")).toMatchObject(
@@ -169,7 +169,7 @@ describe("robots approve", () => {
     );
   });
 
-  it("a service without enrolments: says so", async () => {
+  it("a service without enrolments → says so", async () => {
     expect(await site.eleven("robots", "approve", "AAAA-2222")).toMatchObject(
       endedWith(6, "this service does not enroll robots [not-offered]"),
     );
@@ -179,7 +179,7 @@ describe("robots approve", () => {
 });
 
 describe("robots approve, for a robot that is online", () => {
-  it("needs the robot's name, typed or given", async () => {
+  it("requires the robot's name, typed or as --replace", async () => {
     const { code, poll: pollOld, computer } = await enrolOnline("arm-30");
     expect(await site.run("robots", "approve", code, "--yes")).toMatchObject(
       endedWith(
@@ -208,7 +208,7 @@ describe("robots approve, for a robot that is online", () => {
     expect(await pollOld()).toBe("consumed");
   });
 
-  it("--replace NAME does for a script", async () => {
+  it("--replace with the name in another case → approved without a question", async () => {
     const { computer: old } = await enrolOnline("arm-31");
     const { code, poll } = await start("arm-31");
     expect(await site.run("robots", "approve", code, "--replace", "ARM-31")).toMatchObject({ exitCode: 0 });
@@ -216,7 +216,7 @@ describe("robots approve, for a robot that is online", () => {
     expect((await old.heartbeat()).status).toBe(401);
   });
 
-  it("approved under the name of another robot: looks whether that one is online", async () => {
+  it("--name of another robot that is online → requires that robot's name", async () => {
     await enrolOnline("arm-32");
     const { code } = await start("arm-33");
     expect(await site.run("robots", "approve", code, "--name", "arm-32")).toMatchObject(
@@ -226,10 +226,10 @@ describe("robots approve, for a robot that is online", () => {
 });
 
 describe("robots deny", () => {
-  it("shows who asks, asks once, and the computer is told", async () => {
+  it("shows the computer, asks once, and the computer's next poll says denied", async () => {
     const { code, poll } = await start("arm-40");
-    const kept = await site.runWith({ answers: ["n"] }, "robots", "deny", code);
-    expect([kept.exitCode, await poll()]).toEqual([1, "pending"]);
+    const declined = await site.runWith({ answers: ["n"] }, "robots", "deny", code);
+    expect([declined.exitCode, await poll()]).toEqual([1, "pending"]);
     const { exitCode, out, err } = await site.runWith({ answers: ["y"] }, "robots", "deny", code);
     expect([exitCode, steady(out)]).toEqual([
       0,
@@ -240,7 +240,7 @@ describe("robots deny", () => {
     expect(await site.run("robots", "deny", code)).toMatchObject(endedWith(6, "[not-found]"));
   });
 
-  it("an approval whose computer has not asked yet can be taken back", async () => {
+  it("approved, but the computer has not polled yet → can still be denied", async () => {
     const { code, poll } = await start("arm-41");
     await site.run("robots", "approve", code);
     expect(await site.json("robots", "deny", code)).toMatchObject({ status: "denied", requested_name: "arm-41" });
@@ -249,7 +249,7 @@ describe("robots deny", () => {
 });
 
 describe("keys create --enroll", () => {
-  it("a key with which robots enroll without an approval; the list shows how many still may", async () => {
+  it("a robot enrolls with the key without an approval; keys list shows the remaining uses", async () => {
     const { out } = await site.run(
       ...`keys create july --enroll --uses 2 --expires 7d --site plant-1 --region us-west-2 --label image=july`.split(
         " ",
@@ -272,12 +272,12 @@ describe("keys create --enroll", () => {
     [["--enroll", "--uses", "5", "--expires", "7d", "--max-robots", "5"], "--enroll and --max-robots exclude"],
     [["--uses", "5"], "--uses needs --enroll"],
     [["--scope", "robots:enroll"], "give --enroll --uses 500 --expires 7d instead"],
-  ])("%j is a mistake of usage", async (words, told) => {
-    expect(await site.run("keys", "create", "x", ...words)).toMatchObject(endedWith(2, told));
+  ])("%j → exit 2", async (args, message) => {
+    expect(await site.run("keys", "create", "x", ...args)).toMatchObject(endedWith(2, message));
   });
 
-  it("a refusal names the flag", async () => {
-    const words = ["--enroll", "--uses", "5", "--expires", "91d"];
-    expect(await site.run("keys", "create", "x", ...words)).toMatchObject(endedWith(6, "--expires"));
+  it("the service refuses a value → the error names its flag", async () => {
+    const args = ["--enroll", "--uses", "5", "--expires", "91d"];
+    expect(await site.run("keys", "create", "x", ...args)).toMatchObject(endedWith(6, "--expires"));
   });
 });

@@ -10,15 +10,15 @@ import { endedWith, openOperatorSite, type OperatorSite } from "../../support/op
 let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
-  // Not in the order of their names, so that a list in the order of registration shows.
+  // Registered in another order than that of the names, so that an unsorted list fails a test.
   await site.register("arm-2", { site: "lab" });
   await site.register("arm-1", { site: "lab" });
   await site.register("cart", { site: "yard", robot_type_id: "wheelbarrow" });
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const create = (name: string, model: string, ...words: string[]) =>
-  site.run("fleets", "create", "--name", name, "--model", model, ...words);
+const create = (name: string, model: string, ...args: string[]) =>
+  site.run("fleets", "create", "--name", name, "--model", model, ...args);
 const ARMS = ["--robot", "arm-1", "--robot", "arm-2"] as const;
 
 async function write(name: string, text: string): Promise<string> {
@@ -28,31 +28,31 @@ async function write(name: string, text: string): Promise<string> {
 }
 
 describe("fleets create", () => {
-  it("--wait: members first, then each change on a line, and 0 when it is ready", async () => {
+  it("--wait: the fleet becomes ready → members, a line for each change, and exit 0", async () => {
     const { exitCode, out, err } = await create("ready", STEADY.slug, ...ARMS, "--wait");
     expect([exitCode, out]).toEqual([
       0,
       expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
     ]);
     expect(err).toMatch(/^2 robots: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
-    // The end is told by the fleet itself, once.
+    // The result on stdout says so already.
     expect(err).not.toContain("ready is ready");
   });
 
-  it("--wait on the documented service ends the same", async () => {
-    const words = ["fleets", "create", "--name", "eleven", "--model", STEADY.slug, ...ARMS, "--wait", "--json"];
-    const { exitCode, out } = await site.eleven(...words);
+  it("--wait on the documented service → the same", async () => {
+    const args = ["fleets", "create", "--name", "eleven", "--model", STEADY.slug, ...ARMS, "--wait", "--json"];
+    const { exitCode, out } = await site.eleven(...args);
     expect([exitCode, JSON.parse(out)]).toEqual([0, expect.objectContaining({ name: "eleven", status: "ready" })]);
   });
 
-  it("--wait of one that is blocked: 6, and the blocker", async () => {
+  it("--wait: the fleet is blocked → exit 6 with the blocker", async () => {
     const { exitCode, err } = await create("blocked", PICKY.slug, "--robot", "cart", "--wait");
     expect(exitCode).toBe(6);
     expect(err).toContain(`blocked: cart: ${PICKY.slug} needs a robot of type`);
     expect(err).toContain("[fleet-blocked]");
   });
 
-  it("tells before it is created whose endpoint does not answer", async () => {
+  it("an endpoint does not answer → the preview names its robots before the question", async () => {
     const preview = async () => {
       const { out } = await site.run(
         "api",
@@ -73,13 +73,13 @@ describe("fleets create", () => {
     );
   });
 
-  it("--wait of one that some robots do not suit: 6", async () => {
+  it("--wait: the model does not suit some robots → exit 6", async () => {
     expect(await create("mixed", PICKY.slug, ...ARMS, "--robot", "cart", "--wait")).toMatchObject(
       endedWith(6, "[fleet-degraded]"),
     );
   });
 
-  it("--wait --timeout: 1 when the time is over, with the fleet as it is", async () => {
+  it("--wait --timeout: the time is over → exit 1 with the fleet's current state", async () => {
     const { exitCode, out, err } = await create("late", DEAD.slug, ...ARMS, "--wait", "--timeout", "0s", "--json");
     expect([exitCode, JSON.parse(out), err]).toEqual([
       1,
@@ -88,7 +88,7 @@ describe("fleets create", () => {
     ]);
   });
 
-  it("--wait of a schedule that has not begun ends when everything is prepared", async () => {
+  it("--wait: the schedule has not begun → ends once everything is prepared", async () => {
     const window = "2098-01-01T00:00:00Z/2098-01-01T08:00:00+01:00";
     const { exitCode, out } = await create("night", STEADY.slug, ...ARMS, "--window", window, "--wait", "--json");
     expect([exitCode, JSON.parse(out)]).toEqual([
@@ -97,7 +97,7 @@ describe("fleets create", () => {
     ]);
   });
 
-  it("interrupted while it waits: 130", async () => {
+  it("--wait: interrupted → exit 130", async () => {
     const interrupt = new AbortController();
     const onOutput = (text: string) => {
       if (text.includes("is created")) interrupt.abort();
@@ -107,7 +107,7 @@ describe("fleets create", () => {
     expect(ran.exitCode).toBe(130);
   });
 
-  it("--dry-run: the exact request, made of file and flags", async () => {
+  it("--dry-run → the exact request from file and flags", async () => {
     const from = await write(
       "fleet.yaml",
       `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\npeak_active_robots: 2\n`,
@@ -138,7 +138,7 @@ describe("fleets create", () => {
     ]);
   });
 
-  it("--from: the example is a fleet", async () => {
+  it("--from: the documented example → a valid fleet", async () => {
     const from = join(import.meta.dirname, "../../../config/fleet.example.yaml");
     const { exitCode, out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json");
     expect(exitCode).toBe(0);
@@ -148,7 +148,7 @@ describe("fleets create", () => {
     });
   });
 
-  it("--from: everything that is wrong at once, at file:line:column with what was meant", async () => {
+  it("--from: several mistakes → all at once, at file:line:column with suggestions", async () => {
     const from = await write(
       "bad.yaml",
       `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
@@ -174,7 +174,7 @@ describe("fleets create", () => {
     ]);
   });
 
-  it("--from: what the service alone can tell is at file:line:column too, on either service", async () => {
+  it("--from: mistakes that only the service finds → at file:line:column, on both services", async () => {
     const from = await write(
       "refused.yaml",
       `name: refused\nsubject: no-such-model\nselection:\n  robots:\n    - arm-1\n    - nobody\npeak_active_robots: 1\n`,
@@ -187,10 +187,10 @@ describe("fleets create", () => {
     }
   });
 
-  it("what is wrong with flags is told by flag", async () => {
-    const words = ["--site", "no where", "--label", "line=4", "--peak", "9"];
+  it("wrong values of flags → a finding for each flag", async () => {
+    const args = ["--site", "no where", "--label", "line=4", "--peak", "9"];
     for (const run of [site.run, site.eleven]) {
-      expect(await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...words)).toMatchObject({
+      expect(await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...args)).toMatchObject({
         exitCode: 6,
         err:
           "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
@@ -199,7 +199,7 @@ describe("fleets create", () => {
     }
   });
 
-  it.each<[words: readonly string[], err: RegExp]>([
+  it.each<[args: readonly string[], err: RegExp]>([
     [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
     [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
     [["--robot", "a", "--site", "s"], /--robot and --site exclude each other/],
@@ -207,20 +207,20 @@ describe("fleets create", () => {
     [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
     [["--wait", "--timeout", "soon"], /--timeout 'soon' is not a duration/],
     [["--mode", "never"], /never/],
-  ])("usage: %j", async (words, err) => {
-    expect(await site.run("fleets", "create", ...words)).toMatchObject(endedWith(2, err));
+  ])("usage: %j", async (args, err) => {
+    expect(await site.run("fleets", "create", ...args)).toMatchObject(endedWith(2, err));
   });
 
-  it("a name that is taken: 7", async () => {
+  it("a taken name → exit 7", async () => {
     await create("taken", STEADY.slug, ...ARMS);
     expect(await create("taken", STEADY.slug, ...ARMS)).toMatchObject({ exitCode: 7 });
   });
 
-  it("a key that may create but not look needs no preview", async () => {
+  it("a key that may create but not read fleets → created without a preview", async () => {
     const answer = await site.service.send("POST", "/v1/me/api-keys", { label: "maker", scopes: ["fleets:write"] });
     const { api_key: apiKey } = (await answer.json()) as { api_key: string };
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: apiKey };
-    const words = ["fleets", "create", "--name", "made", "--model", STEADY.slug, ...ARMS];
-    expect((await site.runWith({ environment }, ...words)).exitCode).toBe(0);
+    const args = ["fleets", "create", "--name", "made", "--model", STEADY.slug, ...ARMS];
+    expect((await site.runWith({ environment }, ...args)).exitCode).toBe(0);
   });
 });

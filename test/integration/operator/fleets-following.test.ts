@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const create = (name: string, ...words: string[]) =>
-  site.run("fleets", "create", "--name", name, "--model", STEADY.slug, "--peak", "1", ...words);
-const update = (name: string, ...words: string[]) => site.run("fleets", "update", name, ...words);
+const create = (name: string, ...args: string[]) =>
+  site.run("fleets", "create", "--name", name, "--model", STEADY.slug, "--peak", "1", ...args);
+const update = (name: string, ...args: string[]) => site.run("fleets", "update", name, ...args);
 const FOLLOW = ["--membership", "follow"] as const;
 const membersIn = (name: string) => async () => (await site.run("fleets", "show", name)).out;
 
 describe("fleets create --membership follow", () => {
-  it("says that no robot matches yet; show tells who joined and left, and why", async () => {
+  it("no robot matches yet → says so; show lists who joined and left, and why", async () => {
     const { exitCode, err } = await create("yard", "--site", "yard", ...FOLLOW);
     expect([exitCode, err]).toEqual([
       0,
@@ -35,11 +35,11 @@ describe("fleets create --membership follow", () => {
     expect((await site.run("audit")).out).toMatch(/ fleet\.leave +yard .*robot=cart reason=its site is street/);
   });
 
-  it("the flag decides about the selection of a file, and a file may say it", async () => {
-    const bodyOf = async (text: string, ...words: string[]) => {
+  it("membership in a file, and a flag over the file → the flag wins", async () => {
+    const bodyOf = async (text: string, ...args: string[]) => {
       const from = join(site.home, "fleet.yaml");
       await writeFile(from, `name: f\nsubject: ${STEADY.slug}\npeak_active_robots: 1\nselection: ${text}\n`);
-      const { out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json", ...words);
+      const { out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json", ...args);
       return JSON.parse(out).body.selection;
     };
     const selector = { site: "lab" };
@@ -48,7 +48,7 @@ describe("fleets create --membership follow", () => {
     expect(await bodyOf("{selector: {site: lab}, membership: follow}")).toEqual({ selector, membership: "follow" });
   });
 
-  it("named robots have no selector to follow: the service's word at the flag", async () => {
+  it("named robots, which have no selector to follow → the service's error at the flag", async () => {
     expect(await create("named", "--robot", "arm-1", ...FOLLOW)).toMatchObject(
       endedWith(6, '--membership "follow": a fleet of named robots has no selector to follow'),
     );
@@ -58,7 +58,7 @@ describe("fleets create --membership follow", () => {
 describe("fleets update --membership", () => {
   beforeAll(async () => void (await create("lab", "--site", "lab")));
 
-  it("follow, and back: what it means", async () => {
+  it("follow, then snapshot → says what each means", async () => {
     await site.register("arm-2", { site: "lab" });
     expect(await membersIn("lab")()).toMatch(/^members +site=lab, as of its creation$/m);
     expect(await update("lab", ...FOLLOW)).toMatchObject({
@@ -70,7 +70,7 @@ describe("fleets update --membership", () => {
     expect(await membersIn("lab")()).toMatch(/^members +site=lab, as of when it stopped following them$/m);
   });
 
-  it("without a membership, of a fleet of named robots, and of nobody: refused", async () => {
+  it("no --membership, a fleet of named robots, an unknown fleet → refused", async () => {
     expect(await update("lab")).toMatchObject(endedWith(2, "give --membership follow or --membership snapshot"));
     expect(await update("lab", "--membership", "live")).toMatchObject(endedWith(2, "--membership"));
     await create("ids", "--robot", "arm-1");
@@ -78,7 +78,7 @@ describe("fleets update --membership", () => {
     expect(await update("nobody", ...FOLLOW)).toMatchObject(endedWith(6, "[not-found]"));
   });
 
-  it("--dry-run sends nothing, and the documented service does not do it", async () => {
+  it("--dry-run → sends nothing; documented service → not offered", async () => {
     const { out } = await update("lab", ...FOLLOW, "--dry-run", "--json");
     expect(JSON.parse(out)).toMatchObject({ method: "PATCH", body: { membership: "follow" } });
     const refused = await site.eleven("fleets", "update", "lab", ...FOLLOW);

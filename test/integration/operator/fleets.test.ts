@@ -7,21 +7,21 @@ import { endedWith, openOperatorSite, type OperatorSite } from "../../support/op
 let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
-  // Not in the order of their names, so that a list in the order of registration shows.
+  // Registered in another order than that of the names, so that an unsorted list fails a test.
   await site.register("arm-2", { site: "lab" });
   await site.register("arm-1", { site: "lab" });
   await site.register("cart", { site: "yard", robot_type_id: "wheelbarrow" });
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const create = (name: string, model: string, ...words: string[]) =>
-  site.run("fleets", "create", "--name", name, "--model", model, ...words);
+const create = (name: string, model: string, ...args: string[]) =>
+  site.run("fleets", "create", "--name", name, "--model", model, ...args);
 const ARMS = ["--robot", "arm-1", "--robot", "arm-2"] as const;
 
 describe("fleets show", () => {
   beforeAll(async () => void (await create("why", PICKY.slug, ...ARMS, "--robot", "cart", "--wait")));
 
-  it("tells why: the blocker, then members grouped by what keeps them", async () => {
+  it("a blocked fleet → the blocker, then members grouped by reason", async () => {
     const { exitCode, out } = await site.run("fleets", "show", "why");
     expect(exitCode).toBe(0);
     const parts = [
@@ -36,7 +36,7 @@ describe("fleets show", () => {
     expect(places[0]).toBe(0);
   });
 
-  it("robots for which there is no room below the peak are over the peak, in the counts and by name", async () => {
+  it("more robots than the peak allows → the others count and are listed as over the peak", async () => {
     await create("peak", STEADY.slug, ...ARMS, "--peak", "1", "--wait");
     const { out } = await site.run("fleets", "show", "peak");
     expect(out).toMatch(/ {2}1 ready, 1 over the peak of 2$/m);
@@ -44,14 +44,14 @@ describe("fleets show", () => {
     expect(out).not.toContain("waiting");
   });
 
-  it("windows: when the next one opens", async () => {
+  it("windows → when the next one opens", async () => {
     await create("shift", STEADY.slug, ...ARMS, "--window", "2098-01-01T00:00:00Z/2098-01-01T08:00:00Z");
     const { out } = await site.run("fleets", "show", "shift");
     expect(out).toMatch(/^waiting, 2 robots: The fleet is outside its operating windows until 2098-01-01 00:00Z\.$/m);
     expect(out).toMatch(/^operating windows\n {2}2098-01-01 00:00Z to 2098-01-01 08:00Z {2}8 h, 2098-01-01$/m);
   });
 
-  it("--json: the fleet as the service gave it, and its details", async () => {
+  it("--json → the service's answers, fleet and details", async () => {
     const { out } = await site.run("fleets", "show", "why", "--json");
     const document = JSON.parse(out);
     const fleet = await (await site.service.send("GET", `/v1/fleets/${document.id}`)).json();
@@ -61,14 +61,14 @@ describe("fleets show", () => {
     });
   });
 
-  it("the documented service: what it knows, and one clear word", async () => {
+  it("documented service → what it offers, and one note on what it lacks", async () => {
     const { exitCode, out, err } = await site.eleven("fleets", "show", "why");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^why {2}degraded {2}fleet_/)]);
     expect(err).toBe("This service does not show members, windows and generations.\n");
     expect(JSON.parse((await site.eleven("fleets", "show", "why", "--json")).out)).toMatchObject({ details: null });
   });
 
-  it("by id on both services; a name that is nobody's: 6", async () => {
+  it("an id → found on both services; an unknown name → exit 6", async () => {
     const { id } = await site.json("fleets", "show", "why");
     for (const run of [site.run, site.eleven]) {
       expect((await run("fleets", "show", id)).exitCode).toBe(0);
@@ -78,7 +78,7 @@ describe("fleets show", () => {
 });
 
 describe("fleets list", () => {
-  it("--status shows those alone, with what keeps them", async () => {
+  it("--status → only fleets with this status, with their blockers", async () => {
     await create("list-blocked", PICKY.slug, "--robot", "cart");
     const { out } = await site.run("fleets", "list", "--status", "blocked");
     expect(out).toMatch(
@@ -89,7 +89,7 @@ describe("fleets list", () => {
 });
 
 describe("fleets list at 80 columns", () => {
-  const at80 = (...words: string[]) => site.runWith({ columns: 80 }, "fleets", "list", ...words);
+  const at80 = (...args: string[]) => site.runWith({ columns: 80 }, "fleets", "list", ...args);
 
   beforeAll(async () => {
     await create("list-update", STEADY.slug, ...ARMS, "--wait");
@@ -97,7 +97,7 @@ describe("fleets list at 80 columns", () => {
     for (const name of ["list-alike-1", "list-alike-2"]) await create(name, PICKY.slug, "--robot", "cart");
   });
 
-  it("is a table, with the update that is under way, and below it what is to be done", async () => {
+  it("a table with the update in progress, and the remedies below it", async () => {
     const { out, err } = await at80();
     expect(out).toMatch(/^NAME +STATUS +READY +MODEL +REASON$/m);
     expect(out).toMatch(new RegExp(`^list-update +ready +2/2 +pi0\\.5 +\\w+ update to ${DEAD.slug}`, "m"));
@@ -116,7 +116,7 @@ describe("fleets list at 80 columns", () => {
     expect((await at80("--sort", order)).out).toMatch(rows);
   });
 
-  it("on the documented service: with the blocker alone", async () => {
+  it("documented service → only the blocker", async () => {
     expect(await site.eleven("fleets", "list", "--status", "blocked")).toMatchObject({
       exitCode: 0,
       out: expect.stringMatching(
@@ -127,7 +127,7 @@ describe("fleets list at 80 columns", () => {
 });
 
 describe("fleets update-model", () => {
-  it("--wait: 0 once the fleet uses the new model", async () => {
+  it("--wait: the fleet uses the new model → exit 0", async () => {
     await create("update", STEADY.oldest, ...ARMS, "--wait");
     const { exitCode, out, err } = await site.run("fleets", "update-model", "update", STEADY.slug, "--wait");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^model +pi0\.5 \(active\)$/m)]);
@@ -137,7 +137,7 @@ describe("fleets update-model", () => {
     );
   });
 
-  it("back to the model that the fleet uses: ends the update in progress, and says so", async () => {
+  it("the model that the fleet uses now → cancels the update in progress, and says so", async () => {
     await create("back", STEADY.slug, ...ARMS, "--wait");
     await site.run("fleets", "update-model", "back", DEAD.slug);
     const { exitCode, err } = await site.run("fleets", "update-model", "back", STEADY.slug);
@@ -145,14 +145,14 @@ describe("fleets update-model", () => {
     expect(await site.json("fleets", "show", "back")).toMatchObject({ update: null });
   });
 
-  it("--wait: 6 where the update is blocked, with its blocker", async () => {
+  it("--wait: the update is blocked → exit 6 with its blocker", async () => {
     await create("stays", STEADY.slug, "--robot", "cart", "--wait");
     const { exitCode, err } = await site.run("fleets", "update-model", "stays", PICKY.slug, "--wait");
     expect(exitCode).toBe(6);
     expect(err).toMatch(/cart: picky-vla needs a robot of type .*\[update-blocked\]/);
   });
 
-  it("--wait: 7 where another update takes its place", async () => {
+  it("--wait: another update replaces it → exit 7", async () => {
     await create("raced", STEADY.slug, ...ARMS, "--wait");
     const { id } = await site.json("fleets", "show", "raced");
     let isReplaced = false;
@@ -161,12 +161,12 @@ describe("fleets update-model", () => {
       isReplaced = true;
       void site.service.send("POST", `/v1/fleets/${id}/model`, { subject: SHAKY.slug });
     };
-    const words = ["fleets", "update-model", "raced", DEAD.slug, "--wait"];
-    const ran = await site.runWith({ onOutput }, ...words);
+    const args = ["fleets", "update-model", "raced", DEAD.slug, "--wait"];
+    const ran = await site.runWith({ onOutput }, ...args);
     expect(ran).toMatchObject(endedWith(7, "[superseded]"));
   });
 
-  it("a model that is not there is told as MODEL; --dry-run sends nothing", async () => {
+  it("unknown model → the error names MODEL; --dry-run → sends nothing", async () => {
     await create("dry", STEADY.slug, ...ARMS);
     expect(await site.run("fleets", "update-model", "dry", "none")).toMatchObject(
       endedWith(6, 'MODEL "none": no model or checkpoint has this name'),
@@ -182,53 +182,53 @@ it.each([
   ["update", "..", "--membership", "follow"],
   ["update-model", "..", STEADY.slug],
   ["remove", ""],
-])("fleets %s %j: a name that cannot be in a path is refused before any request", async (...words) => {
+])("fleets %s %j: a name that cannot be part of a path → exit 2, no request", async (...args) => {
   const before = site.service.requests.length;
-  expect(await site.run("fleets", ...words)).toMatchObject(endedWith(2, "is not a valid name or id"));
+  expect(await site.run("fleets", ...args)).toMatchObject(endedWith(2, "is not a valid name or id"));
   expect(site.service.requests).toHaveLength(before);
 });
 
 describe("deploy", () => {
-  it("--wait: 0 once it is active, however long the endpoint takes", async () => {
+  it("--wait: the deployment is active, however late → exit 0", async () => {
     let isHealed = false;
     const onOutput = (text: string) => {
       if (isHealed || !text.includes("is preparing")) return;
       isHealed = true;
       site.inference.heal(COLD.endpoint);
     };
-    const words = ["deploy", COLD.slug, "--robot", "arm-2", "--wait"];
-    const { exitCode, out, err } = await site.runWith({ onOutput }, ...words);
+    const args = ["deploy", COLD.slug, "--robot", "arm-2", "--wait"];
+    const { exitCode, out, err } = await site.runWith({ onOutput }, ...args);
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^cold-vla on arm-2 is active \(dep_\w+\), at http/)]);
     expect(err).toBe("cold-vla on arm-2 is preparing\n");
   });
 
-  it("on the documented service: what is active at once ends well, what is not cannot be waited on", async () => {
+  it("--wait on the documented service: active at once → exit 0; not active at once → cannot wait", async () => {
     expect((await site.eleven("deploy", STEADY.slug, "--robot", "arm-1", "--wait")).exitCode).toBe(0);
     expect(await site.eleven("deploy", DEAD.slug, "--robot", "arm-1", "--wait")).toMatchObject(
       endedWith(6, "[not-offered]"),
     );
   });
 
-  it("a robot that the model does not suit: 6, at --robot", async () => {
+  it("the model does not suit the robot → exit 6, at --robot", async () => {
     expect(await site.run("deploy", PICKY.slug, "--robot", "cart")).toMatchObject(
       endedWith(6, /^error: --robot "cart": the model needs a robot of type/),
     );
   });
 
-  it.each<[words: readonly string[], err: string]>([
+  it.each<[args: readonly string[], err: string]>([
     [["deploy", "m"], "no robot is given"],
     [["deploy", "m", "--robot", "a", "--robot", "b"], "a deployment is for one robot"],
-  ])("usage: %j", async (words, err) => {
-    expect(await site.run(...words)).toMatchObject(endedWith(2, err));
+  ])("%j → exit 2", async (args, err) => {
+    expect(await site.run(...args)).toMatchObject(endedWith(2, err));
   });
 
-  it("--dry-run", async () => {
+  it("--dry-run → shows the request", async () => {
     const { out } = await site.run("deploy", "m", "--robot", "a", "--dry-run", "--json");
     expect(JSON.parse(out)).toMatchObject({ method: "POST", body: { model: "m", robot: "a" } });
   });
 });
 
-it("fleets show names the members that are offline, and none without a computer", async () => {
+it("fleets show: names offline members, but not those that never enrolled a computer", async () => {
   const { enrol, enrolOnline } = openEnrolling(site);
   await enrolOnline("here");
   await enrol("gone");

@@ -1,4 +1,4 @@
-/** Services that are not ours, or not well: pages, members nobody knows, pauses, outages, other servers in the way. */
+/** Services other than ours, or failing: pages, unknown members, Retry-After, outages, captive portals. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,16 +13,16 @@ import type { Ran, Surroundings } from "../../support/programs/in-process.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";
 
-interface Foreign {
+interface ForeignService {
   readonly requests: string[];
-  run(...words: string[]): Promise<Ran>;
-  runWith(surroundings: Surroundings, ...words: string[]): Promise<Ran>;
+  run(...args: string[]): Promise<Ran>;
+  runWith(surroundings: Surroundings, ...args: string[]): Promise<Ran>;
 }
 
-/** A server that answers as it is told; everything that is printed is searched for the key. */
-async function foreign(
+/** Starts a server with the given answers. Each run asserts that its output does not contain the key. */
+async function startForeign(
   answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
-): Promise<Foreign> {
+): Promise<ForeignService> {
   const requests: string[] = [];
   const home = await mkdtemp(join(tmpdir(), "operator-home-"));
   const server = createServer((request, response) => {
@@ -39,12 +39,12 @@ async function foreign(
   });
   const { port } = server.address() as AddressInfo;
   const environment = { HOME: home, ROBOT_POLICY_URL: `http://127.0.0.1:${port}`, ROBOT_POLICY_API_KEY: KEY };
-  const runWith = async (surroundings: Surroundings, ...words: string[]) => {
-    const ran = await runOperator({ ...surroundings, environment }, words);
+  const runWith = async (surroundings: Surroundings, ...args: string[]) => {
+    const ran = await runOperator({ ...surroundings, environment }, args);
     expect(ran.out + ran.err).not.toContain(KEY);
     return ran;
   };
-  return { requests, runWith, run: (...words) => runWith({}, ...words) };
+  return { requests, runWith, run: (...args) => runWith({}, ...args) };
 }
 
 const json = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
@@ -53,8 +53,8 @@ const json = (response: ServerResponse, status: number, body: unknown, headers: 
 const key = (id: string, more: object = {}) => ({ id, label: id, ...more });
 
 describe("answers", () => {
-  it("of pages are one list, and the next page is asked for at the service itself", async () => {
-    const { run, requests } = await foreign((request, response) => {
+  it("two pages, the link to the second on another host → one list, both pages requested from the service", async () => {
+    const { run, requests } = await startForeign((request, response) => {
       const isFirst = !(request.url ?? "").includes("cursor");
       const link = { link: '<https://elsewhere.example/v1/me/api-keys?cursor=a%2Fb>; rel="next"' };
       if (isFirst) json(response, 200, { items: [key("one")], total: 2 }, link);
@@ -65,23 +65,23 @@ describe("answers", () => {
     expect(requests).toEqual(["GET /v1/me/api-keys?limit=1000", "GET /v1/me/api-keys?limit=1000&cursor=a%2Fb"]);
   });
 
-  it("keep members that nobody here knows, in --json, and need no more than an id", async () => {
+  it("unknown members → kept in --json; items with only an id → listed", async () => {
     const items = [
       { id: "k1", colour: "blue" },
       { id: "k2", label: null, scopes: null, nested: { a: [1] } },
     ];
-    const { run } = await foreign((_request, response) => json(response, 200, { items, next: null }));
+    const { run } = await startForeign((_request, response) => json(response, 200, { items, next: null }));
     expect(JSON.parse((await run("keys", "list", "--json")).out)).toEqual({ items, next: null });
-    // What k1 may do, and whether it works, nobody said.
+    // k1 has no scopes member, so its scopes are unknown; null means every scope.
     expect((await run("keys", "list")).out).toBe("SCOPES      ID\n            k1\neverything  k2\n");
   });
 
   it.each([
     ["endpoint_failing", "Its endpoint was healthy and fails now.", "Repair the inference server"],
     ["constructor", "constructor.", null],
-  ])("that say %s of a deployment have it told in words", async (lastErrorCode, reason, remedy) => {
+  ])("last_error_code %s of a deployment → reason and remedy as text", async (lastErrorCode, reason, remedy) => {
     const deployment = { id: "d1", robot: "arm-1", model: "pi", status: "failed", last_error_code: lastErrorCode };
-    const { run } = await foreign((request, response) =>
+    const { run } = await startForeign((request, response) =>
       json(response, 200, request.url?.includes("/d1") === true ? deployment : { items: [deployment] }),
     );
     expect((await run("deployments", "list")).out).toContain(`failed  ${reason}`);
@@ -90,8 +90,8 @@ describe("answers", () => {
     expect(/^remedy +(.{27})/m.exec(out)?.[1] ?? null).toBe(remedy);
   });
 
-  it.each(["", "..", "\uD800"])("that give %j as an id end with 4, without a stack trace", async (id) => {
-    const { run, requests } = await foreign((_request, response) =>
+  it.each(["", "..", "\uD800"])("%j as an id → exit 4, and no change is sent", async (id) => {
+    const { run, requests } = await startForeign((_request, response) =>
       json(response, 200, { items: [{ id, label: "cell 4" }] }),
     );
     for (const more of [[], ["--dry-run"]]) {
@@ -105,34 +105,34 @@ describe("answers", () => {
   it.each([
     ["keys", "list", "--json"],
     ["api", "/v1/robots", "--paginate"],
-  ])("that are nested without an end are refused: %s %s %s", async (...words) => {
-    const { run } = await foreign((_request, response) =>
+  ])("JSON nested 100,000 levels deep → refused: %s %s %s", async (...args) => {
+    const { run } = await startForeign((_request, response) =>
       response
         .writeHead(200, { "content-type": "application/json" })
         .end(`{"items":[{"id":"x","y":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`),
     );
-    expect(await run(...words)).toMatchObject(endedWith(4, "[not-the-service]"));
+    expect(await run(...args)).toMatchObject(endedWith(4, "[not-the-service]"));
   });
 
-  it("of 404 to a model say that there is none, in whatever words", async () => {
-    const { run } = await foreign((_request, response) => json(response, 404, { detail: "Not Found" }));
+  it("404 for a model, with any detail → not found", async () => {
+    const { run } = await startForeign((_request, response) => json(response, 404, { detail: "Not Found" }));
     expect(await run("models", "show", "pi9")).toMatchObject(endedWith(6, "no model has the name pi9 [not-found]"));
   });
 
-  it("may have other lists beside the one that is asked for", async () => {
+  it("other lists beside the requested one → kept", async () => {
     const answer = { notices: ["a", "b", "c"], items: [key("one"), key("two")] };
-    const { run } = await foreign((_request, response) => json(response, 200, answer));
+    const { run } = await startForeign((_request, response) => json(response, 200, answer));
     expect(JSON.parse((await run("keys", "list", "--json")).out)).toEqual(answer);
   });
 
   it.each([
     ["keys", "list"],
     ["api", "/v1/me/api-keys", "--paginate"],
-  ])("that name themselves as the next page are asked for twice, and no more: %s %s", async (...words) => {
-    const { run, requests } = await foreign((_request, response) =>
+  ])("a page that links to itself → exit 4 after two requests: %s %s", async (...args) => {
+    const { run, requests } = await startForeign((_request, response) =>
       json(response, 200, { items: [key("one")] }, { link: '</v1/me/api-keys?cursor=same>; rel="next"' }),
     );
-    expect(await run(...words)).toMatchObject({
+    expect(await run(...args)).toMatchObject({
       exitCode: 4,
       out: "",
       err: expect.stringContaining("names itself as the next one"),
@@ -140,16 +140,16 @@ describe("answers", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it("with another summary of usage than ours leave the ledger to sum up", async () => {
-    const { run } = await foreign((request, response) =>
+  it("a usage summary in an unknown format → the command sums up the ledger", async () => {
+    const { run } = await startForeign((request, response) =>
       (request.url ?? "").includes("summary")
         ? json(response, 200, { hours: 3 })
         : json(response, 200, {
             items: [{ id: "u", robot: "arm", quantity: 60, unit: "second", period_start: "2026-01-05T08:00:00Z" }],
           }),
     );
-    const words = ["usage", "--by", "robot", "--since", "2026-01-01", "--until", "2026-02-01", "--json"];
-    expect(JSON.parse((await run(...words)).out)).toEqual({
+    const args = ["usage", "--by", "robot", "--since", "2026-01-01", "--until", "2026-02-01", "--json"];
+    expect(JSON.parse((await run(...args)).out)).toEqual({
       by: "robot",
       since: "2026-01-01T00:00:00.000Z",
       until: "2026-02-01T00:00:00.000Z",
@@ -157,36 +157,38 @@ describe("answers", () => {
     });
   });
 
-  it("cannot write to the terminal", async () => {
-    const { run } = await foreign((_request, response) => json(response, 200, { items: [key("\u001B[2J\u202Eevil")] }));
+  it("control characters → escaped", async () => {
+    const { run } = await startForeign((_request, response) =>
+      json(response, 200, { items: [key("\u001B[2J\u202Eevil")] }),
+    );
     expect((await run("keys", "list")).out).toContain("\\u001b[2J\\u202eevil");
   });
 
   it.each([
     ["a web page", 200, "<!doctype html><title>Welcome to the hotel</title>", "[not-the-service]"],
-    ["something else than documented", 200, '{"items":[{"label":1}]}', "at items.0.id"],
+    ["an undocumented body", 200, '{"items":[{"label":1}]}', "at items.0.id"],
     ["a redirect", 302, "", "redirects are not followed"],
-    ["an error without words", 500, "", "tell the administrator of the service"],
-  ])("that are %s end with 4, without a stack trace", async (_case, status, body, told) => {
-    const { run } = await foreign((_request, response) =>
+    ["an error without a body", 500, "", "tell the administrator of the service"],
+  ])("%s → exit 4, without a stack trace", async (_case, status, body, message) => {
+    const { run } = await startForeign((_request, response) =>
       response.writeHead(status, status === 302 ? { location: "https://elsewhere.example/" } : {}).end(body),
     );
     const { exitCode, err } = await run("keys", "list");
-    expect([exitCode, err]).toEqual([4, expect.stringContaining(told)]);
+    expect([exitCode, err]).toEqual([4, expect.stringContaining(message)]);
     expect(err).not.toMatch(/^\s+at /m);
   });
 
-  it("that repeat the key are shown without it", async () => {
-    const { run } = await foreign((request, response) =>
+  it("an answer that repeats the key → shown with [secret] in its place", async () => {
+    const { run } = await startForeign((request, response) =>
       json(response, 400, { detail: `bad ${request.headers.authorization}` }),
     );
     expect((await run("keys", "list")).err).toContain("bad Bearer [secret]");
   });
 });
 
-describe("a service that asks for a pause", () => {
-  it("is asked again after it, when nothing is changed by that", async () => {
-    const { run, requests } = await foreign((_request, response, count) =>
+describe("Retry-After", () => {
+  it("seconds, after a read → waits, then repeats the request", async () => {
+    const { run, requests } = await startForeign((_request, response, count) =>
       count === 1
         ? json(response, 429, { detail: "slow down" }, { "retry-after": "0" })
         : json(response, 200, { items: [] }),
@@ -196,16 +198,16 @@ describe("a service that asks for a pause", () => {
     expect(err).toMatch(/^slow down; trying again in 1 s$/m);
   });
 
-  it("is not, for a pause of minutes", async () => {
-    const { run, requests } = await foreign((_request, response) =>
+  it("minutes → exit 4 without another request", async () => {
+    const { run, requests } = await startForeign((_request, response) =>
       json(response, 503, { detail: "restarting" }, { "retry-after": "300" }),
     );
     expect(await run("keys", "list")).toMatchObject({ exitCode: 4 });
     expect(requests).toHaveLength(1);
   });
 
-  it("is never sent a change twice", async () => {
-    const { run, requests } = await foreign((_request, response) =>
+  it("after a change → not repeated", async () => {
+    const { run, requests } = await startForeign((_request, response) =>
       json(response, 503, { detail: "restarting" }, { "retry-after": "0" }),
     );
     expect(await run("keys", "create", "x")).toMatchObject({ exitCode: 4 });
@@ -213,23 +215,23 @@ describe("a service that asks for a pause", () => {
   });
 });
 
-it("a change whose answer is lost may be done: that is said", async () => {
-  const { run } = await foreign((_request, response) => response.destroy());
+it("the answer to a change is lost → says that the change may have been applied", async () => {
+  const { run } = await startForeign((_request, response) => response.destroy());
   expect(await run("keys", "create", "x")).toMatchObject(
     endedWith(4, "may have been applied, so check before you try again"),
   );
 });
 
-it("--watch: draws over what it drew, and outlives an outage", async () => {
+it("--watch: a request fails → says so, and goes on", async () => {
   const interruption = new AbortController();
-  const { runWith } = await foreign((_request, response, count) => {
+  const { runWith } = await startForeign((_request, response, count) => {
     if (count === 2) response.destroy();
     else json(response, 200, { items: [key(`look-${count}`)] });
   });
-  let seen = "";
+  let output = "";
   const onOutput = (text: string) => {
-    seen += text;
-    if (seen.includes("look-3")) interruption.abort(new Error("interrupted"));
+    output += text;
+    if (output.includes("look-3")) interruption.abort(new Error("interrupted"));
   };
   const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
   const { exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
@@ -237,19 +239,19 @@ it("--watch: draws over what it drew, and outlives an outage", async () => {
   expect(err).toMatch(/look-1[\s\S]*; trying again\n[\s\S]*look-3/);
 });
 
-describe("a service that shows less of enrolments and robots", () => {
+describe("a service that does not show enrolments or the status of robots", () => {
   const approved = { approval_id: "a", user_code: "WXYZ-2345", status: "approved", requested_name: "arm-7" };
   const approving = () =>
-    foreign((request, response) =>
+    startForeign((request, response) =>
       request.url === "/v1/robots/approve"
         ? json(response, 200, { ...approved, region: "us-west-2", robot_type_id: "generic.robot.v1" })
         : json(response, 404, { detail: "Not Found" }),
     );
 
-  it("approves a code unseen, after saying so", async () => {
+  it("approve: says that it cannot show the computer, asks, and approves", async () => {
     const { runWith, requests } = await approving();
-    const asked = await runWith({ answers: ["n"] }, "robots", "approve", "WXYZ-2345");
-    expect([asked.exitCode, asked.err]).toEqual([
+    const declined = await runWith({ answers: ["n"] }, "robots", "approve", "WXYZ-2345");
+    expect([declined.exitCode, declined.err]).toEqual([
       1,
       expect.stringContaining("This service does not show who waits with a code."),
     ]);
@@ -260,15 +262,15 @@ describe("a service that shows less of enrolments and robots", () => {
     });
   });
 
-  it("is told the name of the robot to replace, so that it replaces no other", async () => {
+  it("approve --replace: sends the name of the robot, so that no other is replaced", async () => {
     const { run } = await approving();
-    const shown = await run("robots", "approve", "WXYZ-2345", "--replace", "arm-7", "--dry-run", "--json");
-    expect(JSON.parse(shown.out).body).toEqual({ user_code: "WXYZ-2345", name: "arm-7", confirm_replace: true });
+    const request = await run("robots", "approve", "WXYZ-2345", "--replace", "arm-7", "--dry-run", "--json");
+    expect(JSON.parse(request.out).body).toEqual({ user_code: "WXYZ-2345", name: "arm-7", confirm_replace: true });
   });
 
-  it("lists robots without a status, and refuses to filter by one", async () => {
+  it("robots list: no status column; --offline → not offered", async () => {
     const robot = { id: "r1", name: "arm-7", robot_type_id: "t", region: "us-west-2", created_at: "2026-01-01" };
-    const { run } = await foreign((_request, response) => json(response, 200, [robot]));
+    const { run } = await startForeign((_request, response) => json(response, 200, [robot]));
     expect((await run("robots", "list")).out).toMatch(/^NAME +TYPE +REGION +ADDED +ID\narm-7/);
     expect(await run("robots", "list", "--offline")).toMatchObject(
       endedWith(6, "this service does not say which robots are online [not-offered]"),

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-it("installation: what it is, when it was seen, and its credential", async () => {
+it("installation: its state, when it was last seen, and its credential", async () => {
   const { computer } = await enrol("arm-50");
   await computer.heartbeat({ readiness: "not_ready", reason: "no registration", runtime_version: "1.2.3" });
   const { exitCode, out } = await site.run("robots", "installation", "arm-50");
@@ -34,7 +34,7 @@ it("installation: what it is, when it was seen, and its credential", async () =>
   expect(await site.json("robots", "installation", "arm-50")).toMatchObject({ state: "active", generation: 1 });
 });
 
-it("installation: a robot that was never enrolled, and one that is not there", async () => {
+it("installation: never enrolled → the command for the robot; unknown robot → not found", async () => {
   await site.register("arm-51");
   expect(await site.run("robots", "installation", "arm-51")).toMatchObject(
     endedWith(6, /^error: no computer was ever enrolled as arm-51 \[never-enrolled\]\n {2}→ run this on the robot/),
@@ -42,7 +42,7 @@ it("installation: a robot that was never enrolled, and one that is not there", a
   expect(await site.run("robots", "installation", "nobody")).toMatchObject(endedWith(6, "no robot has the name"));
 });
 
-it("thaw: a frozen robot works again, and one that is not frozen is left alone", async () => {
+it("thaw: a frozen robot → works again after a question; another robot → unchanged", async () => {
   const { computer } = await enrol("arm-52");
   expect(await site.run("robots", "thaw", "arm-52")).toMatchObject({
     exitCode: 0,
@@ -60,9 +60,9 @@ it("thaw: a frozen robot works again, and one that is not frozen is left alone",
     expect.stringMatching(/^state +frozen$/m),
     "→ two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw arm-52\n",
   ]);
-  const asked = await site.runWith({ answers: ["n"] }, "robots", "thaw", "arm-52");
-  expect(asked.exitCode).toBe(1);
-  expect(asked.err).toMatchInlineSnapshot(`
+  const declined = await site.runWith({ answers: ["n"] }, "robots", "thaw", "arm-52");
+  expect(declined.exitCode).toBe(1);
+  expect(declined.err).toMatchInlineSnapshot(`
     "arm-52 is frozen, because two computers used its identity, seen now from 127.0.0.1.
     False alarms: two agents on one computer, or a disk set back and then forward again.
     If two computers really have it, it freezes again: enroll the right one again instead.
@@ -75,7 +75,7 @@ it("thaw: a frozen robot works again, and one that is not frozen is left alone",
   expect((await copy.heartbeat()).status).toBe(200);
 });
 
-it("allow-recovery: sets how often, and refuses what is no number of times", async () => {
+it("allow-recovery: a number from 0 to 100 → the recoveries left; anything else → exit 2", async () => {
   await enrol("arm-53");
   expect(await site.run("robots", "allow-recovery", "arm-53", "--times", "7")).toEqual({
     exitCode: 0,
@@ -91,14 +91,14 @@ it("allow-recovery: sets how often, and refuses what is no number of times", asy
   expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
 });
 
-it("list: says which robots are online, and since when others are not", async () => {
+it("list and show: which robots are online, which offline, and which have no computer", async () => {
   await enrolOnline("arm-54");
   await enrol("arm-55");
   await site.register("arm-56");
   const listed = await site.run("robots", "list", "--columns", "name,status", "--sort", "name");
   expect(listed.out).toMatch(/^arm-54 +online\narm-55 +offline\narm-56 +-$/m);
-  const names = async (...words: string[]) =>
-    (await site.json("robots", "list", ...words)).map(({ name }: { name: string }) => name);
+  const names = async (...args: string[]) =>
+    (await site.json("robots", "list", ...args)).map(({ name }: { name: string }) => name);
   expect(await names("--online")).toContain("arm-54");
   expect(await names("--offline")).toEqual(expect.arrayContaining(["arm-55"]));
   expect(await names("--offline")).not.toContain("arm-56");
@@ -107,20 +107,18 @@ it("list: says which robots are online, and since when others are not", async ()
   expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^status +no computer enrolled$/m);
 });
 
-it("setup: takes the place of an enrolled computer only after a question, and of one that is online only by name", async () => {
+it("setup: would replace an enrolled computer → asks; the computer is online → requires --replace NAME", async () => {
   const { computer } = await enrolOnline("arm-57");
-  const words = ["robots", "setup", "--name", "arm-57", "--type", ROBOT_TYPE, "--region", REGION];
+  const args = ["robots", "setup", "--name", "arm-57", "--type", ROBOT_TYPE, "--region", REGION];
   const digest = ["--configuration-digest", `sha256:${"1".repeat(64)}`];
-  const asked = await site.runWith({ answers: ["n"] }, ...words, ...digest);
-  expect([asked.exitCode, asked.err]).toEqual([
+  const declined = await site.runWith({ answers: ["n"] }, ...args, ...digest);
+  expect([declined.exitCode, declined.err]).toEqual([
     1,
     expect.stringContaining("arm-57 has a computer of its own, whose credential ends: it must enroll again.\n"),
   ]);
-  expect(await site.run(...words, ...digest)).toMatchObject(endedWith(7, "[robot-online]"));
-  expect(await site.run(...words, ...digest, "--replace", "arm-5")).toMatchObject(
-    endedWith(2, "--replace names arm-5"),
-  );
+  expect(await site.run(...args, ...digest)).toMatchObject(endedWith(7, "[robot-online]"));
+  expect(await site.run(...args, ...digest, "--replace", "arm-5")).toMatchObject(endedWith(2, "--replace names arm-5"));
   expect((await computer.heartbeat()).status).toBe(200);
-  expect(await site.run(...words, ...digest, "--replace", "arm-57")).toMatchObject({ exitCode: 0 });
+  expect(await site.run(...args, ...digest, "--replace", "arm-57")).toMatchObject({ exitCode: 0 });
   expect((await computer.heartbeat()).status).toBe(401);
 });

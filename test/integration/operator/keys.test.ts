@@ -15,7 +15,7 @@ async function keys() {
 }
 
 describe("keys", () => {
-  it("create: shows the key once, alone on stdout", async () => {
+  it("create → the key on stdout; no later command shows it", async () => {
     const { exitCode, out, err } = await site.run(
       "keys",
       "create",
@@ -39,7 +39,7 @@ describe("keys", () => {
     );
   });
 
-  it("create --out: writes it for this person alone, and shows it nowhere", async () => {
+  it("create --out → the key in a file of mode 600, and not in the output", async () => {
     const path = join(site.home, "cell-5.key");
     const { exitCode, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");
     const key = (await readFile(path, "utf8")).trim();
@@ -53,15 +53,15 @@ describe("keys", () => {
   });
 
   it.each([
-    ["a file that is there", () => join(site.home, "models.yaml"), "[key-file-exists]"],
-    ["a folder that is not there", () => join(site.home, "nowhere/key"), "[key-file-unwritable]"],
-  ])("create --out: %s is refused before a key is made", async (_case, path, problem) => {
+    ["an existing file", () => join(site.home, "models.yaml"), "[key-file-exists]"],
+    ["a file in a missing folder", () => join(site.home, "nowhere/key"), "[key-file-unwritable]"],
+  ])("create --out: %s → refused, and no key is created", async (_case, path, problem) => {
     const before = (await keys()).length;
     expect(await site.run("keys", "create", "cell 6", "--out", path())).toMatchObject(endedWith(1, problem));
     expect(await keys()).toHaveLength(before);
   });
 
-  it("revoke: by the label, and the key is refused from then on", async () => {
+  it("revoke: a label → the service refuses the key from then on", async () => {
     const { out } = await site.run("keys", "create", "cell 7");
     const revoked = await site.run("keys", "revoke", "cell 7");
     expect(revoked).toMatchObject({ exitCode: 0, out: expect.stringContaining("cell 7 is revoked") });
@@ -74,7 +74,7 @@ describe("keys", () => {
     expect(await site.run("keys", "revoke", "cell 7")).toMatchObject({ exitCode: 6 });
   });
 
-  it("revoke: a label that two keys have is not guessed", async () => {
+  it("revoke: a label of two keys → exit 2 with their ids, and both stay", async () => {
     await site.run("keys", "create", "twin");
     await site.run("keys", "create", "twin");
     const ambiguous = await site.run("keys", "revoke", "twin");
@@ -92,10 +92,10 @@ describe("keys", () => {
     ["yes", 0, "is revoked"],
     ["", 1, "[not-confirmed]"],
     ["n", 1, "[not-confirmed]"],
-  ])("revoke: a person is asked once, and %j ends with %i", async (answer, exitCode, told) => {
+  ])("revoke: asks once; answer %j → exit %i", async (answer, exitCode, message) => {
     await site.run("keys", "create", "asked");
     const ran = await site.runWith({ answers: [answer] }, "keys", "revoke", "asked");
-    expect([ran.exitCode, ran.out + ran.err]).toEqual([exitCode, expect.stringContaining(told)]);
+    expect([ran.exitCode, ran.out + ran.err]).toEqual([exitCode, expect.stringContaining(message)]);
     expect(ran.err).toMatch(/^This revokes the key asked \(sk_rps_…\w{4}\), never used\.\n/);
     expect(ran.err.match(/\[y\/N\]/g)).toHaveLength(1);
     expect((await keys()).some(({ label, revoked_at: revokedAt }) => label === "asked" && revokedAt === null)).toBe(
@@ -104,25 +104,25 @@ describe("keys", () => {
     await site.run("keys", "revoke", "asked");
   });
 
-  it("revoke: nobody is asked with --yes, nor about a key that is revoked already", async () => {
+  it("revoke: --yes, or a key that is already revoked → no question", async () => {
     const { id } = await site.json("keys", "create", "once");
-    for (const words of [["once", "--yes"], [id]]) {
-      expect(await site.runWith({ answers: [] }, "keys", "revoke", ...words)).toMatchObject({ exitCode: 0, err: "" });
+    for (const args of [["once", "--yes"], [id]]) {
+      expect(await site.runWith({ answers: [] }, "keys", "revoke", ...args)).toMatchObject({ exitCode: 0, err: "" });
     }
   });
 
   describe.each([
     ["the whole service", () => site.urls.whole],
-    ["a service that does not say whose a credential is", () => site.urls.eleven],
+    ["a service that does not tell which key a request used", () => site.urls.eleven],
   ])("revoke, at %s: the key in use", (_what, url) => {
-    const own = async () => {
+    const createKeyInUse = async () => {
       const { api_key: apiKey } = await site.json("keys", "create", "own");
       onTestFinished(async () => void (await site.run("keys", "revoke", "own")));
       return { ROBOT_POLICY_URL: url(), ROBOT_POLICY_API_KEY: String(apiKey) };
     };
 
-    it("is refused to a script, unless it says --yes", async () => {
-      const environment = await own();
+    it("no terminal → refused, unless --yes is given", async () => {
+      const environment = await createKeyInUse();
       expect(await site.runWith({ environment }, "keys", "revoke", "own")).toEqual({
         exitCode: 2,
         out: "",
@@ -135,8 +135,8 @@ describe("keys", () => {
       expect((await site.runWith({ environment }, "robots", "list")).exitCode).toBe(5);
     });
 
-    it("is told to a person, who may want it all the same", async () => {
-      const environment = await own();
+    it("terminal → says that the key is in use, and asks", async () => {
+      const environment = await createKeyInUse();
       const declined = await site.runWith({ environment, answers: ["no"] }, "keys", "revoke", "own");
       expect([declined.exitCode, declined.err]).toEqual([
         1,
@@ -146,7 +146,7 @@ describe("keys", () => {
     });
   });
 
-  it("revoke: a key that others end with is refused to a script, unless it says --yes, and a person is told of them", async () => {
+  it("revoke: a key with which others were created → a script needs --yes; a person is told which keys also end", async () => {
     const parent = await site.json("keys", "create", "parent");
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: String(parent.api_key) };
     for (const label of ["first", "second"]) await site.runWith({ environment }, "keys", "create", label);
@@ -165,14 +165,14 @@ describe("keys", () => {
     expect((await keys()).slice(-2).every(({ revoked_at: revokedAt }) => revokedAt !== null)).toBe(true);
   });
 
-  it("create --independent: a key that others may end without", async () => {
+  it("create --independent → the key has no parent and does not end with one", async () => {
     const created = await site.json("keys", "create", "alone", "--independent");
     expect(created.parent_id).toBeNull();
     expect((await site.run("keys", "list")).out).toMatch(/^alone .* bootstrap, independent/m);
     await site.run("keys", "revoke", "alone");
   });
 
-  it("revoke: the key of the context of this service counts as in use, also where another one is stronger", async () => {
+  it("revoke: the key of a context → counts as in use, even when another key takes precedence", async () => {
     const keyFile = join(site.home, "context.key");
     await site.run("keys", "create", "of the context", "--out", keyFile);
     await site.run("contexts", "add", "here", "--url", site.urls.whole, "--key-file", keyFile);
@@ -182,35 +182,38 @@ describe("keys", () => {
     await site.run("contexts", "remove", "here");
   });
 
-  it("create: a refusal names LABEL", async () => {
+  it("create: the service refuses the label → the error names LABEL", async () => {
     const { exitCode, err } = await site.run("keys", "create", "x".repeat(300));
-    const told = /^error: LABEL "x+…: String should have at most 256 /m;
-    expect([exitCode, err]).toEqual([6, expect.stringMatching(told)]);
+    const finding = /^error: LABEL "x+…: String should have at most 256 /m;
+    expect([exitCode, err]).toEqual([6, expect.stringMatching(finding)]);
   });
 
   it.each([
     ["robot:setup", "did you mean robots:setup?"],
     ["everything", "it is one of robots:setup, "],
-  ])("create: --scope %s, which there is not, is refused before anything is sent", async (scope, fix) => {
+  ])("create: unknown --scope %s → exit 2 with a suggestion", async (scope, fix) => {
     expect(await site.run("keys", "create", "x", "--scope", "robots:read", "--scope", scope)).toMatchObject(
       endedWith(2, `--scope '${scope}' is not a scope [usage]\n  → ${fix}`),
     );
   });
 
-  it.each(["", " "])("create: %j labels no key, which a shell writes whose variable is not set", async (label) => {
-    const before = (await keys()).length;
-    expect(await site.run("keys", "create", label)).toMatchObject(endedWith(2, "the LABEL is empty"));
-    expect(await keys()).toHaveLength(before);
-  });
+  it.each(["", " "])(
+    "create: label %j, as from an unset shell variable → exit 2, and no key is created",
+    async (label) => {
+      const before = (await keys()).length;
+      expect(await site.run("keys", "create", label)).toMatchObject(endedWith(2, "the LABEL is empty"));
+      expect(await keys()).toHaveLength(before);
+    },
+  );
 });
 
-it("a key file that others can read is refused, with the command that mends it", async () => {
+it("a key file that others can read → refused, with the chmod that fixes it", async () => {
   const path = join(site.home, "open.key");
   await writeFile(path, site.service.key, { mode: 0o644 });
   expect(await site.run("robots", "list", "--key-file", path)).toMatchObject(endedWith(5, `chmod 600 ${path}`));
 });
 
-it("a key file that is not there is told in the words of an operator", async () => {
+it("a missing key file → a remedy for operators, not for the agent", async () => {
   const { exitCode, err } = await site.run("robots", "list", "--key-file", "/nowhere");
   expect([exitCode, err]).toEqual([
     5,
@@ -219,6 +222,6 @@ it("a key file that is not there is told in the words of an operator", async () 
   expect(err).not.toContain("agent");
 });
 
-it("an empty --key-file does not stand for the key in the environment", async () => {
+it("empty --key-file → exit 2, although the environment has a key", async () => {
   expect(await site.run("robots", "list", "--key-file", "")).toMatchObject(endedWith(2, "--key-file names no file"));
 });

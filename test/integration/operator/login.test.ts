@@ -12,16 +12,16 @@ import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../
 import type { Ran } from "../../support/programs/in-process.ts";
 
 interface Scene extends OperatorSite {
-  /** Turns the service's wall clock. */
-  turn(ms: number): void;
-  /** Starts `login` with these words; `page` resolves with the address that a person is to open. */
-  startLogin(...words: string[]): { readonly ended: Promise<Ran>; readonly page: Promise<URL> };
-  /** Starts `login`, approves it as the page does, and waits for its end. */
-  signIn(...words: string[]): Promise<Ran>;
-  /** What the page does when the person decides; resolves with where it sends the browser. */
+  /** Advances the service's wall clock. */
+  advance(ms: number): void;
+  /** Starts `login` with these arguments; `page` resolves with the URL that the person should open. */
+  startLogin(...args: string[]): { readonly ended: Promise<Ran>; readonly page: Promise<URL> };
+  /** Runs `login` to its end and approves it as the page does. */
+  signIn(...args: string[]): Promise<Ran>;
+  /** Decides as the page does; resolves with the URL to which the page redirects the browser. */
   decide(page: URL, decision: "approve" | "deny"): Promise<string>;
-  /** Runs a command without anything in the environment. */
-  later(...words: string[]): Promise<Ran>;
+  /** Runs another command in the same environment, without a key of the site. */
+  later(...args: string[]): Promise<Ran>;
 }
 
 async function scene(environment: Record<string, string> = {}): Promise<Scene> {
@@ -31,19 +31,19 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
   onTestFinished(() => site[Symbol.asyncDispose]());
   const own: Scene = {
     ...site,
-    turn(ms) {
+    advance(ms) {
       aheadMs += ms;
     },
-    startLogin(...words) {
+    startLogin(...args) {
       const { promise: page, resolve } = Promise.withResolvers<URL>();
       const onOutput = (text: string) => {
         const url = /^ {2}(http:\S+)$/m.exec(text)?.[1];
         if (url !== undefined) resolve(new URL(url));
       };
-      // With a browser here, its callback is to be first.
-      const isPolling = words.includes("--no-browser") || "SSH_CONNECTION" in environment;
+      // With a browser on this computer, polling must not be faster than its callback.
+      const isPolling = args.includes("--no-browser") || "SSH_CONNECTION" in environment;
       const clock = isPolling ? HASTY_CLOCK : systemClock;
-      const ended = site.runWith({ environment, onOutput, clock }, "login", ...words);
+      const ended = site.runWith({ environment, onOutput, clock }, "login", ...args);
       return { ended, page };
     },
     async decide(page, decision) {
@@ -51,20 +51,20 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
       const answer = await site.service.send("POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision });
       return loginDecidedSchema.parse(await answer.json()).redirect_url;
     },
-    async signIn(...words) {
-      const { ended, page } = own.startLogin(...words);
+    async signIn(...args) {
+      const { ended, page } = own.startLogin(...args);
       await fetch(await own.decide(await page, "approve"));
       return ended;
     },
-    later: (...words) => site.runWith({ environment }, ...words),
+    later: (...args) => site.runWith({ environment }, ...args),
   };
   return own;
 }
 
 const folderOf = ({ home }: OperatorSite) => join(home, ".config/robot-policy");
 
-describe("login with a browser on this computer", () => {
-  it("is approved on the service's page, and remembered for what follows", async () => {
+describe("login: a browser on this computer", () => {
+  it("approved on the service's page → later commands use the login", async () => {
     const site = await scene();
     const { ended, page } = site.startLogin("--url", site.urls.whole);
     const url = await page;
@@ -83,7 +83,7 @@ describe("login with a browser on this computer", () => {
     expect(who.out).toMatch(/^id +ses_/m);
   });
 
-  it("goes back to the key that approved it, which is not revoked by accident", async () => {
+  it("the key that approved it → counts as in use, and revoking it ends the login", async () => {
     const site = await scene();
     await site.signIn("--url", site.urls.whole);
     expect(await site.later("keys", "revoke", "bootstrap")).toMatchObject(
@@ -93,7 +93,7 @@ describe("login with a browser on this computer", () => {
     expect((await site.later("whoami")).exitCode).toBe(5);
   });
 
-  it("ends with 5 when it is denied, and remembers nothing", async () => {
+  it("denied → exit 5, and no context", async () => {
     const site = await scene();
     const { ended, page } = site.startLogin("--url", site.urls.whole);
     const answer = await fetch(await site.decide(await page, "deny"));
@@ -102,7 +102,7 @@ describe("login with a browser on this computer", () => {
     expect((await site.later("contexts", "list")).err).toContain("There are no contexts yet");
   });
 
-  it("takes no code from a page that does not know its state", async () => {
+  it("callback with a wrong state → 400, and its code is not used", async () => {
     const site = await scene();
     const { ended, page } = site.startLogin("--url", site.urls.whole);
     const url = new URL(await site.decide(await page, "approve"));
@@ -116,7 +116,7 @@ describe("login with a browser on this computer", () => {
     expect((await ended).exitCode).toBe(0);
   });
 
-  it("opens the person's browser where there is a screen, and the key is not in its environment", async () => {
+  it("a graphical session → opens the browser, without the key in its environment", async () => {
     const bin = await openFolder();
     const opened = join(bin, "opened");
     await writeFile(
@@ -137,18 +137,18 @@ describe("login with a browser on this computer", () => {
     expect((await ended).exitCode).toBe(0);
   });
 
-  it("ends with 130 when it is interrupted", async () => {
+  it("interrupted → exit 130", async () => {
     const site = await scene();
     const interruption = new AbortController();
     const onOutput = () => interruption.abort(new Error("interrupted"));
-    const words = ["login", "--url", site.urls.whole];
-    expect(await site.runWith({ environment: {}, signal: interruption.signal, onOutput }, ...words)).toMatchObject({
+    const args = ["login", "--url", site.urls.whole];
+    expect(await site.runWith({ environment: {}, signal: interruption.signal, onOutput }, ...args)).toMatchObject({
       exitCode: 130,
     });
   });
 });
 
-it("login to a new address: its context has a name that no other has", async () => {
+it("login: a new address whose name is taken → a context with a unique name", async () => {
   const site = await scene();
   const host = new URL(site.urls.whole).host.replace(":", "-");
   for (const name of [host, `${host}-3`]) await site.later("contexts", "add", name, "--url", "https://other.example");
@@ -157,21 +157,21 @@ it("login to a new address: its context has a name that no other has", async () 
   expect((await ended).out).toContain(`it is the current context, ${host}-2.`);
 });
 
-it("login over ssh, without a screen: does not wait for a browser that cannot reach this computer", async () => {
+it("login: over ssh → polls instead of waiting for a browser on this computer", async () => {
   const site = await scene({ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" });
   const { ended, page } = site.startLogin("--url", site.urls.whole);
   expect(await site.decide(await page, "deny")).toMatch(/^http:\/\/127\.0\.0\.1:9\/no-browser\?/);
   expect((await ended).exitCode).toBe(5);
 });
 
-it("login --no-browser: waits for a decision in a browser anywhere, or for its end", async () => {
+it("login --no-browser: polls until it is approved, denied or expired", async () => {
   const site = await scene();
   const start = (name: string) =>
     site.startLogin("--url", site.urls.whole, "--no-browser", "--context", name, "--json");
   const late = start("late");
   await late.page;
-  // Ten minutes are a login's time.
-  site.turn(LOGIN_LIFETIME_MS + 1);
+  // A login expires after ten minutes.
+  site.advance(LOGIN_LIFETIME_MS + 1);
   const [approved, denied] = [start("approved"), start("denied")];
   const redirectUrl = await site.decide(await approved.page, "approve");
   expect(redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:9\/no-browser\?/);
@@ -196,7 +196,7 @@ describe("a login", () => {
     return site;
   }
 
-  it("is kept where nobody else can read it", async () => {
+  it("is stored in files that only its user can read", async () => {
     const site = await signedIn();
     const folder = folderOf(site);
     const modes = await Promise.all(
@@ -208,14 +208,14 @@ describe("a login", () => {
     expect(await readdir(join(folder, "contexts"))).toEqual(["lab.json"]);
   });
 
-  it("that cannot be kept is ended at the service", async () => {
+  it("cannot be stored → ended at the service", async () => {
     const site = await scene();
     await writeFile(join(site.home, ".config"), "");
     expect(await site.signIn("--url", site.urls.whole)).toMatchObject(endedWith(1, "[context-not-saved]"));
     expect(site.service.requests.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/cli/session", status: 200 });
   });
 
-  it("keeps a certificate's whole path, for commands in other folders", async () => {
+  it("--ca-file with a relative path → stored as an absolute path", async () => {
     const site = await scene();
     expect((await site.signIn("--url", site.urls.whole, "--ca-file", "ca.pem")).exitCode).toBe(0);
     expect(JSON.parse((await site.later("contexts", "show", "--json")).out).ca_file).toBe(resolve("ca.pem"));
@@ -224,7 +224,7 @@ describe("a login", () => {
   it.each([
     ["contexts/lab.json", "0640", "chmod 600"],
     ["contexts", "0777", "chmod 700"],
-  ])("is refused when %s has mode %s, with the command that mends it", async (name, mode, fix) => {
+  ])("%s with mode %s → refused, with the chmod that fixes it", async (name, mode, fix) => {
     const site = await signedIn();
     const path = join(folderOf(site), name);
     await chmod(path, Number.parseInt(mode, 8));
@@ -233,21 +233,21 @@ describe("a login", () => {
     expect(refused.err).toContain(`${fix} ${path}`);
   });
 
-  it("is named when the service has ended it, and when it has expired", async () => {
+  it("expired, or ended by the service → the error names the login", async () => {
     const site = await signedIn();
-    site.turn(SESSION_LIFETIME_MS + 1);
+    site.advance(SESSION_LIFETIME_MS + 1);
     const expired = await site.later("robots", "list");
     expect(expired.exitCode).toBe(5);
     expect(expired.err).toMatch(/Session has expired: the service does not accept the login of context lab \(since /);
     expect(expired.err).toContain("robot-policy login --context lab");
-    site.turn(-SESSION_LIFETIME_MS - 1);
-    // Revoking the key that approved a login ends it.
+    site.advance(-SESSION_LIFETIME_MS - 1);
+    // Revoking the key that approved a login ends the login.
     const keys = apiKeyListSchema.parse(await (await site.service.send("GET", "/v1/me/api-keys")).json());
     await site.service.send("DELETE", `/v1/me/api-keys/${keys.items[0]?.id}`);
     expect((await site.later("robots", "list")).err).toContain("the service does not accept the login of context lab");
   });
 
-  it("counts from the environment, too, where a program has no home", async () => {
+  it("its token in ROBOT_POLICY_API_KEY → works without a home directory", async () => {
     const site = await signedIn();
     const { token } = JSON.parse(await readFile(join(folderOf(site), "contexts/lab.json"), "utf8")).login;
     const environment = { HOME: "/nowhere", ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: token };
@@ -260,16 +260,16 @@ describe("a login", () => {
     expect(ended.out + ended.err).not.toContain(token);
   });
 
-  it("goes to no other address", async () => {
+  it("another address → the login is not sent there", async () => {
     const site = await signedIn();
     const elsewhere = await site.later("robots", "list", "--url", site.urls.eleven);
     expect(elsewhere.exitCode).toBe(5);
     expect(elsewhere.err).toContain("there is no credential for this service");
-    // The same address finds its context by itself.
+    // --url with the address of the context selects that context.
     expect((await site.later("robots", "list", "--url", `${site.urls.whole}/`)).exitCode).toBe(0);
   });
 
-  it("logout ends it at the service, and deletes it here", async () => {
+  it("logout → ended at the service and deleted here", async () => {
     const site = await signedIn();
     const file = join(folderOf(site), "contexts/lab.json");
     const { token } = JSON.parse(await readFile(file, "utf8")).login;
@@ -280,13 +280,13 @@ describe("a login", () => {
     expect(await site.later("logout")).toMatchObject({ exitCode: 0, out: "Nobody is signed in to lab.\n" });
   });
 
-  it("is ended by logout --json, which says so", async () => {
+  it("logout --json → says that it is ended", async () => {
     const site = await signedIn();
     const { out } = await site.later("logout", "--json");
     expect(JSON.parse(out)).toEqual({ context: "lab", ended: true, forgotten: true });
   });
 
-  it("is not ended by a logout from another address, nor from one that nobody knows", async () => {
+  it("logout from an unknown address → not ended", async () => {
     const site = await signedIn();
     expect(await site.later("logout", "--url", "https://other.example")).toMatchObject(
       endedWith(2, "no context has the address https://other.example"),
@@ -294,7 +294,7 @@ describe("a login", () => {
     expect((await site.later("whoami")).exitCode).toBe(0);
   });
 
-  it("is to the context that ROBOT_POLICY_CONTEXT names, as every other command is", async () => {
+  it("ROBOT_POLICY_CONTEXT → the login belongs to that context", async () => {
     const site = await scene({ ROBOT_POLICY_CONTEXT: "lab" });
     await site.later("contexts", "add", "current", "--url", "https://other.example");
     await site.later("contexts", "add", "lab", "--url", site.urls.whole);
@@ -304,7 +304,7 @@ describe("a login", () => {
     expect((await ended).out).toContain("it is the current context, lab.");
   });
 
-  it("is deleted without a network too", async () => {
+  it("logout without a network → deleted here, with a warning", async () => {
     const site = await signedIn();
     await site.service[Symbol.asyncDispose]();
     const out = await site.later("logout");
@@ -313,7 +313,7 @@ describe("a login", () => {
     expect(await readFile(join(folderOf(site), "contexts/lab.json"), "utf8")).not.toContain("rps_session_");
   });
 
-  it("is replaced by the next one, and the old one ended", async () => {
+  it("next login → replaces it and ends the old one", async () => {
     const site = await signedIn();
     const file = join(folderOf(site), "contexts/lab.json");
     const { token } = JSON.parse(await readFile(file, "utf8")).login;
@@ -323,10 +323,10 @@ describe("a login", () => {
     expect(answer.status).toBe(401);
   });
 
-  it("gives way to a key in a flag or the environment, but not where the context itself is named", async () => {
+  it("a key in a flag or the environment → takes precedence, unless the context is named", async () => {
     const site = await signedIn();
-    const credential = async (environment: Record<string, string>, ...words: string[]) =>
-      JSON.parse((await site.runWith({ environment }, "whoami", "--json", ...words)).out).credential;
+    const credential = async (environment: Record<string, string>, ...args: string[]) =>
+      JSON.parse((await site.runWith({ environment }, "whoami", "--json", ...args)).out).credential;
     const key = { ROBOT_POLICY_API_KEY: site.service.key };
     expect(await credential({})).toBe("login");
     expect(await credential(key)).toBe("environment");
@@ -336,7 +336,7 @@ describe("a login", () => {
   });
 });
 
-it("login: a service that has only what is documented has none, and a key does it", async () => {
+it("login: documented service → exit 6, with the command that uses a key", async () => {
   const site = await scene();
   const { ended } = site.startLogin("--url", site.urls.eleven);
   const { exitCode, err } = await ended;
@@ -345,7 +345,7 @@ it("login: a service that has only what is documented has none, and a key does i
   expect(err).toContain(`robot-policy contexts add NAME --url ${site.urls.eleven} --key-file FILE`);
 });
 
-it("login: a key has no meaning for it, and it says what to do with one", async () => {
+it("login --key-file → refused, with the command that takes a key", async () => {
   const site = await scene();
   expect(await site.later("login", "--url", site.urls.whole, "--key-file", site.service.key_file)).toMatchObject(
     endedWith(2, "robot-policy contexts add NAME --url URL --key-file"),

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-it("remove: says what happens to the computer, the deployment and the fleets, asks once, and frees the name", async () => {
+it("remove: says what it does to computer, deployment and fleets, asks once, and frees the name", async () => {
   await site.register("arm-1");
   await site.register("arm-2", { site: "lab" });
   const { id } = await site.json("robots", "show", "arm-2");
@@ -23,9 +23,9 @@ it("remove: says what happens to the computer, the deployment and the fleets, as
   const following = ["--site", "lab", "--membership", "follow", "--peak", "1"];
   await site.run("fleets", "create", "--name", "lab", "--model", "pi0.5", ...following);
 
-  const kept = await site.runWith({ answers: ["n"] }, "robots", "remove", "arm-2");
-  expect(kept.exitCode).toBe(1);
-  expect(steady(kept.err).replace(/\((?:active|preparing)[^)]*\)/, "(STATUS)")).toMatchInlineSnapshot(`
+  const declined = await site.runWith({ answers: ["n"] }, "robots", "remove", "arm-2");
+  expect(declined.exitCode).toBe(1);
+  expect(steady(declined.err).replace(/\((?:active|preparing)[^)]*\)/, "(STATUS)")).toMatchInlineSnapshot(`
     "This removes arm-2 (offline, not seen yet) for good; its history and usage stay.
     Its computer loses its credential.
     It retires pi0.5 on arm-2 (STATUS).
@@ -47,18 +47,18 @@ it("remove: says what happens to the computer, the deployment and the fleets, as
   expect((await site.json("robots", "show", "arm-2")).id).not.toBe(id);
 });
 
-it("rename: keeps the robot and its computer, and refuses a name that is taken or is none", async () => {
+it("rename → the same robot and computer; a taken or invalid name → refused", async () => {
   const { computer } = await enrol("arm-10");
   await site.register("arm-11");
   const { id } = await site.json("robots", "show", "arm-10");
   expect(await site.run("robots", "rename", "arm-10", "arm-11")).toMatchObject(endedWith(7, "[conflict]"));
   expect(await site.run("robots", "rename", "arm-10", "no name!")).toMatchObject(endedWith(6, 'NAME "no name!"'));
-  for (const [name, told] of [
+  for (const [name, consequence] of [
     ["arm-10", "Its agent learns the new name by itself"],
     ["arm-11", "Its agent registers under the old name"],
   ] as const) {
-    const asked = await site.runWith({ answers: ["n"] }, "robots", "rename", name, "arm-12");
-    expect([asked.exitCode, asked.err]).toEqual([1, expect.stringContaining(told)]);
+    const declined = await site.runWith({ answers: ["n"] }, "robots", "rename", name, "arm-12");
+    expect([declined.exitCode, declined.err]).toEqual([1, expect.stringContaining(consequence)]);
   }
   expect(await site.run("robots", "rename", "arm-10", "arm-12")).toMatchObject({
     exitCode: 0,
@@ -67,13 +67,13 @@ it("rename: keeps the robot and its computer, and refuses a name that is taken o
   expect((await computer.heartbeat()).status).toBe(200);
 });
 
-it("fleets remove: says what stays, asks once, and frees the name", async () => {
+it("fleets remove: says what remains, asks once, and frees the name", async () => {
   await site.register("arm-20");
   const make = () =>
     site.run("fleets", "create", "--name", "night", "--model", "pi0.5", "--robot", "arm-20", "--peak", "1");
   expect((await make()).exitCode).toBe(0);
-  const kept = await site.runWith({ answers: [""] }, "fleets", "remove", "night");
-  expect([kept.exitCode, kept.err]).toEqual([
+  const declined = await site.runWith({ answers: [""] }, "fleets", "remove", "night");
+  expect([declined.exitCode, declined.err]).toEqual([
     1,
     expect.stringMatching(/^This deletes the fleet night \(1 robot, \w+\)\.\nIts robots and their deployments stay/),
   ]);
@@ -85,12 +85,12 @@ it("fleets remove: says what stays, asks once, and frees the name", async () => 
   expect((await make()).exitCode).toBe(0);
 });
 
-it("a service without these operations says so", async () => {
+it("a service without these operations → says so", async () => {
   await site.register("arm-30");
-  for (const words of [
+  for (const args of [
     ["remove", "arm-30"],
     ["rename", "arm-30", "arm-31"],
   ]) {
-    expect(await site.eleven("robots", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+    expect(await site.eleven("robots", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
   }
 });

@@ -27,7 +27,7 @@ async function write(name: string, text: string): Promise<string> {
 const ROBOT = ["--type", ROBOT_TYPE, "--region", REGION] as const;
 
 describe("robots setup", () => {
-  it("the digest of --file is that of the agent: content and order", async () => {
+  it("--file → the digest that the agent computes, from contents and order", async () => {
     const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
     expect(
       await site.run("robots", "setup", "--name", "new", ...ROBOT, "--file", paths[1], "--file", paths[0]),
@@ -39,7 +39,7 @@ describe("robots setup", () => {
     });
   });
 
-  it("--from: reads a file, whose members flags replace", async () => {
+  it("--from: a file and flags → flags take precedence", async () => {
     const file = await write("cal.yaml", "offset: 3\n");
     const from = await write(
       "robot.yaml",
@@ -63,14 +63,14 @@ describe("robots setup", () => {
     expect((await site.run("robots", "show", "from-file")).exitCode).toBe(6);
   });
 
-  it("--from: the example is a robot", async () => {
+  it("--from: the documented example → a valid robot", async () => {
     const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
     const { exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
     expect(exitCode).toBe(0);
     expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
   });
 
-  it("--manifest: type, files and contract of a custom robot, and robots show --contract shows them", async () => {
+  it("--manifest of a custom robot → its type, files and contract; robots show --contract shows the contract", async () => {
     const file = await write("bench.yaml", "x: 1\n");
     const manifest = await write("robot-manifest.yaml", customManifest([file]));
     const setUp = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
@@ -82,7 +82,7 @@ describe("robots setup", () => {
     expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
   });
 
-  it("what the service refuses is shown where it is written: flag, line of the file, line of the manifest", async () => {
+  it("values that the service refuses → a finding at the flag or at the line of the file", async () => {
     const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
     const { exitCode, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
     expect(exitCode).toBe(6);
@@ -92,16 +92,16 @@ describe("robots setup", () => {
 
   it.each<[what: string, text: string, finding: RegExp]>([
     ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
-    ["a key of the fleet's", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
+    ["the name of a flag as a key", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
     [
       "a number for a label",
       "labels: {cell: 4}\n",
       /:1:16: error wrong_type: expected a text, found a number; write it in quotes/,
     ],
-    ["a digest that is none", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
+    ["an invalid digest", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
     ["an API key", "name: sk_rps_0123456789abcdefghij\n", /:1:7: error secret_in_registration/],
-    ["no YAML", "name: [\n", /error yaml_syntax/],
-  ])("--from with %s: 3, at file:line:column, and nothing is sent", async (_what, text, finding) => {
+    ["invalid YAML", "name: [\n", /error yaml_syntax/],
+  ])("--from with %s → exit 3, at file:line:column", async (_what, text, finding) => {
     const path = await write("bad.yaml", text);
     const { exitCode, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
     expect([exitCode, err]).toEqual([3, expect.stringMatching(finding)]);
@@ -110,14 +110,14 @@ describe("robots setup", () => {
     expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
   });
 
-  describe("of a robot that is registered already", () => {
-    const held = { site: "lab", labels: { cell: "4" }, contract: { cameras: 2 } };
-    const setUp = (...words: string[]) => ["robots", "setup", "--name", "held", "--type", ROBOT_TYPE, ...words];
-    const sent = async (...words: string[]) => (await site.json(...setUp(...words), "--dry-run")).body;
+  describe("the robot is already registered", () => {
+    const registered = { site: "lab", labels: { cell: "4" }, contract: { cameras: 2 } };
+    const setUp = (...args: string[]) => ["robots", "setup", "--name", "held", "--type", ROBOT_TYPE, ...args];
+    const bodyOf = async (...args: string[]) => (await site.json(...setUp(...args), "--dry-run")).body;
     const registration = async () => (await site.service.send("GET", "/v1/robots/held/registration")).json();
-    beforeEach(() => site.register("held", held));
+    beforeEach(() => site.register("held", registered));
 
-    it("keeps site, labels and contract, and tells what changes", async () => {
+    it("keeps site, labels and contract, and says what changes", async () => {
       expect(await site.run(...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST))).toMatchObject({
         exitCode: 0,
         err:
@@ -127,43 +127,47 @@ describe("robots setup", () => {
           "  digest    sha256:000000000000 → sha256:777777777777\n" +
           "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
       });
-      expect(await registration()).toMatchObject({ ...held, region: "moon", configuration_digest: OTHER_DIGEST });
+      expect(await registration()).toMatchObject({ ...registered, region: "moon", configuration_digest: OTHER_DIGEST });
     });
 
-    it("loses what it is told to lose, and its contract with its type", async () => {
-      const kept = { name: "held", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
+    it("--clear-site, --clear-labels, --label → replaced as told; another type → without the contract", async () => {
+      const rest = { name: "held", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
       const same = ["--region", REGION, "--configuration-digest", DIGEST];
-      expect(await sent(...same)).toEqual({ ...kept, ...held });
-      expect(await sent(...same, "--clear-site")).toEqual({ ...kept, labels: held.labels, contract: held.contract });
-      expect(await sent(...same, "--label", "a=b")).toEqual({ ...kept, ...held, labels: { a: "b" } });
-      expect(await sent(...same, "--clear-labels")).toEqual({ ...kept, site: "lab", contract: held.contract });
-      expect(await sent(...same, "--type", "wheelbarrow")).toEqual({
-        ...kept,
+      expect(await bodyOf(...same)).toEqual({ ...rest, ...registered });
+      expect(await bodyOf(...same, "--clear-site")).toEqual({
+        ...rest,
+        labels: registered.labels,
+        contract: registered.contract,
+      });
+      expect(await bodyOf(...same, "--label", "a=b")).toEqual({ ...rest, ...registered, labels: { a: "b" } });
+      expect(await bodyOf(...same, "--clear-labels")).toEqual({ ...rest, site: "lab", contract: registered.contract });
+      expect(await bodyOf(...same, "--type", "wheelbarrow")).toEqual({
+        ...rest,
         robot_type_id: "wheelbarrow",
         site: "lab",
-        labels: held.labels,
+        labels: registered.labels,
       });
     });
 
-    it("asks nothing where nothing changes", async () => {
-      const words = setUp("--region", REGION, "--configuration-digest", DIGEST);
-      expect(await site.runWith({ answers: [] }, ...words)).toMatchObject({ exitCode: 0, err: "" });
+    it("nothing changes → no question", async () => {
+      const args = setUp("--region", REGION, "--configuration-digest", DIGEST);
+      expect(await site.runWith({ answers: [] }, ...args)).toMatchObject({ exitCode: 0, err: "" });
     });
 
-    it("asks a person at the terminal, and changes nothing without a yes", async () => {
-      const words = setUp("--region", "moon", "--configuration-digest", DIGEST);
-      const declined = await site.runWith({ answers: ["n"] }, ...words);
+    it("on a terminal → asks; changes nothing without a yes", async () => {
+      const args = setUp("--region", "moon", "--configuration-digest", DIGEST);
+      const declined = await site.runWith({ answers: ["n"] }, ...args);
       expect(declined).toMatchObject(endedWith(1, "[not-confirmed]"));
       expect(await registration()).toMatchObject({ region: REGION });
-      expect((await site.runWith({ answers: ["y"] }, ...words)).exitCode).toBe(0);
+      expect((await site.runWith({ answers: ["y"] }, ...args)).exitCode).toBe(0);
       expect(await registration()).toMatchObject({ region: "moon" });
-      const unasked = await site.runWith({ answers: [] }, ...words, "--clear-site", "--yes");
-      expect(unasked.exitCode).toBe(0);
+      const confirmed = await site.runWith({ answers: [] }, ...args, "--clear-site", "--yes");
+      expect(confirmed.exitCode).toBe(0);
     });
 
-    it("keeps its site and labels also at a service with the documented operations alone", async () => {
-      const words = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
-      expect(await site.eleven(...words)).toMatchObject({
+    it("documented service → keeps site and labels", async () => {
+      const args = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
+      expect(await site.eleven(...args)).toMatchObject({
         exitCode: 0,
         err:
           "held is registered already. This changes it:\n" +
@@ -176,47 +180,47 @@ describe("robots setup", () => {
     it.each([
       ["--site", "x", "--clear-site"],
       ["--label", "a=b", "--clear-labels"],
-    ])("%s %s and %s are a mistake of usage", async (...words) => {
-      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "exclude each other"));
+    ])("%s %s with %s → exit 2", async (...args) => {
+      expect(await site.run(...setUp(...args))).toMatchObject(endedWith(2, "exclude each other"));
     });
   });
 
   it.each([
-    ["--region", "https://user:pw@x", 2],
-    ["--site", "see http://user:pw@wiki/4", 2],
-    ["--label", "wiki=https://user:pw@x", 2],
-  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exitCode) => {
-    const words = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
-    const ran = await site.run("robots", "setup", ...words);
-    expect(ran).toMatchObject({ exitCode, out: "", err: expect.stringContaining(`error: ${flag}: `) });
+    ["--region", "https://user:pw@x"],
+    ["--site", "see http://user:pw@wiki/4"],
+    ["--label", "wiki=https://user:pw@x"],
+  ])("%s with a password in a URL → refused, and not repeated", async (flag, value) => {
+    const args = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
+    const ran = await site.run("robots", "setup", ...args);
+    expect(ran).toMatchObject({ exitCode: 2, out: "", err: expect.stringContaining(`error: ${flag}: `) });
     expect(ran.err).not.toContain("pw");
   });
 
-  it("--from with a region that is none: 3, at its line", async () => {
+  it("--from with an invalid region → exit 3, at its line", async () => {
     const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
     expect(await site.run("robots", "setup", "--from", from)).toMatchObject(
       endedWith(3, `${from}:3:9: expected the code of a region`),
     );
   });
 
-  it.each<[what: string, words: readonly string[], told: RegExp]>([
+  it.each<[what: string, args: readonly string[], warning: RegExp]>([
     [
-      "is close to one",
+      "similar to one of the catalog → suggests it",
       ["--type", "lerobot.so101-folower.v1"],
       /contract \(did you mean lerobot\.so101-follower\.v1\?\)\.$/m,
     ],
     [
-      "is far from all",
+      "similar to none → says that it has no contract",
       ["--type", "wheelbarrow"],
       /wheelbarrow is not in the robot type catalog and has no contract\.$/m,
     ],
-  ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
-    expect(await site.run("robots", "setup", "--name", "x", "--region", REGION, ...words, "--dry-run")).toMatchObject(
-      endedWith(0, told),
+  ])("unknown type, %s", async (_what, args, warning) => {
+    expect(await site.run("robots", "setup", "--name", "x", "--region", REGION, ...args, "--dry-run")).toMatchObject(
+      endedWith(0, warning),
     );
   });
 
-  it("from stdin", async () => {
+  it("--from - → reads stdin", async () => {
     const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
     expect(await site.runWith({ input, environment }, "robots", "setup", "--from", "-")).toMatchObject(
@@ -224,7 +228,7 @@ describe("robots setup", () => {
     );
   });
 
-  it.each<[what: string, words: readonly string[], exitCode: number, err: RegExp]>([
+  it.each<[what: string, args: readonly string[], exitCode: number, err: RegExp]>([
     [
       "no such file",
       ["--name", "x", ...ROBOT, "--file", "/nope"],
@@ -238,18 +242,18 @@ describe("robots setup", () => {
       2,
       /exclude each other/,
     ],
-    ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
+    ["an invalid digest", ["--configuration-digest", "x"], 2, /is not a digest/],
     [
       "no such manifest",
       ["--name", "x", "--manifest", "/nope"],
       3,
       /^\/nope:1:1: error file_missing: there is no such file/m,
     ],
-  ])("%s", async (_what, words, exitCode, err) => {
-    expect(await site.run("robots", "setup", ...words)).toMatchObject(endedWith(exitCode, err));
+  ])("%s → exit code and error", async (_what, args, exitCode, err) => {
+    expect(await site.run("robots", "setup", ...args)).toMatchObject(endedWith(exitCode, err));
   });
 
-  it("--json: the findings of a manifest are in the document", async () => {
+  it("--json → the document contains the findings of a manifest", async () => {
     const path = await write("wrong-manifest.yaml", "robot_type_id: 7\n");
     const { exitCode, out } = await site.run("robots", "setup", "--name", "x", "--manifest", path, "--json");
     const found = expect.objectContaining({ file: path, id: "wrong_type", line: 1, column: 16 });

@@ -30,7 +30,7 @@ const firstColumn = (text: string) =>
 describe("robots list", () => {
   useSite();
 
-  it.each<[words: readonly string[], names: readonly string[]]>([
+  it.each<[args: readonly string[], names: readonly string[]]>([
     [
       ["--site", "lab"],
       ["arm-1", "arm-10"],
@@ -51,34 +51,34 @@ describe("robots list", () => {
       ["--digest", "--sort", "changed"],
       ["cart", "arm-2", "arm-10", "arm-1"],
     ],
-  ])("%j", async (words, names) => {
-    const { exitCode, out } = await site.run("robots", "list", ...words);
+  ])("%j", async (args, names) => {
+    const { exitCode, out } = await site.run("robots", "list", ...args);
     expect([exitCode, firstColumn(out)]).toEqual([0, names]);
   });
 
-  it("a robot that registers again with another digest comes first by --sort changed", async () => {
-    await using own = await openSite();
-    await own.register("arm-1", {
+  it("--sort changed: a robot registers again with another digest → it comes first", async () => {
+    await using freshSite = await openSite();
+    await freshSite.register("arm-1", {
       site: "lab",
       labels: { cell: "4", team: "a" },
       configuration_digest: `sha256:${"7".repeat(64)}`,
     });
-    const { out } = await own.run("robots", "ls", "--digest", "--sort", "changed");
+    const { out } = await freshSite.run("robots", "ls", "--digest", "--sort", "changed");
     expect(out.split("\n")[1]).toMatch(/^arm-1 +lab +sha256:777777777777 +now +now/);
-    const { out: json } = await own.run("robots", "list", "--digest", "--site", "lab", "--json");
+    const { out: json } = await freshSite.run("robots", "list", "--digest", "--site", "lab", "--json");
     expect(JSON.parse(json)).toMatchObject([
       { name: "arm-1", registration: { configuration_digest: `sha256:${"7".repeat(64)}` } },
       { name: "arm-10" },
     ]);
   });
 
-  it("shows labels as --label takes them, also where the terminal is narrow", async () => {
+  it("labels appear in the syntax of --label, also on a narrow terminal", async () => {
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
     const { out } = await site.runWith({ environment, columns: 80 }, "robots", "list", "--label", "team=a");
     expect(out).toMatch(/ADDED +LABELS\narm-1 +.* cell=4 team=a\n$/);
   });
 
-  it("says which columns a narrow terminal has no room for, and --wide shows them", async () => {
+  it("narrow terminal → says which columns it hides; --wide shows them", async () => {
     const at80 = { columns: 80 };
     const narrow = await site.runWith(at80, "robots", "list");
     expect(narrow.out.split("\n")[0]).toMatch(/^NAME +TYPE +REGION +SITE +ADDED +LABELS$/);
@@ -87,11 +87,11 @@ describe("robots list", () => {
     expect(narrower.err).toBe("2 columns hidden: added, id; --wide or --columns\n");
     const wide = await site.runWith(at80, "robots", "list", "--wide");
     expect([wide.out.split("\n")[0], wide.err]).toEqual([expect.stringMatching(/ID$/), ""]);
-    // Nothing is hidden from a program.
+    // Output that is not a terminal has every column.
     expect((await site.run("robots", "list")).err).toBe("");
   });
 
-  it("--columns: those alone, in that order, each with something in every row", async () => {
+  it("--columns: only these, in this order, with a value in every row", async () => {
     const { out, err } = await site.runWith(
       { columns: 80 },
       "robots",
@@ -114,23 +114,23 @@ describe("robots list", () => {
       "is not a column of this list [usage]\n  → it has name, status, type, region, site, added, labels, ",
     ],
     [",", "--columns '' is not a column of this list"],
-  ])("--columns %s is a mistake of usage", async (columns, told) => {
-    expect(await site.run("robots", "list", "--columns", columns)).toMatchObject(endedWith(2, told));
+  ])("--columns %s → exit 2", async (columns, message) => {
+    expect(await site.run("robots", "list", "--columns", columns)).toMatchObject(endedWith(2, message));
   });
 
-  it("a label without = is refused before anything is sent", async () => {
+  it("--label without = → exit 2", async () => {
     expect(await site.run("robots", "list", "--label", "cell")).toMatchObject(
       endedWith(2, "--label 'cell' is not name=value"),
     );
   });
 
-  it("refuses a label that is given twice, of which one would count for nothing", async () => {
+  it("the same label with two values → exit 2", async () => {
     expect(await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5")).toMatchObject(
       endedWith(2, "--label 'cell' is given twice"),
     );
   });
 
-  it("a service without digests: says so and shows the rest", async () => {
+  it("--digest on a service without digests → says so and shows the other columns", async () => {
     const { exitCode, out, err } = await site.eleven("robots", "list", "--digest");
     expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
@@ -143,10 +143,10 @@ describe("robots list", () => {
 describe("robots show", () => {
   useSite();
 
-  it("by name and by id, with what it registered with", async () => {
+  it("name or id → the robot and its registration", async () => {
     const { out } = await site.run("robots", "show", "arm-2");
     const id = /\((rob_\w+)\)/.exec(out)?.[1] ?? "";
-    // Not as text, which says how long ago.
+    // Compared as JSON: the text contains relative times.
     const [byName, byId] = [
       await site.run("robots", "show", "arm-2", "--json"),
       await site.run("robots", "show", id, "--json"),
@@ -157,7 +157,7 @@ describe("robots show", () => {
     expect(out).toMatch(/^digest +sha256:0{64}$/m);
   });
 
-  it("--history: what changed, and by whom", async () => {
+  it("--history → what changed, and who changed it", async () => {
     await site.register("mover", { site: "a" });
     await site.register("mover", { site: "b" });
     const { out } = await site.run("robots", "show", "mover", "--history");
@@ -175,7 +175,7 @@ describe("robots show", () => {
     expect(await run()).toMatchObject(endedWith(6, "[not-found]"));
   });
 
-  it("of a name that two computers register in turn: since when, from where, and what to do", async () => {
+  it("two computers register one name in turn → since when, from where, and the remedy", async () => {
     const { url } = site.service;
     const keys = await Promise.all(
       ["cell 4", "cell 7"].map(async (label) => {
@@ -203,18 +203,18 @@ describe("robots show", () => {
     expect((await site.run("robots", "list", "--digest")).out).toMatch(/^clone .* now, contested /m);
   });
 
-  it("warns of a region that no endpoint is in, when it is registered and when it is shown", async () => {
+  it("region without an endpoint → setup and show warn", async () => {
     const warning = /^warning: no endpoint is in the region us-west-3 \(did you mean us-west-2\?\)\.$/m;
-    const words = ["--name", "far", "--type", ROBOT_TYPE, "--region", "us-west-3"];
-    const setup = await site.run("robots", "setup", ...words);
+    const args = ["--name", "far", "--type", ROBOT_TYPE, "--region", "us-west-3"];
+    const setup = await site.run("robots", "setup", ...args);
     expect([setup.exitCode, setup.err]).toEqual([0, expect.stringMatching(warning)]);
     expect((await site.run("robots", "show", "far")).err).toMatch(warning);
-    // Told once: it stays where it is.
-    expect((await site.run("robots", "setup", ...words)).err).not.toMatch(warning);
+    // The second setup does not change the region, so it does not warn again.
+    expect((await site.run("robots", "setup", ...args)).err).not.toMatch(warning);
     expect((await site.run("robots", "show", "arm-1")).err).toBe("");
   });
 
-  it("the documented service shows it from its list, and says what it does not keep", async () => {
+  it("documented service → shows the robot from the list, and says which details the service lacks", async () => {
     const { exitCode, out, err } = await site.eleven("robots", "show", "arm-2", "--history", "--contract");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);
     expect(err).toBe("This service does not show contracts.\nThis service does not keep the history of robots.\n");
@@ -222,7 +222,7 @@ describe("robots show", () => {
     expect(json).toMatchObject({ name: "arm-2", registration: null, history: null });
   });
 
-  it("a robot called setup is found, although its name is an address of its own", async () => {
+  it("a robot named setup, as the path /v1/robots/setup → found", async () => {
     await site.register("setup");
     expect(await site.run("robots", "show", "setup")).toMatchObject({
       exitCode: 0,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => site[Symbol.asyncDispose]());
 
 let receiver: Receiver;
-/** Its host, as the operator names the webhook. */
+/** The receiver's host, by which operators name the webhook. */
 let host: string;
 beforeEach(async () => {
   receiver = await startReceiver();
@@ -26,7 +26,7 @@ const neat = (text: string) =>
     .replaceAll(/\b(wh|whd)_[0-9a-z]{26}/g, "$1_ID")
     .replaceAll(host, "HOST");
 
-it("create: prints the secret alone, once; test --wait: what arrives is signed with it", async () => {
+it("create: prints only the secret, and only once; test --wait: the delivery is signed with it", async () => {
   const created = await site.run("webhooks", "create", receiver.url, "--event", "robot.registered");
   expect([created.exitCode, neat(created.err)]).toEqual([
     0,
@@ -40,23 +40,23 @@ it("create: prints the secret alone, once; test --wait: what arrives is signed w
   ]);
   expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "webhook.test" });
   for (const command of ["list", "show"]) {
-    const words = command === "show" ? ["webhooks", command, host] : ["webhooks", command];
-    const { out, err } = await site.run(...words, "--json");
+    const args = command === "show" ? ["webhooks", command, host] : ["webhooks", command];
+    const { out, err } = await site.run(...args, "--json");
     expect(out + err).not.toContain(secret);
   }
 });
 
-it("list and show: state, events and what was dropped; a narrow terminal keeps receiver and id", async () => {
-  await using own = await openSite();
-  await own.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
-  const environment = { ROBOT_POLICY_URL: own.urls.whole, ROBOT_POLICY_API_KEY: own.service.key };
-  const { out } = await own.runWith({ environment, columns: 100 }, "webhooks", "list");
+it("list and show: state, events and dropped deliveries; a narrow terminal keeps receiver and id", async () => {
+  await using freshSite = await openSite();
+  await freshSite.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
+  const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
+  const { out } = await freshSite.runWith({ environment, columns: 100 }, "webhooks", "list");
   const row = out.split("\n").find((line) => line.includes(host)) ?? "";
   expect(neat(row).split(/ {2,}/)).toEqual(["HOST", "works", "robot.frozen robot.offline", "0", "now", "wh_ID"]);
-  const narrow = await own.runWith({ environment, columns: 70 }, "webhooks", "list");
+  const narrow = await freshSite.runWith({ environment, columns: 70 }, "webhooks", "list");
   expect(narrow.out).toMatch(new RegExp(`${host}  works +0 +wh_`));
   expect(narrow.err).toContain("hidden:");
-  const shown = await own.run("webhooks", "show", host);
+  const shown = await freshSite.run("webhooks", "show", host);
   expect(neat(shown.out)).toMatchInlineSnapshot(`
     "webhook  wh_ID
     url      http://HOST/hook
@@ -65,12 +65,14 @@ it("list and show: state, events and what was dropped; a narrow terminal keeps r
     created  now
     "
   `);
-  expect(await own.run("webhooks", "show", "nobody.example")).toMatchObject(endedWith(6, "no webhook has the id, URL"));
+  expect(await freshSite.run("webhooks", "show", "nobody.example")).toMatchObject(
+    endedWith(6, "no webhook has the id, URL"),
+  );
 });
 
-it("update: URL and events; disable asks once; enable", async () => {
+it("update: changes URL and events; --disable asks once; --enable", async () => {
   await site.run("webhooks", "create", receiver.url);
-  const update = (...words: string[]) => site.run("webhooks", "update", host, ...words);
+  const update = (...args: string[]) => site.run("webhooks", "update", host, ...args);
   expect(await update()).toMatchObject(endedWith(2, "there is nothing to change"));
   expect(await update("--event", "robot.ofline")).toMatchObject(endedWith(2, "did you mean robot.offline?"));
   expect(await update("--event", "robot.offline", "--all-events")).toMatchObject(endedWith(2, "exclude each other"));
@@ -79,8 +81,8 @@ it("update: URL and events; disable asks once; enable", async () => {
   );
   expect((await update("--event", "robot.offline", "--receiver", `${receiver.url}2`)).exitCode).toBe(0);
   const disable = ["webhooks", "update", host, "--disable"];
-  const kept = await site.runWith({ answers: ["n"] }, ...disable);
-  expect([kept.exitCode, neat(kept.err)]).toEqual([
+  const declined = await site.runWith({ answers: ["n"] }, ...disable);
+  expect([declined.exitCode, neat(declined.err)]).toEqual([
     1,
     expect.stringContaining("This disables the webhook to HOST, and gives up what waits to be delivered.\nDisable it?"),
   ]);
@@ -96,7 +98,7 @@ it("update: URL and events; disable asks once; enable", async () => {
   expect(await site.json("webhooks", "show", host)).toMatchObject({ events: null, disabled_at: null });
 });
 
-it("deliveries: what failed and why; resend --wait: reports the failure, then the delivery", async () => {
+it("deliveries: failures and their causes; resend --wait: reports the failure, then the delivery", async () => {
   receiver.answer = answerWith(500);
   await site.run("webhooks", "create", receiver.url, "--event", "robot.registered");
   await site.register("arm-1");
@@ -121,12 +123,12 @@ it("deliveries: what failed and why; resend --wait: reports the failure, then th
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
 });
 
-it("remove: asks once; of two with one host, the id says which", async () => {
+it("remove: asks once; two webhooks with one host → their URL or id is required", async () => {
   await site.run("webhooks", "create", receiver.url);
   await site.run("webhooks", "create", `${receiver.url}2`);
   expect(await site.run("webhooks", "remove", host)).toMatchObject(endedWith(2, `2 webhooks send to ${host}`));
-  const kept = await site.runWith({ answers: ["n"] }, "webhooks", "rm", receiver.url);
-  expect([kept.exitCode, neat(kept.err)]).toEqual([
+  const declined = await site.runWith({ answers: ["n"] }, "webhooks", "rm", receiver.url);
+  expect([declined.exitCode, neat(declined.err)]).toEqual([
     1,
     expect.stringContaining("This deletes the webhook to HOST, and what waits to be delivered to it.\nDelete it?"),
   ]);
@@ -135,8 +137,8 @@ it("remove: asks once; of two with one host, the id says which", async () => {
   expect(await site.json("webhooks", "show", host)).toMatchObject({ url: `${receiver.url}2` });
 });
 
-it("a service without webhooks says so", async () => {
-  for (const words of [["list"], ["create", receiver.url], ["test", "any"]]) {
-    expect(await site.eleven("webhooks", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+it("a service without webhooks → says so", async () => {
+  for (const args of [["list"], ["create", receiver.url], ["test", "any"]]) {
+    expect(await site.eleven("webhooks", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
   }
 });

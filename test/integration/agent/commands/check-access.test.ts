@@ -1,4 +1,4 @@
-/** `check` in the agent's name: what its user cannot read, what is wrong with the key, and what nobody could look at. */
+/** `check` for the agent's user: files it cannot read, problems of the key, and checks that are not possible. */
 import { chmod, chown, copyFile, rm, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 
@@ -28,7 +28,7 @@ interface Checked {
 }
 
 describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
-  /** A robot whose agent is `nobody`, with one file in a folder that only root enters. */
+  /** A robot whose agent runs as `nobody`, with one file in a folder that only root may enter. */
   async function closedScene() {
     const scene = await createScene({ files: { "open.yaml": "a: 1\n", "closed/arm.json": "{}\n" } });
     const { robot } = scene;
@@ -40,10 +40,10 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
   }
 
   test.each([
-    ["root, in the agent's name", []],
+    ["root, for the agent's user", []],
     ["the agent's user", asNobody],
   ])(
-    "asked by %s: what stands in the way, at the line that lists the file, with the command that mends it",
+    "run by %s → the folder that blocks access, at the line that lists the file, with the command that fixes it",
     async (_who, through) => {
       await using scene = await closedScene();
       const { code, stdout } = await scene.robot.runProcess(["check", "--json"], {}, through);
@@ -54,14 +54,14 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
       const { message = "" } = findings[0] ?? {};
       expect(message).toContain(`nobody may not enter ${scene.robot.path("closed")} (mode 0700, of user 0)`);
       expect(message).toContain("sudo robot-policy-agent grant");
-      // Behind the closed folder only root sees.
+      // Only root sees beyond the closed folder.
       expect(message).toContain(
         through.length === 0 ? `nor ${scene.robot.path("closed/arm.json")}` : "this user cannot see",
       );
     },
   );
 
-  test("the files that the configuration names are looked at too, at their lines", async () => {
+  test("files that the configuration names → checked too, at their lines", async () => {
     await using scene = await closedScene();
     const { robot } = scene;
     using authority = createAuthority();
@@ -78,7 +78,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     expect(findings[0]?.message).toContain(`sudo robot-policy-agent grant ${path} `);
   });
 
-  test("a configuration named by a path from here: judged as the same file", async () => {
+  test("--config with a relative path → the same result", async () => {
     await using scene = await closedScene();
     const { robot } = scene;
     await chmod(robot.path("closed"), 0o711);
@@ -87,7 +87,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     expect([code, stderr]).toEqual([0, ""]);
   });
 
-  test("all files readable: valid, in the agent's name", async () => {
+  test("all files readable → valid for the agent's user", async () => {
     await using scene = await closedScene();
     await chmod(scene.robot.path("closed"), 0o711);
     await chmod(scene.robot.path("closed/arm.json"), 0o644);
@@ -97,7 +97,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
   test.each([
     ["--setup", ["--setup"]],
     ["--setup --dry-run", ["--setup", "--dry-run"]],
-  ])("%s by root: nothing that the agent's user cannot read is registered", async (_what, args) => {
+  ])("%s by root, a file that the agent's user cannot read → not registered", async (_what, args) => {
     await using scene = await closedScene();
     const { code, stderr } = await scene.robot.run(args);
     expect(code).toBe(3);
@@ -106,16 +106,19 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     expect(scene.proxy.requests).toEqual([]);
   });
 
-  test.skipIf(!canMount)("in a chroot without /proc: says so, and refuses nothing and grants nothing", async () => {
-    await using scene = await closedScene();
-    const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");
-    const check = await scene.robot.runProcess(["check"], {}, without);
-    expect([check.code, check.stderr]).toEqual([0, expect.stringContaining("/proc is not mounted")]);
-    const grant = await scene.robot.runProcess(["grant"], {}, without);
-    expect([grant.code, grant.stderr]).toEqual([1, expect.stringContaining("[no-proc]")]);
-  });
+  test.skipIf(!canMount)(
+    "in a chroot without /proc → check exits 0 and says what it cannot check; grant exits 1",
+    async () => {
+      await using scene = await closedScene();
+      const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");
+      const check = await scene.robot.runProcess(["check"], {}, without);
+      expect([check.code, check.stderr]).toEqual([0, expect.stringContaining("/proc is not mounted")]);
+      const grant = await scene.robot.runProcess(["grant"], {}, without);
+      expect([grant.code, grant.stderr]).toEqual([1, expect.stringContaining("[no-proc]")]);
+    },
+  );
 
-  test("asked by somebody else: says so, and judges no key that is none of theirs", async () => {
+  test("run by another user → says so, and does not check the key", async () => {
     await using scene = await closedScene();
     const { robot } = scene;
     const ben = ["setpriv", "--reuid=41002", "--regid=41002", "--clear-groups"];
@@ -126,7 +129,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     expect(stderr).not.toContain("chown");
   });
 
-  test("scenario 17: a key that the agent's user may not read, though root may", async () => {
+  test("scenario 17: a key that root may read, but not the agent's user → a finding", async () => {
     await using scene = await closedScene();
     await chown(scene.robot.keyPath, 0, 0);
     const { stdout } = await scene.robot.run(["check", "--json"]);

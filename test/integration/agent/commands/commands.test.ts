@@ -26,7 +26,7 @@ import {
 } from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
 
-/** What a person sees, without what differs from run to run. */
+/** The output and exit code, without what differs between runs. */
 function shownBy({ code, stdout, stderr }: CommandResult, { robot, proxy }: Pick<Scene, "robot" | "proxy">): string {
   const text = `${stdout}${stderr === "" ? "" : `--- stderr\n${stderr}`}--- exit ${code}\n`;
   return text
@@ -42,7 +42,7 @@ async function showOn(scene: Scene, args: readonly string[]): Promise<string> {
   return shownBy(await scene.robot.run(args), scene);
 }
 
-/** Every entry below a folder with what shows that it was touched. */
+/** Every entry below a folder, with size, mtime, inode and mode. */
 function treeOf(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .toSorted()
@@ -52,7 +52,7 @@ function treeOf(folder: string): readonly string[] {
     });
 }
 
-describe("on a robot in order", () => {
+describe("a valid configuration", () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await createScene();
@@ -60,7 +60,7 @@ describe("on a robot in order", () => {
   afterAll(() => scene[Symbol.asyncDispose]());
   const show = (...args: string[]) => showOn(scene, args);
 
-  test("check: says what would be registered", async () => {
+  test("check → what would be registered", async () => {
     expect(await show("check")).toMatchInlineSnapshot(`
       "ok arm-7: sha256:dffadf…
       --- exit 0
@@ -81,7 +81,7 @@ describe("on a robot in order", () => {
     });
   });
 
-  test("digest: the one that coreutils compute, as a line, as JSON and explained", async () => {
+  test("digest → the same as coreutils, as a line, as JSON and explained", async () => {
     const { robot } = scene;
     const digest = await robot.digest();
     expect((await robot.run(["digest"])).stdout).toBe(`${digest}\n`);
@@ -114,7 +114,7 @@ describe("on a robot in order", () => {
     expect(`sha256:${execFileSync("sh", ["-c", command], { encoding: "utf8" }).slice(0, 64)}`).toBe(digest);
   });
 
-  test("contract: none is sent for a type that the service knows by its id", async () => {
+  test("contract: a type of the catalog → no contract is sent", async () => {
     expect(await show("contract")).toMatchInlineSnapshot(`
       "No contract is sent: yam.bimanual-joint-position.v1 registers by its id.
       --- exit 0
@@ -126,7 +126,7 @@ describe("on a robot in order", () => {
     });
   });
 
-  test("--setup --dry-run: shows what would be sent", async () => {
+  test("--setup --dry-run → what would be sent", async () => {
     expect(await show("--setup", "--dry-run")).toMatchInlineSnapshot(`
       "Would send POST http://service/v1/robots/setup
       {
@@ -157,7 +157,7 @@ describe("on a robot in order", () => {
     expect(request.configuration_digest).toBe(await scene.robot.digest());
   });
 
-  test("status: with the daemon down, before the first registration", async () => {
+  test("status: no daemon, before the first registration → exit 1", async () => {
     expect(await show("status")).toMatchInlineSnapshot(`
       "○ The agent is not running
       robot       arm-7
@@ -173,7 +173,7 @@ describe("on a robot in order", () => {
     `);
   });
 
-  test("scenario 31: reading commands make no request and change no file", async () => {
+  test("scenario 31: read-only commands → no request, no changed file", async () => {
     const { robot, proxy } = scene;
     const before = treeOf(robot.folder);
     const commands = [
@@ -193,7 +193,7 @@ describe("on a robot in order", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test("reload: with nobody there to reload", async () => {
+  test("reload: no daemon → exit 1", async () => {
     expect(await show("reload")).toMatchInlineSnapshot(`
       "--- stderr
       error: no agent answers (/robot/run/control.sock) [daemon-unreachable]
@@ -204,7 +204,7 @@ describe("on a robot in order", () => {
   });
 });
 
-test("--setup registers, and --if-changed only asks the service", async ({ scene }) => {
+test("--setup → registers; --if-changed → only asks the service", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   const { proxy } = scene;
   expect(await show("--setup")).toMatchInlineSnapshot(`
@@ -244,7 +244,7 @@ test("--setup registers, and --if-changed only asks the service", async ({ scene
   `);
 });
 
-test("with the daemon: status, reload and --setup go through it, a second daemon is refused", async ({ scene }) => {
+test("beside the daemon: status, reload and --setup → use it; a second daemon → refused", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   const { robot } = scene;
   expect((await robot.run(["--setup"])).code).toBe(0);
@@ -271,7 +271,7 @@ test("with the daemon: status, reload and --setup go through it, a second daemon
   `);
   expect(await show("--setup")).toMatch(/^Registered arm-7 as rob_…/);
   expect((await daemon.status()).daemon?.attempts).toBe(1);
-  // It has nothing to ask the service for.
+  // The daemon has just confirmed the registration, so it sends nothing.
   expect(await show("--setup", "--if-changed")).toMatch(/^Already registered: arm-7 as rob_…/);
   const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
   expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
@@ -285,26 +285,29 @@ test("with the daemon: status, reload and --setup go through it, a second daemon
   `);
 });
 
-test.skipIf(!canBecomeNobody)("--setup of a member of the agent's group, who may not open its state", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
-  const member = ["setpriv", "--reuid=65534", "--regid=0", "--clear-groups"];
-  await chmod(robot.folder, 0o755);
-  await using daemon = await robot.start();
-  await daemon.until(({ state }) => state === "registered");
-  const through = await robot.runProcess(["--setup"], {}, member);
-  expect([through.code, through.stderr]).toEqual([0, ""]);
-  expect(through.stdout).toMatch(/^Registered arm-7/);
-  const rebound = await robot.runProcess(["rebind"], {}, member);
-  expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
-  const stranger = await robot.runProcess(["--setup"], {}, asNobody);
-  expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
-  await daemon.stop();
-  const alone = await robot.runProcess(["--setup"], {}, member);
-  expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
-});
+test.skipIf(!canBecomeNobody)(
+  "--setup by a member of the agent's group without access to the state → works through the daemon only",
+  async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const member = ["setpriv", "--reuid=65534", "--regid=0", "--clear-groups"];
+    await chmod(robot.folder, 0o755);
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "registered");
+    const throughDaemon = await robot.runProcess(["--setup"], {}, member);
+    expect([throughDaemon.code, throughDaemon.stderr]).toEqual([0, ""]);
+    expect(throughDaemon.stdout).toMatch(/^Registered arm-7/);
+    const rebound = await robot.runProcess(["rebind"], {}, member);
+    expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
+    const stranger = await robot.runProcess(["--setup"], {}, asNobody);
+    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
+    await daemon.stop();
+    const alone = await robot.runProcess(["--setup"], {}, member);
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
+  },
+);
 
-test("rebind: keeps the old registration aside; a second time there is nothing to do", async ({ scene }) => {
+test("rebind → keeps the old registration aside; again → nothing to do", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   expect((await scene.robot.run(["--setup"])).code).toBe(0);
   expect(await show("rebind")).toMatchInlineSnapshot(`
@@ -325,7 +328,7 @@ test("rebind: keeps the old registration aside; a second time there is nothing t
   });
 });
 
-describe("the program that ships says the same as its sources", () => {
+describe("the built program prints the same as its sources", () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await createScene();
@@ -340,7 +343,7 @@ describe("the program that ships says the same as its sources", () => {
     ["catalog"],
     ["uninstall", "--dry-run", "--root", "/nonexistent"],
     ["--setup", "--dry-run"],
-    // Other tests start the program for these, too.
+    // Only in the long tier: other tests also start the program for these.
     ["init"],
     ["digest", "--explain"],
     ["status"],
@@ -353,16 +356,16 @@ describe("the program that ships says the same as its sources", () => {
 
   test.each(COMMAND_LINES.slice(0, times(7, COMMAND_LINES.length)))("%s", async (...args) => {
     const { robot } = scene;
-    // The service's Date header has whole seconds: an answer that takes a while is "within 2 s" where another is "within 1 s".
-    const shown = (result: CommandResult) =>
+    // The service's Date header has whole seconds, so a slow answer prints "within 2 s" instead of "within 1 s".
+    const steady = (result: CommandResult) =>
       shownBy(result, scene).replaceAll(/\d+ (?=MiB|ms|s of the service)/g, "… ");
-    expect(shown(await robot.runProcess(args))).toEqual(shown(await robot.run(args)));
+    expect(steady(await robot.runProcess(args))).toEqual(steady(await robot.run(args)));
   });
 });
 
-describe("--json on failure: one document on stdout, whatever is wrong:", () => {
+describe("--json on failure → one document on stdout:", () => {
   const INVALID = { check: 3, digest: 3, contract: 3, status: 3, "--setup": 3, "--setup --dry-run": 3, doctor: 3 };
-  // These need no manifest.
+  // These commands do not read the manifest.
   const NO_CONFIGURATION = { ...INVALID, enroll: 3, "set-key": 3 };
   const GRANT = isRoot ? { grant: 3 } : {};
 
@@ -373,13 +376,13 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
       (robot: Robot) => writeAtOnce(robot.config_path, "service: {}\nrobot: {}\n"),
       { ...NO_CONFIGURATION, ...GRANT },
     ],
-    // That nobody watches is what `status` says first.
+    // status first reports that the agent is not running.
     [
       "a bad manifest",
       (robot: Robot) => writeAtOnce(robot.manifestPath, "robot_type_id: 7\n"),
       { ...INVALID, ...GRANT, status: 1 },
     ],
-    ["a file that is not there", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
+    ["a missing file", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
   ])("%s", async (_case, damage, codes) => {
     await using scene = await createScene();
     const { robot } = scene;
@@ -391,7 +394,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     }
   });
 
-  test("digest --json: {digest: null, files: [], findings}", async ({ scene }) => {
+  test("digest --json: a missing file → {digest: null, files: [], findings}", async ({ scene }) => {
     await rm(scene.robot.paths[0] ?? "");
     const { digest, files, findings } = JSON.parse((await scene.robot.run(["digest", "--json"])).stdout);
     expect({ digest, files, id: findings[0].id, line: findings[0].line }).toEqual({
@@ -402,7 +405,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     });
   });
 
-  test("a state that a newer agent wrote", async ({ scene, robot }) => {
+  test("a state of a newer agent → state-newer", async ({ scene, robot }) => {
     await writeAtOnce(join(robot.state_directory, "registration.json"), stateOfNewerAgent(99));
     for (const command of ["status", "--setup", "rebind"]) {
       const { code, stdout } = await robot.run([command, "--json"]);
@@ -418,7 +421,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
   });
 });
 
-describe("--setup --if-changed asks the service before it says that it has the registration", () => {
+describe("--setup --if-changed → checks with the service that it has the registration", () => {
   test.for(["alone", "through the running agent"])("%s", async (how) => {
     await using scene = await createScene();
     const { proxy, robot, service } = scene;
@@ -435,7 +438,7 @@ describe("--setup --if-changed asks the service before it says that it has the r
     expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
     expect(await service.robots()).toMatchObject([{ name: "arm-7" }]);
 
-    // Another computer, or a person, with the same name.
+    // As another computer with the same name would.
     const [body] = setupBodies(proxy.requests);
     const configurationDigest = `sha256:${"0".repeat(64)}`;
     await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest: configurationDigest });
@@ -450,8 +453,8 @@ describe("--setup --if-changed asks the service before it says that it has the r
   });
 });
 
-describe("exit codes (design, Commands)", () => {
-  test("3 invalid: findings with their lines", async ({ scene }) => {
+describe("exit codes", () => {
+  test("3: invalid, with findings at their lines", async ({ scene }) => {
     await writeAtOnce(scene.robot.manifestPath, "robot_type_id: nonsense\nconfiguration_file: []\n");
     expect(shownBy(await scene.robot.run(["check"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -469,7 +472,7 @@ describe("exit codes (design, Commands)", () => {
     `);
   });
 
-  test("check --strict: a warning fails", async () => {
+  test("3: a warning with check --strict", async () => {
     await using scene = await createScene({ files: {} });
     expect((await scene.robot.run(["check"])).code).toBe(0);
     expect((await scene.robot.run(["check", "--strict"])).code).toBe(3);
@@ -483,17 +486,17 @@ describe("exit codes (design, Commands)", () => {
     [6, "rejected", { status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"unknown region","type":"x"}]}' }],
     [6, "misconfigured", { status: 404, body: '{"detail":"Not Found"}' }],
     [7, "conflict", { status: 409, body: '{"detail":"taken"}' }],
-  ])("%i when --setup meets %s", async (code, _case, answer) => {
+  ])("%i: --setup, %s", async (code, _case, answer) => {
     await using scene = await createScene();
     scene.proxy.inject({ kind: "answer", ...answer });
     const result = await scene.robot.run(["--setup"]);
     expect(result.code).toBe(code);
     expect(result.stdout).toBe("");
-    // What happened and what to do.
+    // The problem, then its remedy.
     expect(result.stderr).toMatch(/error: .+ \[[a-z-]+\]\n {2}→ .+\n/);
   });
 
-  test("7 when a reload makes it another robot than is registered", async ({ scene, robot }) => {
+  test("7: a reload changes the name of a registered robot", async ({ scene, robot }) => {
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
     await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
@@ -507,7 +510,7 @@ describe("exit codes (design, Commands)", () => {
     `);
   });
 
-  test("7 when the robot's name changed", async ({ scene, robot }) => {
+  test("7: --setup after the name changed", async ({ scene, robot }) => {
     await robot.run(["--setup"]);
     await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
     expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
@@ -523,7 +526,7 @@ describe("exit codes (design, Commands)", () => {
 describe("usage", () => {
   const COMMANDS = agentProgram.commands.map(({ name }) => name).filter((name) => !name.startsWith("--"));
 
-  test("--help: lists every command", async () => {
+  test("--help → every command", async () => {
     for (const command of COMMANDS) expect((await runAgent(["--help"])).stdout).toContain(`\n  ${command} `);
     expect((await runAgent(["--help"])).stdout).toMatchInlineSnapshot(`
       "Usage: robot-policy-agent [options] [command]
@@ -592,7 +595,7 @@ describe("usage", () => {
     `);
   });
 
-  test.each(COMMANDS)("%s --help: says what it does, with an example, within 80 columns", async (command) => {
+  test.each(COMMANDS)("%s --help → a description and an example, within 80 columns", async (command) => {
     const { code, stdout } = await runAgent([command, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain("Examples:\n  ");
@@ -600,7 +603,7 @@ describe("usage", () => {
     for (const line of stdout.split("Examples:")[0]?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test("a mistake in the arguments: exit 2, on stderr, with what was probably meant", async () => {
+  test("wrong arguments → exit 2, with a suggestion on stderr", async () => {
     expect(await runAgent(["docter"])).toMatchInlineSnapshot(`
       {
         "code": 2,
@@ -622,7 +625,7 @@ describe("usage", () => {
     `);
   });
 
-  test("catalog: every type, one a line", async () => {
+  test("catalog → one type per line", async () => {
     expect((await runAgent(["catalog"])).stdout).toMatchInlineSnapshot(`
       "ID                              AXES   HZ  HOSTED  NAME
       lerobot.so101-follower.v1       6/6    30  yes     SO-101 follower arm (LeRobot)
@@ -640,7 +643,7 @@ describe("usage", () => {
     expect(JSON.parse((await runAgent(["catalog", "--json"])).stdout).types).toHaveLength(10);
   });
 
-  test("catalog ID: one type in detail", async () => {
+  test("catalog ID → one type in detail", async () => {
     expect((await runAgent(["catalog", "lerobot.so101-follower.v1"])).stdout).toMatchInlineSnapshot(`
       "lerobot.so101-follower.v1  SO-101 follower arm (LeRobot)
       hosted    yes: registers by its id alone
@@ -666,37 +669,37 @@ describe("usage", () => {
     });
   });
 
-  test.each(["manifest", "config"])("schema %s: a JSON Schema", async (document) => {
+  test.each(["manifest", "config"])("schema %s → a JSON Schema", async (document) => {
     const schema = JSON.parse((await runAgent(["schema", document])).stdout);
     expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
   });
 
-  test.each(["bash", "zsh", "fish"])("completion %s: knows every command", async (shell) => {
+  test.each(["bash", "zsh", "fish"])("completion %s → contains every command", async (shell) => {
     const { code, stdout } = await runAgent(["completion", shell]);
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toContain(command);
   });
 
-  test("completion bash: can be sourced as the help says", () => {
-    const words = [process.execPath, AGENT_PROGRAM, "completion", "bash"];
+  test("completion bash → can be sourced as the help says", () => {
+    const args = [process.execPath, AGENT_PROGRAM, "completion", "bash"];
     const script = 'source <("$@"); complete -p robot-policy-agent';
-    expect(execFileSync("bash", ["-euc", script, "bash", ...words], { encoding: "utf8" })).toBe(
+    expect(execFileSync("bash", ["-euc", script, "bash", ...args], { encoding: "utf8" })).toBe(
       "complete -F _robot_policy_agent robot-policy-agent\n",
     );
   });
 });
 
-/** Well formed, and unknown to every service. */
-const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+/** A well-formed key that no service knows. */
+const UNKNOWN_KEY = "sk_test_0123456789abcdefghijklm";
 
 describe("init", () => {
-  test("init: with every answer given, the result passes check", async ({ scene, robot, proxy }) => {
+  test("init: every answer as a flag → files that pass check", async ({ scene, robot, proxy }) => {
     await mkdir(robot.path("etc"));
     const [left = "", right = ""] = robot.paths;
     const answers = ["--url", proxy.url, "--region", "eu-central-1", "--type", "yam.bimanual-joint-position.v1"];
     const files = ["--key-file", robot.keyPath, "--name", "arm-{machine_id}", "--file", left, "--file", right];
-    const written = await robot.run(["init", ...answers, ...files, "--dir", robot.path("etc")]);
-    expect(shownBy(written, scene)).toMatchInlineSnapshot(`
+    const init = await robot.run(["init", ...answers, ...files, "--dir", robot.path("etc")]);
+    expect(shownBy(init, scene)).toMatchInlineSnapshot(`
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
@@ -716,10 +719,10 @@ describe("init", () => {
     });
   });
 
-  test("init: on a robot, what is next ends with an agent that watches", async ({ scene }) => {
+  test("init: on a robot → the next steps end with a running agent", async ({ scene }) => {
     const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
-    const words = ["init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
-    const { stdout } = await runAgent(words, { CONFIGURATION_DIRECTORY: scene.robot.path("etc") });
+    const args = ["init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
+    const { stdout } = await runAgent(args, { CONFIGURATION_DIRECTORY: scene.robot.path("etc") });
     expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
       "Next:
         1. sudo robot-policy-agent check
@@ -728,12 +731,12 @@ describe("init", () => {
     `);
   });
 
-  test("init: in an image, the next steps are done to the image, not to this computer", async ({ scene, robot }) => {
+  test("init: into an image → the next steps apply to the image, not to this computer", async ({ scene, robot }) => {
     const directory = robot.path("an image/etc/robot-policy-agent");
     const answers = "--url https://policy.example.com --region eu --type yam.bimanual-joint-position.v1".split(" ");
     const next = async (...more: string[]) => {
-      const words = ["init", "--force", "--dir", directory, ...answers, "--file", "/opt/yam_left.yaml", ...more];
-      const shown = shownBy(await robot.run(words), scene);
+      const args = ["init", "--force", "--dir", directory, ...answers, "--file", "/opt/yam_left.yaml", ...more];
+      const shown = shownBy(await robot.run(args), scene);
       return shown.slice(shown.indexOf("Next:"));
     };
     expect(await next()).toMatchInlineSnapshot(`
@@ -761,7 +764,7 @@ describe("init", () => {
     `);
   });
 
-  test("init: what nobody said is marked, and check finds it", async ({ scene, robot }) => {
+  test("init: without answers → placeholders, which check reports", async ({ scene, robot }) => {
     const directory = robot.path("new/etc");
     expect(shownBy(await robot.run(["init", "--dir", directory]), scene)).toMatchInlineSnapshot(`
       "Wrote /robot/new/etc/config.yaml
@@ -797,13 +800,13 @@ describe("init", () => {
     `);
   });
 
-  test("init: a slip in the type's id is pointed out, and written all the same", async ({ robot }) => {
+  test("init: a misspelt type id → a suggestion; the files are still written", async ({ robot }) => {
     const slip = ["init", "--type", "yam.bimanual-joint-positon.v1", "--dir", robot.path("etc")];
     const { code, stderr } = await robot.run(slip);
     expect([code, stderr]).toEqual([0, expect.stringContaining("did you mean yam.bimanual-joint-position.v1?")]);
   });
 
-  test("init: never replaces a file unless told to", async ({ scene, robot }) => {
+  test("init: an existing file → refused; --force → replaced", async ({ scene, robot }) => {
     const before = treeOf(robot.folder);
     expect(shownBy(await robot.run(["init"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -826,7 +829,7 @@ describe("init", () => {
     ["--region", "\u0007", "region"],
     ["--region", "https://user:pw@x", "region"],
     ["--ca-file", "/etc/\u0007ca.pem", "ca"],
-  ])("init: %s %j is refused before anything is written", async (flag, value) => {
+  ])("init: %s %j → refused, and nothing is written", async (flag, value) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const result = await runAgent(["init", flag, value, "--dir", join(folder.path, "etc")]);
     expect([result.code, result.stdout]).toEqual([2, ""]);
@@ -835,34 +838,34 @@ describe("init", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test("init --extend: a type that the catalog does not have is refused", async ({ robot }) => {
+  test("init --extend: a type that is not in the catalog → refused", async ({ robot }) => {
     const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
   });
 
-  test("init: all wrong flags are told at once", async () => {
+  test("init: several wrong flags → all reported at once", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
-    const words = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];
+    const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];
     const dir = join(folder.path, "etc/robot-policy-agent");
-    const { code, stderr } = await runAgent(["init", ...words, "--enroll", "--dir", dir]);
+    const { code, stderr } = await runAgent(["init", ...args, "--enroll", "--dir", dir]);
     expect([code, readdirSync(folder.path)]).toEqual([2, []]);
     expect(stderr.match(/(?<=error: )--[a-z]+/g)).toEqual(["--url", "--region", "--type", "--file", "--enroll"]);
   });
 
   test.each([
     ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
-    ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask the operator of the service/m],
-    ["has not been given a key", async (robot: Robot) => rm(robot.keyPath), /^The service answers\.$/m],
-  ])("init: tells at once that the service %s; the files are written all the same", async (_name, prepare, told) => {
+    ["does not know the key", putUnknownKey, /^warning: HTTP 401: .*\n {2}→ ask the operator of the service/m],
+    ["answers, but there is no key", async (robot: Robot) => rm(robot.keyPath), /^The service answers\.$/m],
+  ])("init: the service %s → says so; the files are still written", async (_name, prepare, message) => {
     await using scene = await createScene();
     await prepare(scene.robot);
     const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
     expect(code).toBe(0);
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(message);
     expect(readdirSync(scene.robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
   });
 
-  test("init: a region without an endpoint is a warning, with those that have one", async () => {
+  test("init: a region without an endpoint → a warning with the regions that have one", async () => {
     await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
     const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
     expect([code, stderr]).toEqual([
@@ -875,9 +878,9 @@ warning: the service has no endpoint in the region eu
   });
 
   test.skipIf(!hasProgram("script")).each([
-    ["before the key is there, they are offered after it", false],
-    ["with the key in place, they are offered at once", true],
-  ])("init: on a terminal the service's regions are offered: %s", async (_name, isKeyInPlace) => {
+    ["no key yet → after the key is typed", false],
+    ["with a key → at once", true],
+  ])("init on a terminal offers the service's regions: %s", async (_name, isKeyInPlace) => {
     await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
     const { robot, service } = scene;
     const [file = ""] = robot.paths;
@@ -901,12 +904,12 @@ warning: the service has no endpoint in the region eu
     expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
   });
 
-  test("init: --no-test asks nobody", async ({ proxy, robot }) => {
+  test("init --no-test → no request", async ({ proxy, robot }) => {
     const { code, stderr } = await robot.run([...allAnswers(robot), "--url", proxy.url, "--no-test"]);
     expect([code, stderr, proxy.requests]).toEqual([0, "", []]);
   });
 
-  test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async ({ scene, robot }) => {
+  test.skipIf(!canBecomeNobody)("init: a folder without write permission → not-writable", async ({ scene, robot }) => {
     const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
     expect(shownBy(result, scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -917,15 +920,18 @@ warning: the service has no endpoint in the region eu
     `);
   });
 
-  test.skipIf(!canBecomeNobody || !hasProgram("script"))("init: says so before it asks anything", async () => {
-    const line = `'${process.execPath}' '${AGENT_PROGRAM}' init --dir /etc/robot-policy-agent-of-a-test`;
-    await using command = startWords([...asNobody, "script", "-qec", line, "/dev/null"], { TERM: "xterm" });
-    expect(await command.ended()).toBe(1);
-    expect(command.output()).toContain("cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test)");
-    expect(command.output()).not.toContain("Address of the service");
-  });
+  test.skipIf(!canBecomeNobody || !hasProgram("script"))(
+    "init on a terminal: a folder without write permission → not-writable before the first question",
+    async () => {
+      const line = `'${process.execPath}' '${AGENT_PROGRAM}' init --dir /etc/robot-policy-agent-of-a-test`;
+      await using command = startWords([...asNobody, "script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+      expect(await command.ended()).toBe(1);
+      expect(command.output()).toContain("cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test)");
+      expect(command.output()).not.toContain("Address of the service");
+    },
+  );
 
-  test.skipIf(!hasProgram("script"))("init: asks on a terminal, and takes pasted lines", async () => {
+  test.skipIf(!hasProgram("script"))("init on a terminal: pasted lines → answers", async () => {
     await using scene = await createScene();
     const { robot } = scene;
     await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
@@ -934,9 +940,9 @@ warning: the service has no endpoint in the region eu
     const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
     command.child.stdin?.write([...answers, ...files, ""].join("\n"));
     await command.wrote("API key (not shown");
-    command.child.stdin?.write(`${STRANGE_KEY}\n`);
+    command.child.stdin?.write(`${UNKNOWN_KEY}\n`);
     await command.wrote("HTTP 401");
-    // What is typed before it asks again, the terminal shows.
+    // The terminal would echo a key typed before the prompt reappears.
     await expect.poll(() => command.output().split("API key (not shown")).toHaveLength(3);
     command.child.stdin?.write(`${scene.service.key}\n`);
     expect(await command.ended()).toBe(0);
@@ -957,7 +963,7 @@ warning: the service has no endpoint in the region eu
   });
 });
 
-/** A command on a terminal of its own (script(1)). */
+/** Starts a command on its own terminal (script(1)). */
 function startOnTerminal(robot: Robot, args: readonly string[], environment: Record<string, string> = {}) {
   const line = agentWords(robot, args).map((word) => `'${word}'`);
   return startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm", ...environment });
@@ -969,12 +975,12 @@ function allAnswers(robot: Robot): string[] {
   return ["init", "--region", "eu", ...type, "--key-file", robot.keyPath, "--dir", robot.path("etc")];
 }
 
-function putStrangeKey(robot: Robot): Promise<void> {
-  return writeAtOnce(robot.keyPath, `${STRANGE_KEY}\n`);
+function putUnknownKey(robot: Robot): Promise<void> {
+  return writeAtOnce(robot.keyPath, `${UNKNOWN_KEY}\n`);
 }
 
-describe("interrupted", () => {
-  /** SIGINT ends it at once, with 130 and without a word about failures. What it waits for takes longer than this, or ends it otherwise. */
+describe("interrupted → exit 130:", () => {
+  /** Asserts that SIGINT ends the command at once with exit 130 and no error. What it waits for takes longer than the limit or ends otherwise. */
   async function expectInterruptible(command: ReturnType<typeof startWords>): Promise<void> {
     const startedAtMs = performance.now();
     command.child.kill("SIGINT");
@@ -994,7 +1000,7 @@ describe("interrupted", () => {
   test("status --watch", async ({ scene }) => {
     await using command = startCommand(scene.robot, ["status", "--watch", "--json"]);
     await command.wrote('"stopped"');
-    // A line for each change, as scripts read them.
+    // One document per line, as scripts read them.
     expect(JSON.parse(command.output().split("\n")[0] ?? "")).toMatchObject({ schema_version: 1, state: "stopped" });
     await expectInterruptible(command);
   });
@@ -1023,7 +1029,7 @@ describe("interrupted", () => {
   test.skipIf(!hasProgram("script")).each([
     ["Ctrl-C", "\u0003"],
     ["Ctrl-D", "\u0004"],
-  ])("init at a question, by %s: nothing is written", async (_name, key) => {
+  ])("init at a question, by %s; nothing is written", async (_name, key) => {
     await using scene = await createScene();
     const { robot } = scene;
     await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
@@ -1036,10 +1042,10 @@ describe("interrupted", () => {
 });
 
 describe("output", () => {
-  test("a reader that goes away is no failure, and ends what would go on for ever", async ({ scene }) => {
-    const words = agentWords(scene.robot, ["status", "--watch"]).map((word) => `'${word}'`);
-    await using watching = startWords(["sh", "-c", `${words.join(" ")} | true`]);
-    // The first line is written at once; the next one, at the next change, meets nobody.
+  test("the reader of a pipe ends → no error, and status --watch ends", async ({ scene }) => {
+    const args = agentWords(scene.robot, ["status", "--watch"]).map((word) => `'${word}'`);
+    await using watching = startWords(["sh", "-c", `${args.join(" ")} | true`]);
+    // The first line is written at once; the next one, at the next change, has no reader.
     await expect
       .poll(
         async () => {
@@ -1060,9 +1066,9 @@ describe("output", () => {
     expect(listed).toBe("{\n");
   });
 
-  test.skipIf(!hasProgram("script"))("colour and a progress bar on a terminal, NO_COLOR takes the colour", async () => {
+  test.skipIf(!hasProgram("script"))("on a terminal → colour and a progress bar; NO_COLOR → no colour", async () => {
     await using scene = await createScene({ watch: "{settle_ms: 0}" });
-    // Several chunks: the bar is drawn with the first.
+    // Several chunks: the bar appears after the first.
     await truncate(scene.robot.paths[0] ?? "", 2_000_000);
     const onTerminal = async (environment: Record<string, string>) => {
       await using command = startOnTerminal(scene.robot, ["check"], environment);
@@ -1081,7 +1087,7 @@ function linksIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
   } catch {
-    // The process, or a descriptor, is not there yet or any more.
+    // The process or a descriptor does not exist, or no longer.
     return [];
   }
 }

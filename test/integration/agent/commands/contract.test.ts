@@ -20,19 +20,19 @@ afterEach(() => scene[Symbol.asyncDispose]());
 async function contract(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { robot } = scene;
   const { code, stdout, stderr } = await robot.run(["contract", ...args]);
-  const shown = (text: string) => text.replaceAll(robot.folder, "/robot");
-  return { code, stdout: shown(stdout), stderr: shown(stderr) };
+  const withoutFolder = (text: string) => text.replaceAll(robot.folder, "/robot");
+  return { code, stdout: withoutFolder(stdout), stderr: withoutFolder(stderr) };
 }
 
-async function written(name: string, edit: (text: string) => string = (text) => text): Promise<string> {
+async function writeManifest(name: string, edit: (text: string) => string = (text) => text): Promise<string> {
   const path = scene.robot.path(name);
   await writeFile(path, edit(customManifest(["/etc/arm.yaml"])));
   return path;
 }
 
 describe("contract FILE", () => {
-  test("contract: the robot as its vectors", async () => {
-    const { code, stdout, stderr } = await contract(await written("good.yaml"));
+  test("contract → the robot's vectors", async () => {
+    const { code, stdout, stderr } = await contract(await writeManifest("good.yaml"));
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatchInlineSnapshot(`
       "acme.bench.v1
@@ -54,7 +54,7 @@ describe("contract FILE", () => {
     `);
   });
 
-  test("contract --json: findings and contract, nothing else; for an example byte for byte", async () => {
+  test("contract --json → only findings and contract; the example's, byte for byte", async () => {
     const { code, stdout } = await contract("--json", join(GOLDEN, "franka-droid.yaml"));
     expect(code).toBe(0);
     const answer = JSON.parse(stdout) as { contract: Contract };
@@ -76,8 +76,8 @@ describe("contract FILE", () => {
     );
   });
 
-  test("contract --json: an error gives no contract, and 3", async () => {
-    const path = await written("bad.yaml", (text) => text.replace("unit: deg", "unit: degrees"));
+  test("contract --json: an error → no contract, exit 3", async () => {
+    const path = await writeManifest("bad.yaml", (text) => text.replace("unit: deg", "unit: degrees"));
     const { code, stdout, stderr } = await contract("--json", path);
     expect([code, stderr]).toEqual([3, ""]);
     expect(JSON.parse(stdout)).toEqual({
@@ -95,14 +95,14 @@ describe("contract FILE", () => {
     });
   });
 
-  test("contract --json: a file that is not there is a finding", async () => {
+  test("contract --json: missing file → a finding", async () => {
     const { code, stdout } = await contract("--json", "/robot/missing.yaml");
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ findings: [{ severity: "error", loc: "" }], contract: null });
   });
 
-  test("contract: a draft has none", async () => {
-    const path = await written("draft.yaml", (text) => `status: draft\n${text}`);
+  test("contract: a draft → no contract", async () => {
+    const path = await writeManifest("draft.yaml", (text) => `status: draft\n${text}`);
     expect(await contract(path)).toMatchObject({
       code: 0,
       stdout: "No contract is sent: the manifest is a draft.\n",
@@ -110,8 +110,8 @@ describe("contract FILE", () => {
     expect(JSON.parse((await contract("--json", path)).stdout)).toMatchObject({ contract: null });
   });
 
-  test("contract --explain: where every number was written, in which unit", async () => {
-    const path = await written("extended.yaml", (text) =>
+  test("contract --explain → line and unit of every number", async () => {
+    const path = await writeManifest("extended.yaml", (text) =>
       text
         .replace(
           /topology[^]*?cameras/,
@@ -143,7 +143,7 @@ describe("contract FILE", () => {
     });
   });
 
-  test("check: a manifest with ten mistakes fits a page", async () => {
+  test("check: a manifest with ten mistakes → fits on a page", async () => {
     const { robot } = scene;
     const mistakes: readonly (readonly [string, string])[] = [
       ["topology: single_arm", "topology: singel_arm"],
@@ -204,11 +204,11 @@ describe("contract FILE", () => {
 });
 
 describe("contract --diff", () => {
-  test("contract --diff: nothing is registered yet", async () => {
+  test("contract --diff: nothing registered → says so", async () => {
     expect(await contract("--diff")).toMatchObject({ code: 0, stdout: "Nothing is registered yet.\n" });
   });
 
-  test("contract --diff: against what is registered, in words", async () => {
+  test("contract --diff → the differences to the registered contract as text", async () => {
     const { robot, proxy } = scene;
     expect((await robot.run(["--setup"])).code).toBe(0);
     expect((await contract("--diff")).stdout).toMatchInlineSnapshot(`
@@ -245,7 +245,7 @@ describe("contract --diff", () => {
     });
   });
 
-  test("--setup --dry-run and check --json show the contract that would be sent", async () => {
+  test("--setup --dry-run and check --json → the contract that would be sent", async () => {
     const { robot } = scene;
     await writeFile(robot.manifestPath, customManifest(robot.paths));
     const [preview, checked, { stdout }] = await Promise.all([

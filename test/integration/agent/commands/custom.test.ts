@@ -1,4 +1,4 @@
-/** A daemon whose manifest describes a robot type of its own, before a real service. */
+/** A daemon with a custom manifest and a real service. */
 import { readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -22,17 +22,17 @@ async function createCustomScene(): Promise<Scene> {
   return scene;
 }
 
-function sent({ proxy }: Scene): readonly (RobotSetup & { readonly contract: Contract })[] {
+function sentBodies({ proxy }: Scene): readonly (RobotSetup & { readonly contract: Contract })[] {
   return proxy.requests.map(({ body }) => JSON.parse(body) as RobotSetup & { readonly contract: Contract });
 }
 
-/** Rests with this many requests answered. */
+/** Waits for the registration and asserts that it took this many requests in all. */
 async function registeredAfter(scene: Scene, daemon: Daemon, count: number): Promise<void> {
   await daemon.until(({ state }) => state === "registered" && scene.proxy.requests.length >= count);
   expect(scene.proxy.requests.length).toBe(count);
 }
 
-/** What the service holds of the only robot. */
+/** The service's record of its only robot. */
 function stored({ service }: Scene): { readonly robot_type_id: unknown; readonly contract: unknown } {
   using database = new DatabaseSync(join(service.dataDirectory, "service.db"), { readOnly: true });
   const rows = database.prepare("SELECT robot_type_id, contract FROM robots").all();
@@ -43,12 +43,12 @@ function stored({ service }: Scene): { readonly robot_type_id: unknown; readonly
 const elbowRange = ({ action_axes: actionAxes }: Contract) =>
   actionAxes.find(({ name }) => name === "arm.elbow.position")?.range;
 
-test("a custom robot registers with its contract, and an unchanged boot sends nothing", async () => {
+test("a custom robot → registers with its contract; unchanged restart → no request", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
   await using daemon = await robot.start();
   await registeredAfter(scene, daemon, 1);
-  const [body] = sent(scene);
+  const [body] = sentBodies(scene);
   const { stdout } = await robot.run(["contract", "--json"]);
   expect(body?.robot_type_id).toBe("acme.bench.v1");
   expect(body?.contract).toEqual((JSON.parse(stdout) as { contract: Contract }).contract);
@@ -61,7 +61,7 @@ test("a custom robot registers with its contract, and an unchanged boot sends no
   expect(scene.proxy.requests.length).toBe(1);
 });
 
-test("the same robot written otherwise sends nothing; one joint limit sends one request with the same digest", async () => {
+test("the same robot written differently → no request; a changed joint limit → one request with the same digest", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
   await using daemon = await robot.start();
@@ -76,17 +76,17 @@ test("the same robot written otherwise sends nothing; one joint limit sends one 
   await replaceIn(robot.manifestPath, "[-45, 120]", "[-45, 90]");
   await registeredAfter(scene, daemon, 2);
 
-  const [first, second] = sent(scene);
+  const [first, second] = sentBodies(scene);
   expect(second).toEqual({ ...first, contract: second?.contract });
   expect(first && elbowRange(first.contract)).toEqual([-0.785398163397, 2.09439510239]);
   expect(second && elbowRange(second.contract)).toEqual([-0.785398163397, 1.57079632679]);
   expect(stored(scene).contract).toEqual(second?.contract);
-  // Nothing follows.
+  // A reload sends nothing more.
   await daemon.ask("POST", "/reload");
   expect(scene.proxy.requests.length).toBe(2);
 });
 
-test("an edit that is wrong never registers: the last registration stands, the finding is in the status", async () => {
+test("an invalid edit → not registered; the last registration stays, and status shows the finding", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
   await using daemon = await robot.start();
@@ -96,7 +96,7 @@ test("an edit that is wrong never registers: the last registration stands, the f
   const { findings, registration } = await daemon.until(({ state }) => state === "invalid");
   expect(findings).toMatchObject([{ id: "limits_inverted", loc: "/groups/0/limits/position/1", line: 11, column: 36 }]);
   expect(registration?.configuration_digest).toBe(await robot.digest());
-  // Not even when a person asks, or another file changes.
+  // Neither --setup nor a changed file registers it.
   await daemon.ask("POST", "/register");
   await writeAtOnce(robot.paths[0] ?? "", "offset: 7\n");
   await daemon.ask("POST", "/reload");
@@ -105,10 +105,10 @@ test("an edit that is wrong never registers: the last registration stands, the f
 
   await replaceIn(robot.manifestPath, "[120, -45]", "[-45, 100]");
   await registeredAfter(scene, daemon, 2);
-  expect(sent(scene)[1]?.configuration_digest).toBe(await robot.digest());
+  expect(sentBodies(scene)[1]?.configuration_digest).toBe(await robot.digest());
 });
 
-test("a draft never registers, with or without placeholders; ready does", async () => {
+test("a draft, with or without placeholders → not registered; ready → registered", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
   await replaceIn(robot.manifestPath, "topology", "status: draft\ntopology");
@@ -124,14 +124,14 @@ test("a draft never registers, with or without placeholders; ready does", async 
   await registeredAfter(scene, daemon, 1);
 });
 
-test("a registration whose members another agent wrote in another order is the same one", async () => {
+test("a saved registration with its members in another order → the same registration", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
   await using daemon = await robot.start();
   await registeredAfter(scene, daemon, 1);
   await daemon.stop();
-  const [body] = sent(scene);
-  // The state is made as it would be by an agent that orders the members of a contract otherwise: by that order in the request.
+  const [body] = sentBodies(scene);
+  // Writes the state as an agent with another order of contract members would.
   const loaded = await loadRegistration(systemFiles, robot.state_directory);
   if (loaded.kind !== "registration" || body === undefined) throw new Error("nothing was saved");
   const contract = Object.fromEntries(Object.entries(body.contract).toReversed());
@@ -145,7 +145,7 @@ test("a registration whose members another agent wrote in another order is the s
   expect(scene.proxy.requests.length).toBe(1);
 });
 
-test("--setup --if-changed: the service holds the contract as it was sent", async () => {
+test("--setup --if-changed → the service has the contract as sent; no second registration", async () => {
   await using scene = await createCustomScene();
   const { robot, proxy } = scene;
   expect((await robot.run(["--setup"])).code).toBe(0);

@@ -37,7 +37,7 @@ interface Diagnosis {
   readonly code: number | null;
   readonly healthy: boolean;
   readonly checks: readonly Check[];
-  /** Ids of the checks that say so. */
+  /** Ids of the checks with this status. */
   readonly failed: readonly string[];
   readonly warned: readonly string[];
   readonly skipped: readonly string[];
@@ -49,8 +49,8 @@ async function diagnose(
   environment: Readonly<Record<string, string>> = {},
   through: readonly string[] = [],
 ): Promise<Diagnosis> {
-  const words = ["doctor", "--json"];
-  const run = through.length === 0 ? robot.run(words, environment) : robot.runProcess(words, environment, through);
+  const args = ["doctor", "--json"];
+  const run = through.length === 0 ? robot.run(args, environment) : robot.runProcess(args, environment, through);
   const { code, stdout, stderr } = await run;
   expect(stdout + stderr).not.toContain(KEY);
   const {
@@ -71,30 +71,30 @@ async function diagnose(
     checks,
     failed: those("fail"),
     warned: those("warn"),
-    // These agents have folders of their own; of the unit, test/unit/agent/doctor/unit.test.ts tells.
+    // These agents do not run under the unit; test/unit/agent/doctor/unit.test.ts tests its check.
     skipped: those("skip").filter((id) => id !== "unit"),
     check: (id) => checks.find((check) => check.id === id),
   };
 }
 
-/** A robot whose service is at this address, whatever is there. */
+/** A robot whose configuration names this service address. */
 function robotFor(service_url: string, service = "", options: Partial<RobotOptions> = {}): Promise<Robot> {
   return createRobot({ service_url, key: KEY, ...(service === "" ? {} : { service }), ...options });
 }
 
-/** Nobody runs a daemon in most of these tests; that is a warning of its own. */
+/** Most of these tests run no daemon, which is a warning. */
 const NO_DAEMON = "daemon";
 
 describe("doctor", () => {
-  test("scenario 33: checks every part by itself, causes before effects", async ({ scene }) => {
+  test("scenario 33: a check for each part, causes before effects", async ({ scene }) => {
     const { code, checks, warned, skipped } = await diagnose(scene.robot);
     expect(code).toBe(0);
-    // By name and in this order they are in the next test.
+    // The next test has their names and order.
     expect(checks.map(({ id }) => id)).toEqual(CHECK_IDS);
     expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "region", "registration"] });
   });
 
-  test("doctor: one line for each check, its remedy below", async ({ robot, proxy }) => {
+  test("doctor → a line for each check, with its remedy below", async ({ robot, proxy }) => {
     const { stdout, stderr, code } = await robot.run(["doctor"]);
     const port = new URL(proxy.url).port;
     const shown = stdout
@@ -133,7 +133,7 @@ describe("doctor", () => {
     expect([code, stderr]).toEqual([0, ""]);
   });
 
-  test("doctor: registers nothing, sends two GETs, and leaves the disk as it was", async ({ robot, proxy }) => {
+  test("doctor → no registration, two GETs, no change on the disk", async ({ robot, proxy }) => {
     const before = await readdir(robot.folder, { recursive: true });
     await diagnose(robot);
     expect(proxy.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -143,7 +143,7 @@ describe("doctor", () => {
     expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
   });
 
-  test("doctor: the exit code is that of the failure to mend first", async ({ robot, proxy }) => {
+  test("doctor: several failures → the exit code of the first one to fix", async ({ robot, proxy }) => {
     await chmod(robot.keyPath, 0o644);
     await proxy.refuse();
     expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["key", "tcp"] });
@@ -153,7 +153,7 @@ describe("doctor", () => {
 });
 
 describe("configuration, manifest, files", () => {
-  test("configuration: what cannot be read keeps everything else from being looked at", async ({ scene }) => {
+  test("configuration: unreadable → every check that depends on it is skipped", async ({ scene }) => {
     await writeFile(scene.robot.config_path, "service: {url: https://x}\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 3, failed: ["configuration"] });
@@ -175,7 +175,7 @@ describe("configuration, manifest, files", () => {
     expect(check("configuration")?.what).toBe(`${scene.robot.config_path}:1:1: robot is required`);
   });
 
-  test("manifest: the network is looked at all the same", async ({ scene }) => {
+  test("manifest: invalid → the network is still checked", async ({ scene }) => {
     await writeFile(scene.robot.manifestPath, "robot_type_id: 7\nconfiguration_file: []\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed, skipped }).toEqual({
@@ -186,7 +186,7 @@ describe("configuration, manifest, files", () => {
     expect(check("manifest")?.what).toMatch(/^.*:1:16: expected a text, found a number.* \(and 2 more\)$/);
   });
 
-  test("manifest: a draft is no mistake, but is not registered", async ({ scene }) => {
+  test("manifest: a draft → a warning that it is not registered", async ({ scene }) => {
     await appendFile(scene.robot.manifestPath, "status: draft\n");
     expect((await diagnose(scene.robot)).check("manifest")).toMatchObject({
       status: "warn",
@@ -194,7 +194,7 @@ describe("configuration, manifest, files", () => {
     });
   });
 
-  test("files: says how many, and what is wrong with the first", async () => {
+  test("files: unusable ones → their number, and the problem of the first", async () => {
     await using scene = await createScene({ files: { a: "1", b: "2", c: "3" } });
     const { robot } = scene;
     await mkdir(robot.path("folder"));
@@ -210,7 +210,7 @@ describe("configuration, manifest, files", () => {
     expect(check("files")?.remedy).toBe("list the files in it that matter, one by one");
   });
 
-  /** A robot of which one file lies in a folder that only root enters. */
+  /** A robot with one file in a folder that only root may enter. */
   async function closedScene() {
     const scene = await createScene({ files: { "open/a.yaml": "a: 1\n", "closed/b.yaml": "b: 1\n" } });
     await chmod(scene.robot.folder, 0o755);
@@ -219,49 +219,49 @@ describe("configuration, manifest, files", () => {
   }
 
   test.skipIf(!canBecomeNobody).each([
-    ["as that user", asNobody],
-    ["as root, in its name", []],
-  ])(
-    "files, user (needs root): permissions are the agent's, and the closed folder is named: %s",
-    async (_who, through) => {
-      await using scene = await closedScene();
-      const { robot } = scene;
-      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
-      await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
-      const { code, failed, check } = await diagnose(robot, {}, through);
-      expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
-      expect(check("files")).toMatchObject({
-        what: expect.stringContaining(
-          `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
-        ),
-        remedy: expect.stringContaining("robot-policy-agent grant"),
-      });
-      expect(check("user")?.status).toBe("ok");
-    },
-  );
+    ["run as that user", asNobody],
+    ["run as root, for that user", []],
+  ])("files, user (needs root): a folder closed to the agent's user → named: %s", async (_who, through) => {
+    await using scene = await closedScene();
+    const { robot } = scene;
+    await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+    await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
+    const { code, failed, check } = await diagnose(robot, {}, through);
+    expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
+    expect(check("files")).toMatchObject({
+      what: expect.stringContaining(
+        `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
+      ),
+      remedy: expect.stringContaining("robot-policy-agent grant"),
+    });
+    expect(check("user")?.status).toBe("ok");
+  });
 
   test.skipIf(!canBecomeNobody).each([
     ["configuration", (robot: Robot) => robot.config_path],
     ["configuration", (robot: Robot) => robot.path("authority.pem")],
     ["manifest", (robot: Robot) => robot.manifestPath],
-  ])("%s (needs root): a file that root can read and the agent cannot, with the command for it", async (id, which) => {
-    await using scene = await createScene();
-    const { robot } = scene;
-    await writeFile(robot.path("authority.pem"), "");
-    await replaceIn(robot.config_path, "  key_file:", `  ca_file: ${robot.path("authority.pem")}\n  key_file:`);
-    await chmod(robot.folder, 0o755);
-    for (const path of [robot.state_directory, robot.keyPath]) await chown(path, NOBODY_ID, NOBODY_ID);
-    await chmod(which(robot), 0o600);
-    const { code, failed, check } = await diagnose(robot);
-    expect({ code, failed }).toEqual({ code: 3, failed: [id] });
-    expect(check(id)).toMatchObject({
-      what: expect.stringContaining(`nobody may not read ${which(robot)} (mode 0600, of user 0)`),
-      remedy: expect.stringContaining(`sudo robot-policy-agent grant ${which(robot)} `),
-    });
-  });
+  ])(
+    "%s (needs root): a file that root can read, but not the agent's user → fails, with the command that fixes it",
+    async (id, which) => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      await writeFile(robot.path("authority.pem"), "");
+      await replaceIn(robot.config_path, "  key_file:", `  ca_file: ${robot.path("authority.pem")}\n  key_file:`);
+      await chmod(robot.folder, 0o755);
+      for (const path of [robot.state_directory, robot.keyPath]) await chown(path, NOBODY_ID, NOBODY_ID);
+      await chmod(which(robot), 0o600);
+      const { code, failed, check } = await diagnose(robot);
+      expect({ code, failed }).toEqual({ code: 3, failed: [id] });
+      expect(check(id)).toMatchObject({
+        what: expect.stringContaining(`nobody may not read ${which(robot)} (mode 0600, of user 0)`),
+        remedy: expect.stringContaining(`sudo robot-policy-agent grant ${which(robot)} `),
+      });
+    },
+  );
 
   test.skipIf(!canBecomeNobody)(
-    "a stranger (needs root) is told what cannot be seen, and no false failure",
+    "run by another user (needs root) → says what it cannot check, without false failures",
     async () => {
       await using scene = await closedScene();
       const { robot } = scene;
@@ -281,14 +281,14 @@ describe("configuration, manifest, files", () => {
         "registration",
       ]);
       expect(check("user")).toMatchObject({ status: "warn", remedy: "sudo robot-policy-agent doctor" });
-      // It would take the key away from the agent.
+      // That command would take the key away from the agent.
       for (const { remedy } of [check("key"), check("files")].filter((each) => each !== undefined))
         expect(remedy).toBeNull();
     },
   );
 
   test.skipIf(!canBecomeNobody)(
-    "scenario 17 (needs root): a key that is not the agent's, with the chown for the agent's user",
+    "scenario 17 (needs root): a key of another user → the chown for the agent's user",
     async ({ robot }) => {
       await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
       const { check } = await diagnose(robot);
@@ -298,25 +298,25 @@ describe("configuration, manifest, files", () => {
 });
 
 describe("key and authentication", () => {
-  test("scenario 17: a key that others can read, with the exact chmod", async ({ scene }) => {
+  test("scenario 17: a key that others can read → the exact chmod", async ({ scene }) => {
     await chmod(scene.robot.keyPath, 0o644);
     const { code, check, skipped } = await diagnose(scene.robot);
     expect(code).toBe(5);
     expect(check("key")?.remedy).toBe(`chmod 600 ${scene.robot.keyPath}`);
-    // Without a key the service can still be reached, and the clock compared.
+    // The checks of service and clock need no key.
     expect(check("service")?.status).toBe("ok");
     expect(check("clock")?.status).toBe("ok");
     expect(skipped).toEqual(["tls", "authentication", "region", "registration"]);
   });
 
-  test("authentication: a key that the service does not know", async ({ scene }) => {
+  test("authentication: a key that the service does not know → fails", async ({ scene }) => {
     await writeFile(scene.robot.keyPath, `${KEY}\n`);
     const { code, failed, check } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 5, failed: ["authentication"] });
     expect(check("authentication")?.what).toBe("HTTP 401: Invalid API key");
   });
 
-  test("authentication: a registered robot needs no key that may list robots", async ({ robot, proxy }) => {
+  test("authentication: a registered robot whose key may not list robots → ok", async ({ robot, proxy }) => {
     const forbidden: Fault = { kind: "answer", status: 403, body: '{"detail":"not with this key"}' };
     proxy.inject(forbidden);
     expect(await diagnose(robot)).toMatchObject({ code: 5, failed: ["authentication"] });
@@ -326,12 +326,12 @@ describe("key and authentication", () => {
   });
 });
 
-describe("the way to the service", () => {
+describe("connection to the service", () => {
   const BEHIND = ["dns", "tcp", "tls", "service", "authentication", "region", "registration"];
-  /** What is not looked at when this is where it ends. */
+  /** The checks that are skipped when this one fails. */
   const after = (id: string) => BEHIND.slice(BEHIND.indexOf(id) + 1);
 
-  test("dns: a name without an address", async () => {
+  test("dns: a name without an address → fails", async () => {
     await using robot = await robotFor("https://policy.invalid", "  connect_timeout_s: 5");
     const { code, failed, skipped, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 4, failed: ["dns"] });
@@ -339,7 +339,7 @@ describe("the way to the service", () => {
     expect(check("dns")?.what).toContain("policy.invalid");
   });
 
-  test("tcp: nobody listens", async ({ scene }) => {
+  test("tcp: a closed port → fails", async ({ scene }) => {
     await scene.proxy.refuse();
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 4, failed: ["tcp"] });
@@ -350,7 +350,7 @@ describe("the way to the service", () => {
     });
   });
 
-  test("tcp: what a firewall drops is given up after the time limit", async () => {
+  test("tcp: a firewall drops the packets → fails after the time limit", async () => {
     await using dropped = await serveDropped();
     await using robot = await robotFor(`http://127.0.0.1:${dropped.port}`, "  connect_timeout_s: 1");
     const { code, check } = await diagnose(robot);
@@ -359,7 +359,7 @@ describe("the way to the service", () => {
       what: `127.0.0.1 port ${dropped.port} does not answer within 1 s`,
       remedy: expect.stringContaining("firewall"),
     });
-    // The kernel goes on for two minutes.
+    // The kernel would retry for two minutes.
     expect(check("tcp")?.duration_ms).toBeLessThan(20_000);
   });
 
@@ -383,7 +383,7 @@ describe("the way to the service", () => {
     }
     const trusting = () => `  ca_file: ${authority.ca_file}`;
 
-    test("tls: a private authority that ca_file names", async () => {
+    test("tls: a private authority in ca_file → ok", async () => {
       const { code, check } = await diagnoseTls("localhost", "now", trusting());
       expect(code).toBe(0);
       expect(check("tls")).toMatchObject({
@@ -392,11 +392,11 @@ describe("the way to the service", () => {
       });
     });
 
-    test("init: tells at once that nobody trusts the service's authority, and that --ca-file mends it", async () => {
+    test("init: the service's authority is not trusted → says so at once, and suggests --ca-file", async () => {
       await using server = await serveEmptyList("localhost", "now");
       await using robot = await robotFor(`https://localhost:${server.port}`, "");
-      const words = ["init", "--url", `https://localhost:${server.port}`, "--key-file", robot.keyPath];
-      const init = (...more: string[]) => robot.run([...words, "--force", "--dir", robot.path("etc"), ...more]);
+      const args = ["init", "--url", `https://localhost:${server.port}`, "--key-file", robot.keyPath];
+      const init = (...more: string[]) => robot.run([...args, "--force", "--dir", robot.path("etc"), ...more]);
       expect((await init()).stderr).toMatch(
         /^warning: the certificate comes from Test Authority, .*\n {2}→ .* service\.ca_file; or have/,
       );
@@ -404,13 +404,13 @@ describe("the way to the service", () => {
       expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain(`\n  ca_file: ${authority.ca_file}\n`);
     });
 
-    test("tls: a private authority that nobody named", async () => {
+    test("tls: a private authority that is not configured → fails", async () => {
       const { code, failed, check, skipped } = await diagnoseTls("localhost", "now", "");
       expect({ code, failed }).toEqual({ code: 4, failed: ["tls"] });
       expect(skipped).toEqual(["service", "clock", "authentication", "region", "registration"]);
       expect(check("tls")).toMatchObject({
         what: "the certificate comes from Test Authority, which this machine does not trust",
-        // The server sends no chain: that may be all that is wrong.
+        // The server sends no chain, which may be the only problem.
         remedy: expect.stringMatching(/service\.ca_file; or have the service send its whole chain/),
       });
     });
@@ -419,7 +419,7 @@ describe("the way to the service", () => {
       ["past", "2020-01-01 to 2020-02-01"],
       ["future", "2098-01-01 to 2099-01-01"],
     ] as const)(
-      "scenario 3: tls: a certificate of the %s shows its dates beside the clock's",
+      "scenario 3: tls: a certificate of the %s → its dates and the clock's date",
       async (validity, dates) => {
         const today = () => new Date().toISOString().slice(0, 10);
         const earliest = today();
@@ -434,23 +434,23 @@ describe("the way to the service", () => {
       },
     );
 
-    test("tls: a certificate for another host", async () => {
+    test("tls: a certificate for another host → fails", async () => {
       const { check } = await diagnoseTls("other.test", "now", trusting());
       expect(check("tls")?.what).toBe("the certificate is for other.test, not for localhost");
     });
 
-    test("scenario 11: tls: a bad CA path is named", async () => {
+    test("scenario 11: tls: a wrong CA path → named", async () => {
       const { code, check } = await diagnoseTls("localhost", "now", "  ca_file: /nonexistent/ca.pem");
       expect([code, check("tls")?.what]).toEqual([4, "Cannot use CA file /nonexistent/ca.pem: it does not exist"]);
     });
 
-    test("tls: something that does not speak it", async () => {
+    test("tls: a server that does not speak TLS → fails", async () => {
       await using server = await serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n", "close");
       await using robot = await robotFor(`https://127.0.0.1:${server.port}`);
       expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["tls"] });
     });
 
-    test("proxy: one that lets us through, as the environment or the configuration says", async () => {
+    test("proxy: from the environment or the configuration → used", async () => {
       await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
       await using proxy = await serveProxy(null);
       const url = `https://policy.test:${server.port}`;
@@ -459,12 +459,12 @@ describe("the way to the service", () => {
       expect(code).toBe(0);
       expect(check("proxy")?.what).toBe(`127.0.0.1:${proxy.port} lets us through to policy.test:${server.port}`);
       expect(check("dns")?.what).toBe("127.0.0.1 is an address, no name");
-      // Nothing may go to a name that only the proxy knows when NO_PROXY takes it out.
+      // With NO_PROXY the name, which only the proxy resolves, is not found.
       const direct = await diagnose(robot, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: "policy.test" });
       expect(direct.failed).toEqual(["dns"]);
     });
 
-    test("proxy: one that wants a password, which is not shown", async () => {
+    test("proxy: requires a password → fails, and the password is not shown", async () => {
       await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
       await using proxy = await serveProxy("Basic bm90OnRoaXM=");
       await using robot = await robotFor(`https://policy.test:${server.port}`, trusting());
@@ -476,7 +476,7 @@ describe("the way to the service", () => {
     });
   });
 
-  test("proxy: the running agent's counts, and not that of the shell", async () => {
+  test("proxy: differs between the running agent and the shell → the agent's is checked", async () => {
     await using scene = await createScene({ service: "  allow_insecure: true" });
     const { robot, proxy } = scene;
     const elsewhere = { HTTP_PROXY: "http://127.0.0.1:1" };
@@ -487,16 +487,16 @@ describe("the way to the service", () => {
     expect(check("proxy")?.remedy).toContain("service.proxy");
     await daemon.stop();
 
-    await using lost = await robot.startProcess(elsewhere);
-    await lost.until(({ state }) => state === "registered" || state === "unreachable");
-    const behind = await diagnose(robot);
-    expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
-    expect(behind.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
-    expect(behind.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
+    await using misdirected = await robot.startProcess(elsewhere);
+    await misdirected.until(({ state }) => state === "registered" || state === "unreachable");
+    const agentsProxy = await diagnose(robot);
+    expect({ code: agentsProxy.code, failed: agentsProxy.failed }).toEqual({ code: 4, failed: ["tcp"] });
+    expect(agentsProxy.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
+    expect(agentsProxy.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
     expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
   });
 
-  test("proxy: an address that is none", async () => {
+  test("proxy: an invalid address → fails", async () => {
     await using robot = await robotFor("https://policy.test");
     expect(await diagnose(robot, { HTTPS_PROXY: "socks5://127.0.0.1:1" })).toMatchObject({
       code: 4,
@@ -516,7 +516,7 @@ describe("service and clock", () => {
     ],
     [4, "trouble", { status: 503, body: "{}" }, "HTTP 503 with JSON that gives no reason"],
     [1, "another program", { status: 404, body: '{"detail":"Not Found"}' }, "HTTP 404: Not Found"],
-  ])("service: exit %i at %s", async (code, _case, answer, what) => {
+  ])("service: exit %i for %s", async (code, _case, answer, what) => {
     await using scene = await createScene();
     scene.proxy.inject({ kind: "answer", ...answer });
     const found = await diagnose(scene.robot);
@@ -525,7 +525,7 @@ describe("service and clock", () => {
     expect(found.check("authentication")?.status).toBe("skip");
   });
 
-  test("service: one that hangs is given up after the time limit", async () => {
+  test("service: no answer → fails after the time limit", async () => {
     await using scene = await createScene({ service: "  request_timeout_s: 1" });
     scene.proxy.inject({ kind: "hang" });
     expect(await diagnose(scene.robot)).toMatchObject({ code: 4, failed: ["service"] });
@@ -537,7 +537,7 @@ describe("service and clock", () => {
     ["warn", -10 * 60_000, 0, /^10 minutes ahead of the service's$/],
     ["fail", 26 * 3_600_000, 4, /^26 hours behind the service's$/],
     ["fail", 3 * 86_400_000, 4, /^3 days behind the service's$/],
-  ])("clock: %s when the service's clock says %i ms more", async (status, offsetMs, code, what) => {
+  ])("clock: %s when the service's clock is %i ms ahead", async (status, offsetMs, code, what) => {
     await using server = await serveHttp((_request, response) => {
       response.setHeader("date", new Date(Date.now() + offsetMs).toUTCString());
       response.setHeader("content-type", "application/json");
@@ -560,7 +560,7 @@ test.each([
     },
   ],
   [["eu-central-1", "us-west-2"], { status: "ok", what: "the service has an endpoint in eu-central-1" }],
-])("region: where the service has endpoints in %j", async (regions, expected) => {
+])("region: the service has endpoints in %j", async (regions, expected) => {
   await using scene = await createSceneWithRegions(regions);
   const { code, check } = await diagnose(scene.robot);
   expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
@@ -570,7 +570,7 @@ test.each([
   ["a service that does not answer", "hang", { status: "skip", what: "the service does not tell its regions" }],
   ["a service without the operation", null, { status: "skip", what: "the service does not tell its regions" }],
   [
-    "texts that are no regions",
+    "texts that are not regions",
     ["eu-central-2", "e\u001b[31m", `x${"y".repeat(5000)}`, KEY],
     { status: "warn", remedy: "write one of these as robot.region: eu-central-2" },
   ],
@@ -588,25 +588,29 @@ test.each([
   expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
 });
 
-test("registration: whether the service still holds it", async ({ robot, proxy, service }) => {
+test("registration: replaced, contested or missing at the service → reported", async ({ robot, proxy, service }) => {
   await robot.run(["--setup"]);
-  const look = async () => {
+  const checkRegistration = async () => {
     const { code, check } = await diagnose(robot);
     return { code, ...check("registration") };
   };
-  expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service has the registration of arm-7" });
+  expect(await checkRegistration()).toMatchObject({
+    code: 0,
+    status: "ok",
+    what: "the service has the registration of arm-7",
+  });
 
   const [body] = setupBodies(proxy.requests);
   const configurationDigest = `sha256:${"0".repeat(64)}`;
   await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest: configurationDigest });
-  expect(await look()).toMatchObject({
+  expect(await checkRegistration()).toMatchObject({
     code: 7,
     status: "fail",
     what: expect.stringContaining("another registration replaced this robot's at 20"),
     remedy: expect.stringContaining("if two computers have the name arm-7, give one of them another"),
   });
 
-  // The agent finds it, too, and tells it of itself for a day.
+  // The running agent restores the registration, and warns for a day.
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "registered");
   await daemon.ask("POST", "/confirm");
@@ -623,32 +627,36 @@ test("registration: whether the service still holds it", async ({ robot, proxy, 
   ]) {
     await service.send("POST", "/v1/robots/setup", { ...body, ...members });
   }
-  expect(await look()).toMatchObject({
+  expect(await checkRegistration()).toMatchObject({
     code: 0,
     status: "warn",
     what: expect.stringContaining("take turns registering"),
   });
 
   await forgetRobots(service);
-  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });
+  expect(await checkRegistration()).toMatchObject({
+    code: 0,
+    status: "warn",
+    what: expect.stringContaining("HTTP 404"),
+  });
 });
 
 describe("state, disk, inotify, daemon", () => {
-  test("state: a damaged one is reported, and left for the agent to put aside", async ({ scene }) => {
+  test("state: damaged → a warning; the file is left for the agent to set aside", async ({ scene }) => {
     const path = join(scene.robot.state_directory, "registration.json");
     await writeFile(path, "half a ");
     expect(await diagnose(scene.robot)).toMatchObject({ code: 0, warned: ["state", NO_DAEMON] });
     expect(await readFile(path, "utf8")).toBe("half a ");
   });
 
-  test("state: a name that changed", async ({ robot }) => {
+  test("state: the name changed → fails", async ({ robot }) => {
     await robot.run(["--setup"]);
     await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
     const { code, check } = await diagnose(robot);
     expect([code, check("state")?.what]).toEqual([7, "registered as arm-7, but robot.name is now arm-8"]);
   });
 
-  test.skipIf(!canMount)("scenario 13: state: an image that was cloned after setup", async ({ robot }) => {
+  test.skipIf(!canMount)("scenario 13: state: an image cloned after setup → fails", async ({ robot }) => {
     await robot.run(["--setup"]);
     await writeFile(robot.path("machine-id"), `${"ab".repeat(16)}\n`);
     const elsewhere = inShell(["unshare", "--mount"], `mount --bind ${robot.path("machine-id")} /etc/machine-id`);
@@ -663,7 +671,7 @@ describe("state, disk, inotify, daemon", () => {
   test.skipIf(!canMount).each([
     ["full", "size=16k", "the disk is full (ENOSPC)"],
     ["read-only", "ro", "is on a read-only filesystem"],
-  ])("scenario 35: disk: a %s one", async (_case, option, what) => {
+  ])("scenario 35: disk: %s → reported", async (_case, option, what) => {
     await using scene = await createScene();
     const { robot } = scene;
     const mounted = inShell(["unshare", "--mount"], `mount -t tmpfs -o ${option} none ${robot.state_directory}`);
@@ -672,7 +680,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(check("disk")?.what).toContain(what);
   });
 
-  test("disk: a state folder that is not there yet is not made", async ({ robot }) => {
+  test("disk: the state folder does not exist yet → not created", async ({ robot }) => {
     const { stdout } = await robot.run(["doctor", "--json", "--state-dir", robot.path("later/state")]);
     const { checks } = JSON.parse(stdout) as { checks: Check[] };
     expect(checks.find(({ id }) => id === "disk")?.what).toBe(
@@ -681,7 +689,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(await readdir(robot.folder)).not.toContain("later");
   });
 
-  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use, with the sysctl", async ({ scene }) => {
+  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use → the sysctl", async ({ scene }) => {
     const limited = inShell(["unshare", "--user", "--map-root-user"], "echo 0 >/proc/sys/user/max_inotify_watches");
     const { code, check } = await diagnose(scene.robot, {}, limited);
     expect(code).toBe(0);
@@ -692,16 +700,19 @@ describe("state, disk, inotify, daemon", () => {
     });
   });
 
-  test.skipIf(!canLimitInotify)("inotify: an agent that polls, though this user need not", async ({ scene }) => {
-    const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
-    await using daemon = await scene.robot.startProcess({}, limited);
-    await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
-    const { code, warned, check } = await diagnose(scene.robot);
-    expect({ code, warned }).toEqual({ code: 0, warned: ["inotify"] });
-    expect(check("inotify")?.what).toMatch(/^the agent polls: .* all inotify watches are in use/);
-  });
+  test.skipIf(!canLimitInotify)(
+    "inotify: the agent polls, although this user can watch → reported",
+    async ({ scene }) => {
+      const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
+      await using daemon = await scene.robot.startProcess({}, limited);
+      await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
+      const { code, warned, check } = await diagnose(scene.robot);
+      expect({ code, warned }).toEqual({ code: 0, warned: ["inotify"] });
+      expect(check("inotify")?.what).toMatch(/^the agent polls: .* all inotify watches are in use/);
+    },
+  );
 
-  test.skipIf(!canMount)("disk: an agent that could not write, where this user can", async ({ robot }) => {
+  test.skipIf(!canMount)("disk: the agent could not write, although this user can → reported", async ({ robot }) => {
     const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
     await using daemon = await robot.startProcess({}, closed);
     await daemon.until(({ state }) => state === "registered");
@@ -710,7 +721,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(check("disk")?.what).toContain(`${robot.state_directory} cannot be written (EROFS)`);
   });
 
-  test("daemon: what the running agent says of itself", async ({ robot, proxy }) => {
+  test("daemon: running → its own status", async ({ robot, proxy }) => {
     proxy.inject({ kind: "answer", status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"no","type":"x"}]}' });
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "rejected");

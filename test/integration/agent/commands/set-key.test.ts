@@ -1,4 +1,4 @@
-/** `set-key`: the key gets to its place for the agent's user alone, and a running agent uses it at once. */
+/** `set-key`: writes the key for the agent's user only; a running agent uses it at once. */
 import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
@@ -8,12 +8,12 @@ import { asNobody, canBecomeNobody, NOBODY_ID } from "../../../support/programs/
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
 
-const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+const UNKNOWN_KEY = "sk_test_0123456789abcdefghijklm";
 const CANARY = "sk_test_CANARYcanary0123456789";
 
 describe("set-key", () => {
-  test("from stdin: a running agent that had no good key registers with it", async () => {
-    await using scene = await createScene({ key: STRANGE_KEY });
+  test("stdin → a running agent without a valid key registers with it", async () => {
+    await using scene = await createScene({ key: UNKNOWN_KEY });
     const { robot, service } = scene;
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "unauthorized");
@@ -25,7 +25,7 @@ describe("set-key", () => {
     expect(command.output()).not.toContain(service.key);
   });
 
-  test("--from: a file of any mode, which stays as it is", async ({ robot }) => {
+  test("--from: a file of any mode → the key is copied, and the file is unchanged", async ({ robot }) => {
     await writeFile(robot.path("stick"), `${CANARY}\n`, { mode: 0o666 });
     const { code, stdout, stderr } = await robot.run(["set-key", "--json", "--from", robot.path("stick")]);
     expect([code, stderr]).toEqual([0, ""]);
@@ -39,7 +39,7 @@ describe("set-key", () => {
     ["no key", "hunter2 CANARY\n", "key-space"],
     ["two keys", `${CANARY}\n${CANARY}\n`, "key-several-lines"],
     ["more than a key", CANARY.repeat(400), "key-too-large"],
-  ])("%s: refused, not repeated, and the old key stands", async (_what, text, code) => {
+  ])("%s → refused, not repeated, and the old key stays", async (_what, text, code) => {
     await using scene = await createScene();
     const { robot, service } = scene;
     await using command = startCommand(robot, ["set-key"]);
@@ -52,10 +52,10 @@ describe("set-key", () => {
   });
 
   test.each([[[CANARY]], [["--from", CANARY]], [["--from", CANARY, "--json"]], [[CANARY, "--json"]]])(
-    "the key where none belongs, %j: refused, and not repeated for logs to keep",
-    async (words) => {
+    "the key as an argument, %j → refused, and not repeated",
+    async (args) => {
       await using scene = await createScene();
-      const { code, stdout, stderr } = await scene.robot.run(["set-key", ...words]);
+      const { code, stdout, stderr } = await scene.robot.run(["set-key", ...args]);
       expect(code).toBeGreaterThan(0);
       expect(stderr).toContain("sk_…");
       expect(stdout + stderr).not.toContain("CANARY");
@@ -66,7 +66,7 @@ describe("set-key", () => {
     ["that is not there", "/nothing", "the file does not exist", "→ correct the path after --from"],
     ["that is a folder, or a pipe", "/", "it is not a regular file", "→ omit --from: stdin may be a pipe"],
     ["that is a socket", "/dev/fd/0", "it is not a regular file", "→ omit --from: stdin may be a pipe"],
-  ])("from a file %s: what to do instead", async (_what, path, what, fix) => {
+  ])("--from a file %s → refused with a remedy", async (_what, path, what, fix) => {
     await using scene = await createScene();
     const { code, stderr } = await scene.robot.run(["set-key", "--from", path]);
     expect(code).toBe(1);
@@ -74,7 +74,9 @@ describe("set-key", () => {
     expect(stderr).toContain(fix);
   });
 
-  test("a link, as secrets of Kubernetes are: left to whoever manages it", async ({ robot }) => {
+  test("the key file is a link, as Kubernetes secrets are → refused, and its target is unchanged", async ({
+    robot,
+  }) => {
     await mkdir(robot.path("secrets"));
     await writeFile(robot.path("secrets/api-key"), "theirs");
     await writeFile(robot.path("stick"), CANARY);
@@ -89,19 +91,22 @@ describe("set-key", () => {
     expect(await readFile(robot.path("secrets/api-key"), "utf8")).toBe("theirs");
   });
 
-  test.skipIf(!canBecomeNobody)("as root (needs root): it is the agent's, whose user owns the state", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
-    await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
-    await writeFile(robot.path("stick"), CANARY);
-    expect((await robot.run(["set-key", "--from", robot.path("stick")])).code).toBe(0);
-    const { uid, mode } = await stat(robot.keyPath);
-    expect([uid, mode & 0o777]).toEqual([NOBODY_ID, 0o600]);
-    const check = await robot.run(["check", "--json"]);
-    expect(JSON.parse(check.stdout)).toMatchObject({ checked_as: { user_id: NOBODY_ID, is_agent: true } });
-  });
+  test.skipIf(!canBecomeNobody)(
+    "as root (needs root) → the key belongs to the agent's user, who owns the state directory",
+    async () => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+      await writeFile(robot.path("stick"), CANARY);
+      expect((await robot.run(["set-key", "--from", robot.path("stick")])).code).toBe(0);
+      const { uid, mode } = await stat(robot.keyPath);
+      expect([uid, mode & 0o777]).toEqual([NOBODY_ID, 0o600]);
+      const check = await robot.run(["check", "--json"]);
+      expect(JSON.parse(check.stdout)).toMatchObject({ checked_as: { user_id: NOBODY_ID, is_agent: true } });
+    },
+  );
 
-  test.skipIf(!canBecomeNobody)("as somebody else (needs root): refused, with the command that root runs", async () => {
+  test.skipIf(!canBecomeNobody)("as another user (needs root) → refused, with the command for root", async () => {
     await using scene = await createScene();
     const { robot } = scene;
     await chmod(robot.folder, 0o755);

@@ -1,4 +1,4 @@
-/** Scenario 32: `status`, with the daemon and without it, and the exit codes by which scripts tell one health from another. */
+/** Scenario 32: `status` with and without the daemon, and its exit codes. */
 import { chmod, rm, stat } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
@@ -35,7 +35,7 @@ describe.concurrent("scenario 32: status exits by health, with the daemon:", () 
     await prepare?.(robot);
     await using daemon = await robot.start();
     await daemon.until((status) => status.state === state);
-    // Asked at once, and repeatedly where attempts go on: the daemon answers from memory.
+    // The daemon answers from memory, also during attempts.
     const json = await robot.run(["status", "--json"]);
     expect(json.stderr === "" || code !== 0).toBe(true);
     const document = JSON.parse(json.stdout) as StatusDocument;
@@ -53,8 +53,8 @@ describe.concurrent("scenario 32: status exits by health, with the daemon:", () 
   });
 });
 
-describe("scenario 32: with the daemon down", () => {
-  test("before it ever ran: one JSON document from what is on the disk, exit 1", async ({ scene }) => {
+describe("scenario 32: the daemon is not running", () => {
+  test("before its first start → one JSON document from the files on the disk, exit 1", async ({ scene }) => {
     const { code, stdout } = await scene.robot.run(["status", "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -68,7 +68,7 @@ describe("scenario 32: with the daemon down", () => {
     });
   });
 
-  test("killed after it registered: what is registered, and that files changed since", async ({ scene, robot }) => {
+  test("killed after it registered → the registration, and that files changed since", async ({ scene, robot }) => {
     const daemon = await robot.startProcess();
     const { registration } = await expectOneRobot(scene, daemon);
     await daemon.stop("SIGKILL");
@@ -90,7 +90,7 @@ describe("scenario 32: with the daemon down", () => {
     );
   });
 
-  test("after another name, or on another machine: says that a start does not help", async ({ robot }) => {
+  test("another name or another machine → does not suggest a start", async ({ robot }) => {
     expect((await robot.run(["--setup"])).code).toBe(0);
     await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
     const renamed = await robot.run(["status"]);
@@ -101,7 +101,7 @@ describe("scenario 32: with the daemon down", () => {
     expect((await robot.run(["status"])).stderr).not.toContain("other_");
   });
 
-  test("with findings of the manifest: shown all the same", async ({ scene }) => {
+  test("findings in the manifest → shown too", async ({ scene }) => {
     await rm(scene.robot.path("left.yaml"));
     const { code, stdout } = await scene.robot.run(["status", "--json"]);
     expect(code).toBe(1);
@@ -109,7 +109,7 @@ describe("scenario 32: with the daemon down", () => {
   });
 });
 
-test("the control socket is the owner's and the group's alone", async ({ scene, robot }) => {
+test("control socket → accessible to owner and group only", async ({ scene, robot }) => {
   await chmod(robot.runtime_directory, 0o755);
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
@@ -117,7 +117,7 @@ test("the control socket is the owner's and the group's alone", async ({ scene, 
   expect(await daemon.ask("GET", "/nothing")).toContain("no GET /nothing here");
 });
 
-test("status --watch: answers that differ only in when something comes next are the same", async () => {
+test("status --watch: only the time of a next attempt differs → counts as unchanged", async () => {
   await using scene = await createScene();
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);

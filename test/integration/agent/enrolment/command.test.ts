@@ -1,4 +1,4 @@
-/** `enroll`: with the running agent, without one, and in place of an API key. */
+/** `enroll`: with and without a running agent, and in place of an API key. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,46 +11,55 @@ import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { approve, ENROLLED, enrol, ServiceClock, installation, inTime, kept, shownCode } from "./scene.ts";
+import {
+  approve,
+  ENROLLED,
+  enrol,
+  ServiceClock,
+  installation,
+  advanceUntil,
+  readIdentityFile,
+  shownCode,
+} from "./scene.ts";
 
-test("enroll: without the agent: shows code and key, and goes on where it was interrupted", async () => {
+test("enroll without the agent → shows code and key; run again → continues with the same code", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot } = scene;
   const begun = await robot.run(["enroll", "--no-wait", "--json"]);
   expect(begun.code).toBe(0);
-  const shown = JSON.parse(begun.stdout);
-  expect(shown).toMatchObject({ enrolled: false, robot: null, installation_id: null, api_key: null });
-  expect(shown.user_code).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
-  expect(shown.key_fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+  const started = JSON.parse(begun.stdout);
+  expect(started).toMatchObject({ enrolled: false, robot: null, installation_id: null, api_key: null });
+  expect(started.user_code).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
+  expect(started.key_fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
 
   await writeFile(robot.path("stick"), "sk_test_0123456789abcdefghijklm", { mode: 0o600 });
   expect((await robot.run(["set-key", "--from", robot.path("stick")])).stdout).toContain(
     "It is not used: this robot has, or is to get, a credential of its own.",
   );
 
-  await approve(scene, shown.user_code);
+  await approve(scene, started.user_code);
   const ended = await robot.run(["enroll"]);
   expect([ended.code, ended.stderr]).toEqual([0, ""]);
   expect(ended.stdout).toMatch(/^Enrolled as arm-7 \(rob_\w+\), installation rinst_\w+\n$/);
-  expect(await kept(scene, "credential")).toMatchObject({ robot_name: "arm-7" });
+  expect(await readIdentityFile(scene, "credential")).toMatchObject({ robot_name: "arm-7" });
   const registered = await robot.run(["--setup"]);
   expect([registered.code, registered.stderr]).toEqual([0, ""]);
 });
 
-test("enroll: for a person it names the code, the key and who may approve", async () => {
+test("enroll as text → names the code, the key and who may approve", async () => {
   await using scene = await createScene(ENROLLED);
   const { stdout, stderr, code } = await scene.robot.run(["enroll", "--no-wait"]);
   expect([code, stderr]).toEqual([
     0,
     "No agent runs: once the code is approved, start it, or run this command again.\n",
   ]);
-  const { user_code: userCode } = await kept(scene, "enrolment");
+  const { user_code: userCode } = await readIdentityFile(scene, "enrolment");
   expect(stdout).toContain(`code     ${userCode}`);
   expect(stdout).toContain("SHA256:");
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(`robot-policy robots approve ${userCode}`);
 });
 
-test("enroll --no-wait without the agent, of a robot with an API key: status and doctor show the code until it is enrolled", async () => {
+test("enroll --no-wait without the agent, robot with an API key → status and doctor show the code until it is enrolled", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const begun = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
@@ -69,18 +78,18 @@ test("enroll --no-wait without the agent, of a robot with an API key: status and
   });
   expect((await robot.run(["doctor"])).stdout).toContain(`waits for approval of the code ${code}, key ${key}`);
 
-  // The agent registers with the API key meanwhile.
+  // Until then the agent registers with the API key.
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await daemon.until(({ state }) => state === "registered");
   expect((await robot.run(["status"])).stdout).toContain(`waiting for approval of the code ${code}, key ${key}\n`);
   await approve(scene, code);
-  await inTime(daemon, clock, (current) => current.identity?.state === "enrolled");
+  await advanceUntil(daemon, clock, (current) => current.identity?.state === "enrolled");
   await daemon.stop();
   expect(JSON.parse((await robot.run(["status", "--json"])).stdout).identity).toBeNull();
 });
 
-test("--setup of a robot without a key: says how to get one, and which code waits", async () => {
+test("--setup of a robot without a key → says how to enrol, and which code is pending", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   await rm(robot.keyPath);
@@ -97,7 +106,7 @@ test("--setup of a robot without a key: says how to get one, and which code wait
   ]);
 });
 
-test("enroll: the running agent does the work, and status shows the code", async () => {
+test("enroll with the running agent → the agent enrols, and status shows the code", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
@@ -111,11 +120,11 @@ test("enroll: the running agent does the work, and status shows the code", async
   expect(JSON.parse(shown.stdout)).toMatchObject({ user_code: code });
   await approve(scene, code);
   const enrolling = scene.robot.run(["enroll", "--json"]);
-  await inTime(daemon, clock, ({ state }) => state === "registered");
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
   expect(JSON.parse((await enrolling).stdout)).toMatchObject({ enrolled: true, robot: { name: "arm-7" } });
 });
 
-test("enroll: in one organization of several: no other one can approve it, and its list of allowed keys lets it in", async () => {
+test("enroll into one of several organizations → no other can approve it; an allowed key of that organization enrols it", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const { robot, service } = scene;
@@ -136,13 +145,13 @@ test("enroll: in one organization of several: no other one can approve it, and i
   expect(byOther.status).toBe(404);
   const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
   await service.send("POST", "/v1/robot-allowed-keys", { keys: [key], expires_at: expiresAt });
-  // The code expires, so the robot starts anew with the same key.
+  // The code expires, so the robot starts a new enrolment with the same key.
   serviceClock.aheadMs = 11 * 60_000;
   const ended = await robot.run(["enroll"]);
   expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("Enrolled as arm-7")]);
 });
 
-test("enroll: a service that refuses the start: its sentence is shown while the command waits", async () => {
+test("enroll, the service refuses the start → its message is shown while the command waits", async () => {
   await using scene = await createScene(ENROLLED);
   const detail = "Ask the office for another address.";
   const body = JSON.stringify({ detail, message: detail, code: "Forbidden" });
@@ -154,7 +163,7 @@ test("enroll: a service that refuses the start: its sentence is shown while the 
   expect(command.output().split(detail)).toHaveLength(2);
 });
 
-test("enroll: a denied robot is told", async () => {
+test("enroll, denied → says so", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
   const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
@@ -164,7 +173,7 @@ test("enroll: a denied robot is told", async () => {
   expect(ended.stderr).toContain("the enrolment of this robot was denied");
 });
 
-test("enroll --migrate: the robot keeps its id, and its API key is removed", async () => {
+test("enroll --migrate → the robot keeps its id, and its API key is removed", async () => {
   await using scene = await createScene();
   const { robot, service } = scene;
   const clock = new PushedClock();
@@ -173,7 +182,7 @@ test("enroll --migrate: the robot keeps its id, and its API key is removed", asy
   const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
   expect(existsSync(robot.keyPath)).toBe(true);
   await approve(scene, code);
-  await inTime(daemon, clock, ({ identity }) => identity?.state === "enrolled");
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
   const migrated = await robot.run(["enroll", "--migrate"]);
   expect([migrated.code, migrated.stderr]).toEqual([0, ""]);
   expect(migrated.stdout.replaceAll(/\s+/g, " ")).toContain(
@@ -185,43 +194,43 @@ test("enroll --migrate: the robot keeps its id, and its API key is removed", asy
   expect(after.robot.view?.id).toBe(before.robot.view?.id);
 });
 
-test("enroll: a removed robot says so, and enrols again with a fresh key only when a person asks", async () => {
+test("enroll, revoked robot → says so; enrols again with a fresh key only on command", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await enrol(scene, daemon, clock);
-  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
-  const { public_key: old } = await kept(scene, "key");
-  // A second computer takes the robot over: this one's credential is revoked.
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  const { public_key: old } = await readIdentityFile(scene, "key");
+  // A second computer takes over the robot, which revokes this one's credential.
   const keyPath = join(robot.state_directory, "identity-key.json");
   const other = await createScene({ service_url: service.url, ...ENROLLED });
   await using _other = other;
   const begun = await other.robot.run(["enroll", "--no-wait", "--json"]);
   await approve(scene, JSON.parse(begun.stdout).user_code, { confirm_replace: true });
   expect((await other.robot.run(["enroll"])).code).toBe(0);
-  const revoked = await inTime(daemon, clock, ({ state }) => state === "unenrolled");
+  const revoked = await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
   expect(revoked.healthy).toBe(false);
-  // Through the control socket alone the old key is not discarded.
+  // A request to the control socket alone does not discard the old key.
   await daemon.ask("POST", "/enroll");
-  expect(await kept(scene, "key")).toMatchObject({ public_key: old });
+  expect(await readIdentityFile(scene, "key")).toMatchObject({ public_key: old });
 
   const again = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
-  expect((await kept(scene, "key"))["public_key"]).not.toBe(old);
+  expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
   expect(existsSync(`${keyPath}.old`)).toBe(true);
   await approve(scene, again.user_code, { confirm_replace: true });
-  await inTime(daemon, clock, ({ state }) => state === "registered");
-  // The service knows nothing of the new installation yet, although the agent has told its version before.
-  const told = { runtime_version: expect.any(String), manifest_digest: await robot.digest() };
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  // The service has no report of the new installation, although the agent has reported its version before.
+  const report = { runtime_version: expect.any(String), manifest_digest: await robot.digest() };
   await expect
     .poll(async () => {
       clock.push(1000);
       return installation(scene);
     })
-    .toMatchObject({ state: "active", ...told });
+    .toMatchObject({ state: "active", ...report });
 });
 
-/** The robot is to enrol with a key for enrolments. */
+/** Configures the robot to enrol with an enrolment key. */
 async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly key: string; readonly path: string }> {
   const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
   const answer = await service.send("POST", "/v1/me/api-keys", {
@@ -241,7 +250,7 @@ async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly 
   return { key, path };
 }
 
-test("a bulk key file enrols without an operator, and is removed", async () => {
+test("an enrolment key file → enrols without an operator, and is removed", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const { key, path: bulkKeyPath } = await putBulkKey(scene);
@@ -251,7 +260,7 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
   expect(existsSync(bulkKeyPath)).toBe(false);
   expect(first.output()).not.toContain(key);
 
-  // As after a power cut before the removal was on the disk.
+  // As if a power cut had undone the removal.
   await writeFile(bulkKeyPath, `${key}\n`, { mode: 0o600 });
   const second = await robot.start();
   await second.untilLogged("enrolment-key-removed");
@@ -264,14 +273,14 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
   expect(await shownCode(third)).toMatch(/-/);
 });
 
-test("--setup, enroll --no-wait: an enrolment that needs no approval shows no code, and is waited for", async () => {
+test("--setup and enroll --no-wait with an enrolment key → no code is shown, and both wait for the enrolment", async () => {
   await using scene = await createScene();
   const { robot, proxy } = scene;
   await putBulkKey(scene);
   proxy.inject({ kind: "hold" }, 2);
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "waiting-for-approval");
-  // While the enrolment starts, and once it has.
+  // During the start of the enrolment, and after it.
   const setup = robot.run(["--setup", "--if-changed"]);
   await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > 1);
   proxy.release();
@@ -287,50 +296,50 @@ test("--setup, enroll --no-wait: an enrolment that needs no approval shows no co
   expect(daemon.logged("enrolment-waits")).toEqual([]);
 });
 
-/** The words of `init` for another folder, with all answers. */
-function initWords({ robot, proxy }: Scene): string[] {
+/** The arguments of `init` for another folder, with all answers. */
+function initArgs({ robot, proxy }: Scene): string[] {
   const files = robot.paths.flatMap((path) => ["--file", path]);
   const type = ["--type", "yam.bimanual-joint-position.v1", "--region", "eu-central-1"];
   return ["init", "--url", proxy.url, "--name", "arm-7", ...type, ...files, "--dir", robot.path("etc")];
 }
 
 async function approveWhenAsked(scene: Scene): Promise<void> {
-  const code = async () => (await kept(scene, "enrolment").catch(() => null))?.["user_code"] ?? null;
+  const code = async () => (await readIdentityFile(scene, "enrolment").catch(() => null))?.["user_code"] ?? null;
   await expect.poll(code).not.toBeNull();
   await approve(scene, (await code()) ?? "");
 }
 
-test("init --enroll: writes the files, then shows the code", async () => {
+test("init --enroll → writes the files, then shows the code", async () => {
   await using scene = await createScene();
-  await using command = startWords(agentWords(scene.robot, [...initWords(scene), "--enroll"]));
+  await using command = startWords(agentWords(scene.robot, [...initArgs(scene), "--enroll"]));
   await command.wrote("Waiting for the approval");
-  const { user_code: code } = await kept(scene, "enrolment");
+  const { user_code: code } = await readIdentityFile(scene, "enrolment");
   expect(command.output()).toMatch(new RegExp(`^Wrote .*robot-manifest\\.yaml\n[^]*^code +${code}\n`, "m"));
   expect(command.output()).not.toContain("Next:");
   command.child.kill("SIGINT");
   expect(await command.ended()).toBe(130);
 });
 
-test("init --enroll: with open placeholders, or into an image, it enrolls nothing and says why", async () => {
+test("init --enroll with placeholders, or into an image → does not enrol, and says why", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const open = await robot.run(["init", "--enroll", "--no-test", "--url", scene.proxy.url, "--dir", robot.path("etc")]);
   expect([open.code, open.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
   expect(open.stdout).toContain("1. replace the 2 <…> in them");
   const inImage = robot.path("image/etc/robot-policy-agent");
-  const image = await robot.run([...initWords(scene).slice(0, -1), inImage, "--enroll"]);
+  const image = await robot.run([...initArgs(scene).slice(0, -1), inImage, "--enroll"]);
   expect([image.code, image.stderr]).toEqual([2, expect.stringContaining("not for an image")]);
   expect(scene.proxy.requests).toEqual([]);
 });
 
-test.skipIf(!hasProgram("script"))("init: on a terminal it offers to enroll where no API key is given", async () => {
+test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enrol", async () => {
   await using scene = await createScene();
   const { robot } = scene;
-  const words = agentWords(
+  const argv = agentWords(
     robot,
-    initWords(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region")),
+    initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region")),
   );
-  const line = words.map((word) => `'${word}'`).join(" ");
+  const line = argv.map((word) => `'${word}'`).join(" ");
   await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
   const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
   await command.wrote("Cloud region nearest to the robot");

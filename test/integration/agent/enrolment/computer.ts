@@ -1,4 +1,4 @@
-/** The identity of a robot computer alone, without the agent around it, on a disk that a test can make fail. */
+/** The identity part of an agent, without the rest of the agent, on a disk that a test can make fail. */
 import { createIdentityPart, type IdentityPart } from "../../../../src/agent/identity/part.ts";
 import { readConfigurationNow } from "../../../../src/agent/configuration/open.ts";
 import { resolveFolders } from "../../../../src/agent/configuration/folders.ts";
@@ -11,7 +11,7 @@ import type { Scene } from "../../../support/service/scene.ts";
 export interface Computer {
   readonly clock: PushedClock;
   readonly identity: IdentityPart;
-  /** As the power switch does. */
+  /** Stops the identity part and closes its connections. */
   stop(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export async function boot({ robot, service }: Scene, files: Files = systemFiles
   const configuration = (await readConfigurationNow({ ...machine, files: systemFiles }, robot.config_path)).reading
     .value;
   if (configuration === null) throw new Error("the configuration is invalid");
-  // Past the proxy: what is looked at here is the disk.
+  // Bypasses the fault proxy: these tests only make the disk fail.
   const direct = { ...configuration, service: { ...configuration.service, url: service.url } };
   const userId = process.getuid?.() ?? 0;
   const connection = connect(direct, { machine, folders, environment: {}, userId, version: "0.0.0" }, () => null);
@@ -54,11 +54,11 @@ export async function boot({ robot, service }: Scene, files: Files = systemFiles
   };
 }
 
-/** What changes a disk. */
+/** Operations that change a disk. */
 const CHANGES = ["createExclusive", "rename", "remove", "syncDirectory", "write", "sync"] as const;
 type Change = (typeof CHANGES)[number];
 
-/** The disk of a computer on which `before` is called before each change. */
+/** The real disk; calls `before` before each change. */
 export function watchedFiles(before: (change: Change) => Promise<void>): Files {
   return {
     ...systemFiles,
@@ -92,10 +92,10 @@ export function watchedFiles(before: (change: Change) => Promise<void>): Files {
   };
 }
 
-/** The disk of a computer that loses its power before the change of this number; nothing happens there any more. */
+/** A disk that loses power after a number of changes: later changes never complete. */
 export interface DyingFiles extends Files {
   isDead(): boolean;
-  /** Lets what waits for the disk end with an error, so that its handles are closed. */
+  /** Fails the pending changes, so that their handles are closed. */
   release(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The power is cut between any two changes of the disk, or the disk takes no more: the robot is never left without a way back. */
+/** Power cuts between any two changes of the disk, and a full disk: the robot always recovers. */
 import { expect, test } from "vitest";
 
 import { systemFiles } from "../../../../src/platform/files/files.ts";
@@ -6,7 +6,7 @@ import { createScene, type Scene } from "../../../support/service/scene.ts";
 import { boot, type Computer, dyingFiles, watchedFiles } from "./computer.ts";
 import { approve, ENROLLED, installation } from "./scene.ts";
 
-/** Approves each code that is shown, once, until the computer is as wanted. @param approved the codes so far. */
+/** Approves each new code once, until `isDone`. @param approved the codes approved so far. */
 async function operate(
   scene: Scene,
   { identity, clock }: Computer,
@@ -31,11 +31,11 @@ function isBeating({ identity }: Computer): boolean {
   return status?.state === "enrolled" && status.last_heartbeat_at !== null;
 }
 
-/** Changes of the disk by one enrolment. */
+/** Changes that one enrolment makes on the disk. */
 const ENROLMENT_CHANGES = 15;
 
 test.each(Array.from({ length: ENROLMENT_CHANGES + 1 }, (_, changes) => changes))(
-  "enrolment: the power is cut after %s changes of the disk: one approval in all",
+  "enrolment: power cut after %s changes of the disk → one approval in all",
   async (changes) => {
     await using scene = await createScene(ENROLLED);
     const files = dyingFiles(changes);
@@ -55,7 +55,7 @@ test.each(Array.from({ length: ENROLMENT_CHANGES + 1 }, (_, changes) => changes)
   },
 );
 
-/** Changes of the disk by one renewal. */
+/** Changes that one renewal makes on the disk. */
 const RENEWAL_CHANGES = 5;
 
 async function enrolledScene(): Promise<Scene> {
@@ -67,7 +67,7 @@ async function enrolledScene(): Promise<Scene> {
 }
 
 test.each(Array.from({ length: RENEWAL_CHANGES }, (_, changes) => changes))(
-  "renewal: the power is cut after %s changes of the disk: the robot goes on, and is not taken for a copy",
+  "renewal: power cut after %s changes of the disk → heartbeats continue, and the service sees no copy",
   async (changes) => {
     await using scene = await enrolledScene();
     const files = dyingFiles(changes);
@@ -88,7 +88,7 @@ test.each(Array.from({ length: RENEWAL_CHANGES }, (_, changes) => changes))(
   },
 );
 
-test("renewal: a full disk: the robot works on from memory, and comes back with the old file", async () => {
+test("renewal: full disk → works from memory; restarts with the old file", async () => {
   await using scene = await enrolledScene();
   let isFull = true;
   const full = await boot(
@@ -100,7 +100,7 @@ test("renewal: a full disk: the robot works on from memory, and comes back with 
   const before = full.identity.version;
   full.identity.doubt();
   await expect.poll(() => full.identity.status()?.problem ?? "").toContain("ENOSPC");
-  // The value on the disk is good until the new one is used.
+  // The agent keeps the old credential, which is on the disk, until it must use the new one.
   expect(full.identity.version).toBe(before);
   full.clock.push(5 * 60_000);
   await operate(scene, full, () => full.identity.version !== before);

@@ -1,4 +1,4 @@
-/** The credential of a robot over its life: renewed, lapsed, copied, with a wrong clock, and with a service that forgot it. */
+/** A robot's credential: renewed, expired, copied, with a wrong clock, and from another machine. */
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,12 +9,12 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { enrol, enrolAndStop, ENROLLED, installation, inTime, kept, ServiceClock } from "./scene.ts";
+import { enrol, enrolAndStop, ENROLLED, installation, advanceUntil, readIdentityFile, ServiceClock } from "./scene.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A robot whose wall clock stands where the test sets it. */
+/** A robot's clock that starts at 1970. */
 class WrongClock extends PushedClock {
   readonly #startedAtMs = systemClock.monotonicMs();
   override wallMs = () => systemClock.monotonicMs() - this.#startedAtMs;
@@ -24,65 +24,65 @@ function paths(requests: readonly { readonly path: string }[]): readonly string[
   return requests.map(({ path }) => path);
 }
 
-test("a credential is renewed when it is due, on the disk before its first use", async () => {
+test("renewal is due → a new credential on the disk, generation 2", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   const before = await enrol(scene, daemon, clock);
-  const old = await kept(scene, "credential");
+  const old = await readIdentityFile(scene, "credential");
   serviceClock.aheadMs = 17 * HOUR_MS;
-  await inTime(
+  await advanceUntil(
     daemon,
     clock,
     ({ identity }) => identity?.credential_expires_at !== before.identity?.credential_expires_at,
   );
-  const renewed = await kept(scene, "credential");
+  const renewed = await readIdentityFile(scene, "credential");
   expect(renewed["installation_token"]).not.toBe(old["installation_token"]);
   expect(await installation(scene)).toMatchObject({ state: "active", generation: 2 });
 });
 
-test("a credential that is to be renewed in years is taken and used like any other", async () => {
+test("a credential that lasts ten years → used without a renewal", async () => {
   await using scene = await createScene(ENROLLED, {
     configuration: { identity: { credentialTtlMs: 10 * 365 * DAY_MS } },
   });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   await enrol(scene, daemon, clock);
-  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   expect(scene.proxy.requests.filter(({ path }) => path.endsWith("/renew"))).toEqual([]);
 });
 
-test("60 days in a box: it recovers by itself", async () => {
+test("off for 60 days → recovers without an operator", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await enrolAndStop(scene, clock);
   serviceClock.aheadMs = 60 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
-  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   await daemon.untilLogged("credential-recovered");
   expect((await daemon.status()).state).toBe("registered");
 });
 
-test("beyond the recovery window: it says so, and goes on by itself once an operator allows it", async () => {
+test("off for longer than the recovery window → says so; recovers once an operator allows it", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await enrolAndStop(scene, clock);
   serviceClock.aheadMs = 100 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
-  const lapsed = await inTime(daemon, clock, ({ state }) => state === "lapsed");
+  const lapsed = await advanceUntil(daemon, clock, ({ state }) => state === "lapsed");
   expect(lapsed).toMatchObject({ healthy: false, identity: { state: "lapsed" } });
   expect((await scene.robot.run(["status"])).code).toBe(5);
   expect((await scene.robot.run(["doctor"])).stdout).toContain("fail  identity");
 
   await scene.service.send("PATCH", "/v1/robots/arm-7/installation", { recoveries_remaining: 2 });
   clock.push(10 * 60_000);
-  await inTime(daemon, clock, ({ state }) => state === "registered");
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });
 
-test("a copied state directory is frozen, both holders are told; thawed, the robot goes on", async () => {
+test("a copied state directory → both agents are frozen and say so; thawed → registered again", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
@@ -90,50 +90,50 @@ test("a copied state directory is frozen, both holders are told; thawed, the rob
   await enrol(scene, daemon, clock);
   await using copy = await createScene({ service_url: scene.service.url, ...ENROLLED });
   await cp(scene.robot.state_directory, copy.robot.state_directory, { recursive: true });
-  // The configuration of a copied disk has the same service.
+  // A copied disk also has the same configuration.
   await cp(scene.robot.config_path, copy.robot.config_path);
   await using copied = await copy.robot.start({}, clock);
-  const isFrozen = (each: Daemon) =>
+  const untilFrozen = (each: Daemon) =>
     each.until(({ state }) => {
       clock.push(30_000);
       serviceClock.aheadMs += HOUR_MS;
       return state === "frozen";
     });
   await copied.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
-  const [first, second] = await Promise.all([isFrozen(daemon), isFrozen(copied)]);
+  const [first, second] = await Promise.all([untilFrozen(daemon), untilFrozen(copied)]);
   for (const { summary } of [first, second]) expect(summary).toContain("Frozen by the service");
   await copied.stop();
 
   await scene.service.send("PATCH", "/v1/robots/arm-7/installation", { frozen: false });
   clock.push(10 * 60_000);
-  await inTime(daemon, clock, ({ state, identity }) => state === "registered" && identity?.problem === null);
+  await advanceUntil(daemon, clock, ({ state, identity }) => state === "registered" && identity?.problem === null);
 });
 
-test("a clock at 1970 keeps a robot from nothing, and causes no renewal of its own", async () => {
+test("the robot's clock at 1970 → heartbeats as usual, no renewal", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new WrongClock();
   await enrolAndStop(scene, clock);
-  const before = scene.proxy.requests.length;
+  const requestCount = scene.proxy.requests.length;
   await using daemon = await scene.robot.start({}, clock);
-  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
-  expect(paths(scene.proxy.requests.slice(before))).not.toContain("/v1/robot-agent/credential/renew");
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  expect(paths(scene.proxy.requests.slice(requestCount))).not.toContain("/v1/robot-agent/credential/renew");
 });
 
-test("the files of another machine are set aside, and this one enrols as itself", async () => {
+test("identity files of another machine → set aside; enrols with a new key", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await enrolAndStop(scene, clock);
   const path = join(scene.robot.state_directory, "identity-key.json");
-  const { public_key: old } = await kept(scene, "key");
+  const { public_key: old } = await readIdentityFile(scene, "key");
   await ofOtherMachine(path);
   await using daemon = await scene.robot.start({}, clock);
   await daemon.untilLogged("identity-of-other-machine");
   await daemon.until(({ identity }) => (identity?.user_code ?? null) !== null);
-  expect((await kept(scene, "key"))["public_key"]).not.toBe(old);
+  expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
   expect(await readFile(`${path}.foreign`, "utf8")).toContain(old);
 });
 
-/** As the file is on a computer with another machine id. */
+/** Rewrites the file as a computer with another machine id would have. */
 async function ofOtherMachine(path: string): Promise<void> {
   const { content } = JSON.parse(await readFile(path, "utf8"));
   const moved = { ...content, machine: "ab".repeat(32) };

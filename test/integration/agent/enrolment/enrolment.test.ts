@@ -1,4 +1,4 @@
-/** A robot gets a credential of its own from the real service. */
+/** A robot gets its own credential from the real service. */
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -7,9 +7,18 @@ import { expect, test } from "vitest";
 import { replaceIn } from "../../../support/robot/robot.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { approve, enrol, enrolAndStop, ENROLLED, installation, inTime, kept, shownCode } from "./scene.ts";
+import {
+  approve,
+  enrol,
+  enrolAndStop,
+  ENROLLED,
+  installation,
+  advanceUntil,
+  readIdentityFile,
+  shownCode,
+} from "./scene.ts";
 
-test("a robot without a key enrols by itself, registers with its own credential, and reports that it is ready", async () => {
+test("a robot without an API key → enrols, registers with its own credential, and reports readiness", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
@@ -27,15 +36,15 @@ test("a robot without a key enrols by itself, registers with its own credential,
 
   const credential = join(scene.robot.state_directory, "identity-credential.json");
   expect((await stat(credential)).mode & 0o777).toBe(0o600);
-  const shown = daemon.output() + JSON.stringify(await daemon.status()) + scene.service.log();
-  expect(shown).not.toContain((await kept(scene, "credential"))["installation_token"]);
-  expect(shown).not.toContain((await kept(scene, "key"))["seed"]);
+  const output = daemon.output() + JSON.stringify(await daemon.status()) + scene.service.log();
+  expect(output).not.toContain((await readIdentityFile(scene, "credential"))["installation_token"]);
+  expect(output).not.toContain((await readIdentityFile(scene, "key"))["seed"]);
   expect(scene.proxy.requests.every(({ headers }) => headers.authorization !== `Bearer ${scene.service.key}`)).toBe(
     true,
   );
 });
 
-test("a restarted agent polls on with the same code, and goes on with its credential", async () => {
+test("a restarted agent → polls with the same code; later starts with its credential", async () => {
   await using scene = await createScene(ENROLLED);
   const first = await scene.robot.start();
   const code = await shownCode(first);
@@ -43,14 +52,14 @@ test("a restarted agent polls on with the same code, and goes on with its creden
   await approve(scene, code);
   const clock = new PushedClock();
   const second = await scene.robot.start({}, clock);
-  const { identity } = await inTime(second, clock, ({ state }) => state === "registered");
+  const { identity } = await advanceUntil(second, clock, ({ state }) => state === "registered");
   await second.stop();
   const before = scene.proxy.requests.length;
 
   await using third = await scene.robot.start();
-  const again = await third.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
-  expect(again.identity).toMatchObject({ installation_id: identity?.installation_id });
-  // Neither a renewal nor a registration: nothing is due. It asks once how it is called now.
+  const restarted = await third.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
+  expect(restarted.identity).toMatchObject({ installation_id: identity?.installation_id });
+  // Neither a renewal nor a registration is due. It asks once for its current name.
   const others = () =>
     scene.proxy.requests.slice(before).flatMap(({ path }) => (path === "/v1/robot-agent/heartbeat" ? [] : [path]));
   await expect.poll(others).toEqual([`/v1/robots/${identity?.robot?.id}`]);
@@ -58,43 +67,43 @@ test("a restarted agent polls on with the same code, and goes on with its creden
   expect(others()).toHaveLength(1);
 });
 
-test("the operator's name is the robot's, and a denied robot asks no more until a person has it ask", async () => {
+test("denied → no request until `enroll`; approved with another name → has that name", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   const denied = await shownCode(daemon);
   await scene.service.send("POST", "/v1/robots/deny", { user_code: denied });
-  const refused = await inTime(daemon, clock, ({ state }) => state === "unenrolled");
+  const refused = await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
   expect(refused.summary).toContain("denied");
-  const asked = scene.proxy.requests.length;
+  const requestCount = scene.proxy.requests.length;
   clock.push(24 * 60 * 60_000);
   await daemon.lookAgain();
-  expect(scene.proxy.requests).toHaveLength(asked);
+  expect(scene.proxy.requests).toHaveLength(requestCount);
 
   await daemon.ask("POST", "/enroll");
   await approve(scene, await shownCode(daemon, denied), { name: "picker-2" });
-  const { robot } = await inTime(daemon, clock, ({ state }) => state === "registered");
+  const { robot } = await advanceUntil(daemon, clock, ({ state }) => state === "registered");
   expect(robot).toMatchObject({ name: "picker-2", view: { name: "picker-2" } });
 });
 
-test("the operator's region is registered, until another one is configured on the robot", async () => {
+test("approved with another region → registers it, until the robot's configuration names another one", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await approve(scene, await shownCode(daemon), { region: "us-west-2" });
-  await inTime(daemon, clock, ({ state }) => state === "registered");
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
   const region = async () =>
     ((await (await service.send("GET", "/v1/robots/arm-7")).json()) as { region: string }).region;
   expect(await region()).toBe("us-west-2");
   const dry = await robot.run(["--setup", "--dry-run", "--json"]);
   expect(JSON.parse(dry.stdout)).toMatchObject({ request: { region: "us-west-2" } });
   await replaceIn(robot.config_path, "eu-central-1", "eu-west-1");
-  await inTime(daemon, clock, ({ robot: { view } }) => view?.region === "eu-west-1");
+  await advanceUntil(daemon, clock, ({ robot: { view } }) => view?.region === "eu-west-1");
   expect(await region()).toBe("eu-west-1");
 });
 
-test("a corrected address of the service: the robot asks there at once, with a key made for it", async () => {
+test("a corrected service address → enrols there at once with a new key", async () => {
   await using scene = await createScene(ENROLLED);
   await using other = await createScene();
   await replaceIn(scene.robot.config_path, scene.proxy.url, other.proxy.url);
@@ -104,20 +113,20 @@ test("a corrected address of the service: the robot asks there at once, with a k
   await replaceIn(scene.robot.config_path, other.proxy.url, scene.proxy.url);
   await daemon.ask("POST", "/reload");
   await approve(scene, await shownCode(daemon, wrong));
-  await inTime(daemon, clock, ({ state }) => state === "registered");
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 
-  // Enrolled here, it shows nothing to another service, and goes on as soon as the address is the right one.
+  // An enrolled robot sends nothing to another service, and continues once the address is correct again.
   await replaceIn(scene.robot.config_path, scene.proxy.url, other.proxy.url);
   await daemon.ask("POST", "/reload");
-  const sent = other.proxy.requests.length;
+  const requestCount = other.proxy.requests.length;
   await daemon.until(({ state, identity }) => state === "unenrolled" && identity?.state === "unenrolled");
   await replaceIn(scene.robot.config_path, other.proxy.url, scene.proxy.url);
   await daemon.ask("POST", "/reload");
   await daemon.until(({ state }) => state === "registered");
-  expect(other.proxy.requests).toHaveLength(sent);
+  expect(other.proxy.requests).toHaveLength(requestCount);
 });
 
-test("a service that knows every key is asked with pauses, until it takes a fresh one", async () => {
+test("the service refuses each key as in use → tries fresh keys with pauses", async () => {
   await using scene = await createScene(ENROLLED);
   const refusal = { detail: "Make a fresh key.", message: "Make a fresh key.", code: "Conflict", reason: "key_in_use" };
   scene.proxy.inject({ kind: "answer", status: 409, body: JSON.stringify(refusal) }, 1000);
@@ -128,21 +137,21 @@ test("a service that knows every key is asked with pauses, until it takes a fres
   expect(scene.proxy.requests).toHaveLength(1);
 
   scene.proxy.clear();
-  await inTime(daemon, clock, ({ identity }) => identity?.user_code !== null);
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null);
   const keys = scene.proxy.requests.map(({ body }) => JSON.parse(body).public_key);
   expect(new Set(keys).size).toBe(2);
   await enrol(scene, daemon, clock);
 });
 
-test("a code that nobody approves is followed by another one", async () => {
+test("an expired code → a new one", async () => {
   await using scene = await createScene(ENROLLED, { configuration: { identity: { codeTtlMs: 1 } } });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   const code = await shownCode(daemon);
-  await inTime(daemon, clock, ({ identity }) => identity?.user_code !== null && identity?.user_code !== code);
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null && identity?.user_code !== code);
 });
 
-test("torn files of the identity are set aside, and the robot enrols again", async () => {
+test("torn identity files → set aside; enrols again", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await enrolAndStop(scene, clock);
@@ -153,10 +162,10 @@ test("torn files of the identity are set aside, and the robot enrols again", asy
   await using daemon = await scene.robot.start({}, clock);
   await daemon.untilLogged("identity-file-set-aside");
   await approve(scene, await shownCode(daemon), { confirm_replace: true });
-  await inTime(daemon, clock, ({ state }) => state === "registered");
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });
 
-test("a robot with an API key uses it until it is enrolled, and never again", async () => {
+test("a robot with an API key → uses it until it is enrolled, and not after", async () => {
   await using scene = await createScene();
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
@@ -168,7 +177,7 @@ test("a robot with an API key uses it until it is enrolled, and never again", as
   const code = await shownCode(daemon);
   expect(await daemon.status()).toMatchObject({ state: "registered" });
   await approve(scene, code);
-  const enrolled = await inTime(daemon, clock, ({ identity }) => identity?.state === "enrolled");
+  const enrolled = await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
   expect(enrolled.identity?.robot).toEqual({ id, name: "arm-7" });
   await rm(scene.robot.keyPath);
   await daemon.ask("POST", "/register");

@@ -1,4 +1,4 @@
-/** crashes.test.ts with the real program on a real disk: the kernel kills it at its nth change of the state directory. */
+/** Like crashes.test.ts, with the real program on a real disk: strace kills it at its nth change of the state directory. */
 import { once } from "node:events";
 import { join } from "node:path";
 
@@ -8,14 +8,14 @@ import { canTrace } from "../../../support/programs/programs.ts";
 import type { DaemonProcess } from "../../../support/robot/daemon.ts";
 import { isLong } from "../../../support/run/tier.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { approve, installation, kept, ServiceClock, shownCode } from "./scene.ts";
+import { approve, installation, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
 
-/** The first heartbeat, which tells a robot to renew, comes within a tenth of this. */
+/** Short heartbeats: their answers tell a robot to renew, and the first comes within a tenth of the interval. */
 const QUICK = { service: "  identity: enrolled\n  heartbeat_s: 5" };
-/** A system call of the agent on a file of its identity or on their folder, by its number among those of its kind. */
+/** The nth call of a system call on the identity files or their folder. */
 type Change = readonly [call: string, nth: number];
 
-/** The key, and the enrolment. */
+/** Writes the key, then the enrolment. */
 const START: readonly Change[] = [
   ["write", 1],
   ["fsync", 1],
@@ -25,7 +25,7 @@ const START: readonly Change[] = [
   ["rename", 1],
   ["fsync", 4],
 ];
-/** The credential, with which the enrolment ends. */
+/** Writes the credential. */
 const RENEWAL: readonly Change[] = [
   ["write", 1],
   ["fsync", 1],
@@ -35,11 +35,11 @@ const RENEWAL: readonly Change[] = [
 const APPROVAL: readonly Change[] = [...RENEWAL, ["unlink", 1]];
 const HOUR_MS = 60 * 60_000;
 
-/** The daemon, to be killed in place of a change. */
+/** Starts a daemon that is killed at this change. */
 async function startDoomed({ robot }: Scene, [call, nth]: Change): Promise<DaemonProcess> {
   const names = ["key", "enrolment", "credential"].flatMap((name) => [`${name}.json`, `${name}.json.new`]);
   const paths = [robot.state_directory, ...names.map((name) => join(robot.state_directory, `identity-${name}`))];
-  // strace counts the calls of each thread for itself.
+  // strace counts calls per thread, so there is one.
   const filter = `${paths.map((path) => `-P ${path}`).join(" ")} -e trace=${call} -e inject=${call}:signal=KILL:when=${nth}`;
   return robot.startProcess({ UV_THREADPOOL_SIZE: "1" }, `strace -D -f -qq -o /dev/null ${filter}`.split(" "));
 }
@@ -50,25 +50,25 @@ async function untilKilled(starting: Promise<DaemonProcess>): Promise<void> {
   expect(daemon.child.signalCode).toBe("SIGKILL");
 }
 
-/** Approves the code, while the robot is off again. */
+/** Starts the agent, approves its code, and stops it. */
 async function enrol(scene: Scene): Promise<void> {
   await using daemon = await scene.robot.startProcess();
   await approve(scene, await shownCode(daemon));
 }
 
-/** Runs until it has reported with its credential. */
+/** Runs the agent until its first heartbeat. */
 async function runOnce({ robot }: Scene): Promise<void> {
   await using daemon = await robot.startProcess();
   await daemon.until(({ state, identity }) => state === "registered" && (identity?.last_heartbeat_at ?? null) !== null);
 }
 
-/** All in the long tier; in the gate one, as crashes.test.ts has all of them on a simulated disk. */
+/** All changes in the long tier. One in the gate, where crashes.test.ts tests all of them in this process. */
 function inTier(changes: readonly Change[], inGate: number): readonly Change[] {
   return isLong ? changes : changes.slice(inGate, inGate + 1);
 }
 
 describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
-  test.each(inTier(START, 5))("start of an enrolment, at %s %s: one approval in all", async (...change) => {
+  test.each(inTier(START, 5))("start of an enrolment, at %s %s → one approval in all", async (...change) => {
     await using scene = await createScene(QUICK);
     await untilKilled(startDoomed(scene, change));
     await enrol(scene);
@@ -76,7 +76,7 @@ describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
     expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
   });
 
-  test.each(inTier(APPROVAL, 2))("end of an enrolment, at %s %s: one approval in all", async (...change) => {
+  test.each(inTier(APPROVAL, 2))("end of an enrolment, at %s %s → one approval in all", async (...change) => {
     await using scene = await createScene(QUICK);
     await enrol(scene);
     await untilKilled(startDoomed(scene, change));
@@ -85,11 +85,11 @@ describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
   });
 
   test.each(inTier(RENEWAL, 3))(
-    "renewal, at %s %s: the robot goes on, and is not taken for a copy",
+    "renewal, at %s %s → heartbeats continue, and the service sees no copy",
     async (call, nth) => {
       const clock = new ServiceClock();
       await using scene = await createScene(QUICK, { clock });
-      const token = async () => (await kept(scene, "credential"))["installation_token"];
+      const token = async () => (await readIdentityFile(scene, "credential"))["installation_token"];
       await enrol(scene);
       await runOnce(scene);
       const first = await token();

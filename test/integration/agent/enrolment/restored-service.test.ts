@@ -1,4 +1,4 @@
-/** The service is put back from yesterday's backup, and its robots hold credentials that it has never seen. */
+/** The service is restored from a backup that is older than the credentials of its robots. */
 import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -10,12 +10,12 @@ import { createRobot, type Robot } from "../../../support/robot/robot.ts";
 import { runServiceCommand } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
 import { newSqliteFolder } from "../../../support/service/sqlite-folder.ts";
-import { approve, ENROLLED, enrol, inTime, kept, ServiceClock, shownCode } from "./scene.ts";
+import { approve, ENROLLED, enrol, advanceUntil, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-test("a service restored from a backup: its robots come back, none is frozen, and each that is lost says so", async () => {
+test("service restored from a backup → its robots work again, none is frozen; unknown ones say that they must enrol", async () => {
   const folder = testFolder("restored");
   const clock = new PushedClock();
   const serviceClock = new ServiceClock();
@@ -35,10 +35,10 @@ test("a service restored from a backup: its robots come back, none is frozen, an
   }
   async function remove(robot: Daemon, name: string): Promise<void> {
     await service.send("DELETE", `/v1/robots/${name}`);
-    await inTime(robot, clock, ({ state }) => state === "unenrolled");
+    await advanceUntil(robot, clock, ({ state }) => state === "unenrolled");
   }
   async function untilRenewed({ robot, until }: Awaited<ReturnType<typeof startRobot>>): Promise<void> {
-    const token = async () => (await kept({ robot }, "credential"))["installation_token"];
+    const token = async () => (await readIdentityFile({ robot }, "credential"))["installation_token"];
     const before = await token();
     serviceClock.aheadMs += 17 * HOUR_MS;
     await until(async () => {
@@ -59,7 +59,7 @@ test("a service restored from a backup: its robots come back, none is frozen, an
   await remove(removedAfter, "removed-after");
   const newcomer = await enrolled("newcomer");
   const waiting = await startRobot("waiting");
-  const forgotten = await shownCode(waiting);
+  const lostCode = await shownCode(waiting);
 
   await service[Symbol.asyncDispose]();
   const store = { kind: "sqlite", dataDirectory: join(folder, "data") } as const;
@@ -70,7 +70,7 @@ test("a service restored from a backup: its robots come back, none is frozen, an
   );
   const installation = async () => (await service.send("GET", "/v1/robots/renewer/installation")).json();
 
-  // It holds a value of the third generation, and the service knows the first.
+  // The robot has a credential of generation 3, while the service knows generation 1.
   await untilRenewed(renewer);
   await untilRenewed(renewer);
   expect(await installation()).toMatchObject({ state: "active" });
@@ -79,16 +79,16 @@ test("a service restored from a backup: its robots come back, none is frozen, an
     items: expect.arrayContaining([expect.objectContaining(entry)]),
   });
 
-  await approve({ service }, await shownCode(waiting, forgotten));
-  await inTime(waiting, clock, ({ state }) => state === "registered");
+  await approve({ service }, await shownCode(waiting, lostCode));
+  await advanceUntil(waiting, clock, ({ state }) => state === "registered");
 
-  await inTime(newcomer, clock, ({ state }) => state === "unenrolled");
+  await advanceUntil(newcomer, clock, ({ state }) => state === "unenrolled");
   const { user_code: code } = JSON.parse((await newcomer.robot.run(["enroll", "--no-wait", "--json"])).stdout);
   await approve({ service }, code);
-  await inTime(newcomer, clock, ({ state }) => state === "registered");
+  await advanceUntil(newcomer, clock, ({ state }) => state === "registered");
 
-  // They ask once an hour. The backup knows of the first removal, and `restore` tells of the second.
+  // Unenrolled robots ask once an hour. The backup contains only the first removal; `restore` lists what it cannot know.
   clock.push(70 * MINUTE_MS);
-  await inTime(removedAfter, clock, ({ state }) => state === "registered");
+  await advanceUntil(removedAfter, clock, ({ state }) => state === "registered");
   expect((await removedBefore.status()).state).toBe("unenrolled");
 });

@@ -1,4 +1,4 @@
-/** What the tests of enrolment share. */
+/** Shared by the tests of enrolment. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -10,10 +10,10 @@ import type { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import type { Scene } from "../../../support/service/scene.ts";
 
-/** A robot that uses no API key. */
+/** The configuration of a robot without an API key. */
 export const ENROLLED = { service: "  identity: enrolled" } as const;
 
-/** The service's clock, which a test sets ahead. */
+/** A clock for the service; tests set it ahead. */
 export class ServiceClock implements Clock {
   aheadMs = 0;
   wallMs = () => systemClock.wallMs() + this.aheadMs;
@@ -21,15 +21,15 @@ export class ServiceClock implements Clock {
   sleep = systemClock.sleep;
 }
 
-/** The code that the robot shows. */
+/** Waits until the robot shows a code other than `than`. */
 export async function shownCode(daemon: Daemon, than: string | null = null): Promise<string> {
   const isNew = (code: string | null) => code !== null && code !== than;
   const { identity } = await daemon.until(({ identity: current }) => isNew(current?.user_code ?? null));
   return identity?.user_code ?? "";
 }
 
-/** Lets time pass until the status is as wanted. */
-export function inTime(
+/** Advances the agent's clock until the status matches. */
+export function advanceUntil(
   daemon: Daemon,
   clock: PushedClock,
   holds: (status: StatusDocument) => boolean,
@@ -53,18 +53,18 @@ export async function enrol(
   clock: PushedClock,
 ): Promise<StatusDocument> {
   await approve(scene, await shownCode(daemon));
-  return inTime(daemon, clock, ({ state }) => state === "registered");
+  return advanceUntil(daemon, clock, ({ state }) => state === "registered");
 }
 
-/** A robot that was enrolled, and whose agent does not run any more. */
+/** Enrols the robot, then stops its agent. */
 export async function enrolAndStop(scene: Pick<Scene, "robot" | "service">, clock: PushedClock): Promise<void> {
   await using daemon = await scene.robot.start({}, clock);
   await enrol(scene, daemon, clock);
   await daemon.stop();
 }
 
-/** The content of a file of the identity. */
-export async function kept(
+/** The content of an identity file. */
+export async function readIdentityFile(
   { robot }: Pick<Scene, "robot">,
   name: "key" | "enrolment" | "credential",
 ): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 /**
- * Scenario 35: a state directory that cannot be written keeps no robot from being registered, and makes no second one. That an agent looks
- * by itself whether it can be written again is in test/unit/agent/agent.test.ts.
+ * Scenario 35: the state directory cannot be written, and the robot still registers, as one robot. test/unit/agent/agent.test.ts tests
+ * that the agent retries the write without a command.
  */
 import { chmod, chown, rm, stat, writeFile } from "node:fs/promises";
 import { execFile } from "node:child_process";
@@ -32,7 +32,7 @@ import {
 
 const run = promisify(execFile);
 
-/** Registered, and known to be unsaved. Returns what the service holds. */
+/** Waits until the robot is registered with its state unsaved. Returns the robots of the service. */
 async function expectUnsaved(scene: Scene, daemon: Daemon, code: RegExp): Promise<void> {
   const digest = await scene.robot.digest();
   const status = await daemon.until(
@@ -50,12 +50,12 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
   ];
 
   test.for(disks)(
-    "%s: registers, reports it, saves itself when it can; unchanged after that",
+    "%s → registers and reports the problem; saves once it can; the next start sends nothing",
     async ([, code, spoil, mend]) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
       const environment = { STATE: robot.state_directory };
-      // A disk of 64 KiB that only this daemon sees.
+      // Only this daemon sees this disk of 64 KiB.
       const mount = `mount -t tmpfs -o size=64k,mode=700 none "$STATE"`;
       await using daemon = await robot.startProcess(environment, inShell(withOwnMounts, `${mount}; ${spoil}`));
       await expectUnsaved(scene, daemon, code);
@@ -63,7 +63,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
       const setup = await robot.run(["status"]);
       expect(setup.stdout).toMatch(code);
 
-      // Changes go on being registered, and the disk's trouble is no news any more.
+      // Changes are registered; the disk problem is not logged again.
       await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
       await expectUnsaved(scene, daemon, code);
       expect(await daemon.untilLogged("state-not-saved")).toHaveLength(1);
@@ -76,7 +76,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
       await expectOneRobot({ ...scene, robot: seen }, daemon);
       expect(proxy.requests).toHaveLength(2);
 
-      // What it saved is what a second start finds.
+      // A second start finds the saved registration.
       const saved = await savedRegistration(seen);
       const unchanged = await robot.runProcess(["--setup", "--if-changed", "--json"], environment, [
         "nsenter",
@@ -93,24 +93,24 @@ describe(
   "scenario 35: a state directory without write permission",
   { concurrent: true, skip: isRoot && !canBecomeNobody },
   () => {
-    /** root may write everywhere, so the daemon runs as somebody else. */
-    const through = isRoot ? asNobody : [];
+    /** Root ignores permissions, so the daemon runs as another user. */
+    const asDaemonUser = isRoot ? asNobody : [];
     const ownerId = isRoot ? NOBODY_ID : (process.getuid?.() ?? 0);
 
-    async function give(robot: Robot): Promise<void> {
+    async function giveToDaemon(robot: Robot): Promise<void> {
       for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.keyPath])
         await chown(path, ownerId, ownerId);
       await chmod(robot.state_directory, 0o500);
     }
 
-    test("a restart before it could be saved: one more request, one robot", async ({ scene, proxy, robot }) => {
-      await give(robot);
+    test("restart before the state is saved → one more request, one robot", async ({ scene, proxy, robot }) => {
+      await giveToDaemon(robot);
       {
-        await using daemon = await robot.startProcess({}, through);
+        await using daemon = await robot.startProcess({}, asDaemonUser);
         await expectUnsaved(scene, daemon, /EACCES/);
         await daemon.stop("SIGKILL");
       }
-      await using daemon = await robot.startProcess({}, through);
+      await using daemon = await robot.startProcess({}, asDaemonUser);
       await expectUnsaved(scene, daemon, /EACCES/);
       expect(proxy.requests).toHaveLength(2);
 
@@ -121,26 +121,26 @@ describe(
       expect(await daemon.untilLogged("state-saved")).toHaveLength(1);
       await daemon.stop();
 
-      await using third = await robot.startProcess({}, through);
+      await using third = await robot.startProcess({}, asDaemonUser);
       await expectOneRobot(scene, third);
       expect(proxy.requests).toHaveLength(2);
     });
 
-    test("--setup says that the next start registers again, and exits 0: the service has it", async ({ robot }) => {
-      await give(robot);
-      const { code, stdout, stderr } = await robot.runProcess(["--setup"], {}, through);
+    test("--setup → registers, exits 0 and says that the state is not saved", async ({ robot }) => {
+      await giveToDaemon(robot);
+      const { code, stdout, stderr } = await robot.runProcess(["--setup"], {}, asDaemonUser);
       expect([code, stdout.startsWith("Registered arm-7 as rob_")]).toEqual([0, true]);
       expect(stderr).toContain(`State not saved: ${robot.state_directory} cannot be written (EACCES)`);
     });
 
-    test("a state that cannot be read is not taken for none: says so, sends nothing", async ({ proxy, robot }) => {
-      await give(robot);
+    test("unreadable state → exit 1, no request, state unchanged", async ({ proxy, robot }) => {
+      await giveToDaemon(robot);
       await chmod(robot.state_directory, 0o700);
       const path = join(robot.state_directory, "registration.json");
       await writeFile(path, "{}", { mode: 0o000 });
       await chmod(path, 0o000);
       for (const command of ["run", "--setup"]) {
-        const { code, stderr } = await robot.runProcess([command], {}, through);
+        const { code, stderr } = await robot.runProcess([command], {}, asDaemonUser);
         expect([command, code]).toEqual([command, 1]);
         expect(stderr).toContain("[state-unreadable]");
       }

@@ -1,4 +1,4 @@
-/** Configuration files as they should not be, and the digest of those that are as they should. */
+/** Unusable configuration files, and the digest of usable ones. */
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, open, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -25,11 +25,11 @@ describe("scenario 27: a configuration file that is", () => {
   beforeAll(async () => {
     scene = await createScene({
       files: { "first.yaml": "a: 1\n", "calibration/arm.yaml": GOOD },
-      // What may not be entered cannot be watched: the agent polls.
+      // A folder without x permission cannot be watched, so the agent polls.
       watch: `{settle_ms: 150, poll_s: 1, resync_s: 3600, file_limit_bytes: ${LIMIT_BYTES}}`,
     });
     path = scene.robot.path("calibration/arm.yaml");
-    // root may read everything, so the daemon runs as somebody else where that can be.
+    // Root ignores permissions, so the daemon runs as another user where possible.
     if (canBecomeNobody) await giveToNobody(scene.robot);
     daemon = await scene.robot.startProcess({}, canBecomeNobody ? asNobody : []);
     await expectOneRobot(scene, daemon);
@@ -40,16 +40,16 @@ describe("scenario 27: a configuration file that is", () => {
     await scene?.[Symbol.asyncDispose]();
   });
 
-  const spoilings: readonly [string, string, RegExp, (() => Promise<unknown>) | null][] = [
+  const faults: readonly [string, string, RegExp, (() => Promise<unknown>) | null][] = [
     ["missing", "file_missing", /create it, or correct the path/, () => unlink(path)],
     [
-      "in a folder that is missing",
+      "in a missing folder",
       "file_missing",
       /create it, or correct/,
       () => rm(scene.robot.path("calibration"), { recursive: true }),
     ],
     [
-      "in what is no folder",
+      "below a regular file",
       "file_missing",
       /a part of its path is not a directory/,
       async () => {
@@ -64,7 +64,7 @@ describe("scenario 27: a configuration file that is", () => {
       isRoot && !canBecomeNobody ? null : () => chmod(path, 0o000),
     ],
     [
-      "in a folder that may not be entered",
+      "in a folder without x permission",
       "file_unreadable",
       /permission denied/,
       isRoot && !canBecomeNobody ? null : () => chmod(scene.robot.path("calibration"), 0o000),
@@ -105,7 +105,7 @@ describe("scenario 27: a configuration file that is", () => {
       new RegExp(`10000000000000 bytes, the limit is ${LIMIT_BYTES}`),
       async () => {
         const file = await open(path, "w");
-        // Sparse: it takes no room on the disk, and would take hours to hash.
+        // Sparse: it uses no disk space, and hashing it would take hours.
         await file.truncate(10_000_000_000_000);
         await file.close();
       },
@@ -121,7 +121,7 @@ describe("scenario 27: a configuration file that is", () => {
       },
     ],
     [
-      "a circle of two symbolic links",
+      "a cycle of two symbolic links",
       "file_unreadable",
       /form a loop/,
       async () => {
@@ -131,7 +131,7 @@ describe("scenario 27: a configuration file that is", () => {
       },
     ],
     [
-      "a link to nothing",
+      "a dangling link",
       "file_missing",
       /symbolic link to .*nowhere\.yaml, which does not exist/,
       async () => {
@@ -141,15 +141,15 @@ describe("scenario 27: a configuration file that is", () => {
     ],
   ];
 
-  test.for(spoilings)(
-    "%s: a finding at its line of the manifest, the registration stands; mended, all is well",
+  test.for(faults)(
+    "%s → a finding at its line of the manifest, the registration stays; restored → healthy, no request",
     async ([, id, message, spoil], { skip }) => {
       if (spoil === null) return skip("needs another user, or a program that is not here");
       const { proxy, robot } = scene;
       const { registration } = await daemon.status();
       const before = proxy.requests.length;
       await spoil();
-      // Between the steps of the spoiling the file may be seen missing.
+      // Between two steps of `spoil` the agent may find the file missing.
       const status = await daemon.until(
         ({ state, findings: [finding] }) => state === "invalid" && finding?.id === id && message.test(finding.message),
       );
@@ -168,7 +168,7 @@ describe("scenario 27: a configuration file that is", () => {
     },
   );
 
-  test("mended with other content: registered again", async () => {
+  test("missing, then created with other content → registered again", async () => {
     const before = scene.proxy.requests.length;
     await unlink(path);
     await daemon.until(({ state }) => state === "invalid");
@@ -188,13 +188,13 @@ describe("scenario 27: a configuration file that is", () => {
   }
 });
 
-/** What the daemon writes; the configuration files stay root's, to be refused to it. */
+/** Gives the daemon's user what the daemon writes. The configuration files stay root's, so that it cannot read them. */
 async function giveToNobody(robot: Robot): Promise<void> {
   for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.keyPath])
     await chown(path, NOBODY_ID, NOBODY_ID);
 }
 
-test("scenario 27: files that are wrong from the start: all of them are named, and the daemon runs", async () => {
+test("scenario 27: several unusable files at start → a finding for each, and the daemon runs", async () => {
   await using scene = await createScene({ files: { "a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n" } });
   const { proxy, robot } = scene;
   await unlink(robot.path("a.yaml"));
@@ -218,7 +218,7 @@ test("scenario 27: files that are wrong from the start: all of them are named, a
 });
 
 describe("scenario 20: the digest", () => {
-  /** Names that sort, fold and normalize differently from language to language. */
+  /** Names whose order, case folding and normalization depend on the locale. */
   const FILES = {
     "I.yaml": "i: 1\nj: 2\n",
     "ı.yaml": "i: 2\n",
@@ -230,14 +230,14 @@ describe("scenario 20: the digest", () => {
   const LOCALES = ["tr_TR.UTF-8", "C", "C.UTF-8", "de_DE.UTF-8", "ja_JP.EUC-JP"];
 
   async function digestOf(robot: Robot, locale?: Readonly<Record<string, string>>): Promise<string> {
-    const words = ["digest", "--json"];
-    const run = locale === undefined ? robot.run(words) : robot.runProcess(words, locale);
+    const args = ["digest", "--json"];
+    const run = locale === undefined ? robot.run(args) : robot.runProcess(args, locale);
     const { code, stdout, stderr } = await run;
     expect([code, stderr]).toEqual([0, ""]);
     return (JSON.parse(stdout) as { digest: string }).digest;
   }
 
-  test("is that of coreutils in every locale and time zone", async () => {
+  test("equals that of coreutils in every locale and time zone", async () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
     const expected = await digestByTools(...robot.paths);
@@ -245,7 +245,7 @@ describe("scenario 20: the digest", () => {
       expect(await digestOf(robot, { LC_ALL, LANG: LC_ALL, TZ: "Asia/Kathmandu" })).toBe(expected);
   });
 
-  test("does not depend on mtime, inode, mode or where the files lie", async () => {
+  test("does not depend on mtime, inode, mode or folder", async () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
     const expected = await digestOf(robot);
@@ -263,14 +263,14 @@ describe("scenario 20: the digest", () => {
     expect(await digestOf(robot)).toBe(expected);
   });
 
-  test("depends on the order, and on where one file ends and the next begins", async () => {
+  test("depends on the order and on the boundaries of the files", async () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
     const expected = await digestOf(robot);
     await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.toReversed()));
     const reversed = await digestOf(robot);
     await writeAtOnce(robot.manifestPath, manifestOf(robot.paths));
-    // The same bytes one after another, the boundary moved by a line.
+    // The same concatenated bytes, with the boundary moved by one line.
     await writeAtOnce(robot.path("I.yaml"), "i: 1\n");
     await writeAtOnce(robot.path("ı.yaml"), "j: 2\ni: 2\n");
     const reframed = await digestOf(robot);
@@ -278,7 +278,7 @@ describe("scenario 20: the digest", () => {
     expect(reframed).toBe(await robot.digest());
   });
 
-  test("is the daemon's too: reordered lines of the manifest register again, other labels do not", async () => {
+  test("in the daemon: reordered files → registers again; changed labels of files → no request", async () => {
     await using scene = await createScene({ files: { "a.yaml": "a: 1\n", "b.yaml": "b: 1\n" } });
     const { proxy, robot } = scene;
     await using daemon = await robot.startProcess({ LC_ALL: "tr_TR.UTF-8" });
@@ -291,7 +291,7 @@ describe("scenario 20: the digest", () => {
     const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
     await rename(robot.path("next"), robot.manifestPath);
     await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
-    // One run or two, as the events came: after this it is in force.
+    // The edit causes one or two runs; after this check it is in force.
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
 

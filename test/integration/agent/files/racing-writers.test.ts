@@ -1,4 +1,4 @@
-/** Writers that never rest: whatever the agent reads meanwhile, it only ever speaks of files that existed whole. */
+/** Files that are written continuously: every digest that the agent reports or sends is one of complete files. */
 import { open, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -13,43 +13,43 @@ import type { FaultProxy } from "../../../support/service/fault-proxy.ts";
 import { createScene, expectOneRobot, type Scene, sentDigests } from "../../../support/service/scene.ts";
 
 const SETTLE_MS = 150;
-/** What a loaded machine may have kept the first request back. */
+/** How late the first request may be on a busy machine. */
 const SLACK_MS = 5000;
-/** Of each writer: pauses of every length come at least once. */
+/** Versions per writer; enough for each length of pause to occur. */
 const VERSIONS = times(6, 24);
 
 interface Observation {
-  /** Resolves once the daemon has come to this digest. */
+  /** Resolves once the daemon has reported this digest. */
   saw(digest: string): Promise<void>;
-  /** Every digest that it came to. */
+  /** Stops, and resolves with every digest that the daemon reported. */
   end(): Promise<ReadonlySet<string>>;
 }
 
-/** Collects every digest that the daemon comes to, sent or held back by the rate cap, until told to stop. */
+/** Collects every digest that the daemon reports, whether sent or delayed by the rate cap, until `end` is called. */
 function observe(daemon: Daemon): Observation {
   const ending = new AbortController();
   const seen = new Set<string>();
-  const looking = (async () => {
+  const polling = (async () => {
     while (!ending.signal.aborted) {
       const { configuration_digest: configurationDigest, registration } = await daemon.status();
       for (const digest of [configurationDigest, registration?.configuration_digest]) if (digest) seen.add(digest);
-      // A digest stands until files have changed and held still again.
+      // A digest stays in the status until files have changed and settled again, so no digest is missed.
       await sleep(SETTLE_MS / 3);
     }
   })();
   return {
     async saw(digest) {
-      await eventually(async () => seen.has(digest) || undefined, "a digest of files that hold still");
+      await eventually(async () => seen.has(digest) || undefined, "the digest of the settled files");
     },
     async end() {
       ending.abort();
-      await looking;
+      await polling;
       return seen;
     },
   };
 }
 
-test.concurrent("scenario 23: a large file rewritten in place, over and over: no digest of a mix, ever", async ({
+test.concurrent("scenario 23: a large file rewritten in place, repeatedly → no digest of a mix of versions", async ({
   expect,
 }) => {
   const SIZE_BYTES = times(12, 24) * 1024 * 1024;
@@ -63,16 +63,16 @@ test.concurrent("scenario 23: a large file rewritten in place, over and over: no
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
-  const whole = new Set([digestOfContents(contentOf(0))]);
+  const complete = new Set([digestOfContents(contentOf(0))]);
   const onDisk = contentOf(0);
   for (let version = 1; version <= VERSIONS; version += 1) {
     const file = await open(robot.path("table.bin"), "r+");
     const content = contentOf(version);
-    whole.add(digestOfContents(content));
+    complete.add(digestOfContents(content));
     let writtenMs = performance.now();
     for (let part = 0; part < PARTS; part += 1) {
-      // A machine that kept this writer waiting for so long has shown a file that held still.
-      if (performance.now() - writtenMs >= SETTLE_MS) whole.add(digestOfContents(onDisk));
+      // A busy machine delayed this writer until the partly written file had settled.
+      if (performance.now() - writtenMs >= SETTLE_MS) complete.add(digestOfContents(onDisk));
       writtenMs = performance.now();
       const from = (SIZE_BYTES / PARTS) * part;
       await file.write(content, from, SIZE_BYTES / PARTS, from);
@@ -80,17 +80,17 @@ test.concurrent("scenario 23: a large file rewritten in place, over and over: no
       await sleep(15);
     }
     await file.close();
-    // From far too short to hold still, over the moment at which hashing begins, to long enough for it to end.
+    // From too short to settle, through the start of hashing, to long enough for hashing to end.
     if (version % 6 === 5) await observed.saw(digestOfContents(content));
     else await sleep((version % 6) * 70);
   }
   await expectOneRobotNow(scene, daemon);
   const seen = await observed.end();
-  expect([...seen].filter((digest) => !whole.has(digest))).toEqual([]);
-  expect(sentDigests(proxy).filter((digest) => !whole.has(digest))).toEqual([]);
+  expect([...seen].filter((digest) => !complete.has(digest))).toEqual([]);
+  expect(sentDigests(proxy).filter((digest) => !complete.has(digest))).toEqual([]);
 });
 
-test.concurrent("scenario 23: two small files written in chunks, one after the other: only pairs that existed", async ({
+test.concurrent("scenario 23: two small files written in chunks, one after the other → only pairs that existed", async ({
   expect,
 }) => {
   const first = (version: number) => `gain: ${version}\nnote: ${"x".repeat(version)}\n`;
@@ -123,11 +123,11 @@ test.concurrent("scenario 23: two small files written in chunks, one after the o
   expect(sentDigests(proxy).filter((digest) => !existed.has(digest))).toEqual([]);
 });
 
-// The gate has the same with a simulated clock (test/simulation/lifecycle.test.ts).
+// In the gate, test/simulation/lifecycle.test.ts tests this with a simulated clock.
 test
   .runIf(isLong)
   .concurrent(
-    "scenario 28: a file that flaps: a burst of requests at most, then one per 20 s, and its end state is registered",
+    "scenario 28: a file that flaps → at most a burst of requests, then one per 20 s; its last state is registered",
     async ({ expect }) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
@@ -138,7 +138,7 @@ test
           robot.path("left.yaml"),
           `offset: ${version % 2 === 0 ? "left" : "right"}\nversion: ${version}\n`,
         );
-        // It holds still each time, so every version could be registered.
+        // Every version settles, so each could be registered.
         await sleep(2.5 * SETTLE_MS);
       }
       const capped = await daemon.until(({ state }) => state === "rate-capped");
@@ -150,27 +150,30 @@ test
     },
   );
 
-test("an edit of the configuration while a large file is being hashed is not lost", async () => {
+test("configuration edited while a large file is hashed → the edit is registered", async () => {
   await using scene = await createScene({
     files: { "large.bin": "x" },
-    // No resync within the test's patience: only the event can tell.
+    // No resync during the test: only the event reveals the edit.
     watch: `{settle_ms: ${SETTLE_MS}, resync_s: 3600}`,
   });
   const { proxy, robot } = scene;
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const readBytes = await bytesRead(daemon);
-  // Sparse: some tenths of a second of hashing, and nothing to write.
+  // Sparse: tenths of a second to hash, and nothing to write.
   await truncate(robot.path("large.bin"), 1024 ** 2 * 192);
-  await eventually(async () => (await bytesRead(daemon)) > readBytes + 1024 ** 2 * 16 || undefined, "the hashing");
+  await eventually(async () => (await bytesRead(daemon)) > readBytes + 1024 ** 2 * 16 || undefined, "hashing to begin");
   await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
-  await eventually(async () => (await scene.service.robots())[0]?.region === "eu-west-1" || undefined, "the edit");
+  await eventually(
+    async () => (await scene.service.robots())[0]?.region === "eu-west-1" || undefined,
+    "the edit to be registered",
+  );
   await expectOneRobot(scene, daemon);
-  // An edit while the files are read makes the agent begin anew: file and edit are one registration, or two where it came later.
+  // An edit during hashing restarts the run: one registration with both changes, or two if the edit comes after hashing.
   expect(proxy.requests.length).toBeLessThanOrEqual(3);
 });
 
-test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the last one right", async () => {
+test("scenario 28: 1,000 rewrites in 2 s → at most 3 requests, none of torn content, the last one current", async () => {
   const contentOf = (version: number) => JSON.stringify({ version, padding: "x".repeat(500) });
   await using scene = await createScene({ files: { "arm.json": contentOf(0) } });
   const { proxy, robot } = scene;
@@ -179,7 +182,7 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
   const { daemon: before } = await daemon.status();
   const startedMs = performance.now();
   for (let version = 1; version <= 1000; version += 1) {
-    // In place and by replacement, as different programs do it.
+    // In place and by replacement, as programs do either.
     const path = robot.path(version % 2 === 0 ? "arm.json" : "arm.json.tmp");
     await writeFile(path, contentOf(version));
     if (version % 2 === 1) await rename(path, robot.path("arm.json"));
@@ -196,17 +199,17 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
   expect(sent.at(-1)).toBe(digest);
   const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOfContents(contentOf(version))));
   for (const each of sent) expect(existed).toContain(each);
-  // A thousand events are not a thousand runs.
+  // Events are debounced: far fewer runs than events.
   expect((after?.runs ?? 0) - (before?.runs ?? 0)).toBeLessThan(100);
 });
 
-/** What the rate cap holds back, a person may send at once; that the agent sends it itself, test/simulation/lifecycle.test.ts tells. */
+/** Registers at once by command what the rate cap delays. test/simulation/lifecycle.test.ts tests that the agent sends it without one. */
 async function expectOneRobotNow(scene: Scene, daemon: Daemon): Promise<StatusDocument> {
   if (!isLong) expect((await scene.robot.run(["--setup"])).code).toBe(0);
   return expectOneRobot(scene, daemon);
 }
 
-/** The first registration and two changes at once; what comes next has waited for its turn, and came later the slower the machine. */
+/** The first registration and two changes may come at once; each later request is delayed by the rate cap, more so on a slow machine. */
 function expectRateCapped({ requests }: FaultProxy): void {
   for (const [index, { atMs }] of requests.entries()) {
     if (index < 3) continue;
@@ -214,12 +217,12 @@ function expectRateCapped({ requests }: FaultProxy): void {
   }
 }
 
-/** What the process has read from files so far (proc_pid_io(5)). */
+/** Bytes that the process has read from files (proc_pid_io(5)). */
 async function bytesRead(daemon: DaemonProcess): Promise<number> {
   return Number(/^rchar: (\d+)$/m.exec(await readFile(`/proc/${daemon.process_id}/io`, "utf8"))?.[1]);
 }
 
-/** @param heldStill told of a part that stood alone for as long as files have to hold still, on a machine that kept this writer waiting. */
+/** @param heldStill called with a partial content that stayed long enough to settle, because a busy machine delayed this writer. */
 async function writeInChunks(path: string, content: string, heldStill: (part: string) => void): Promise<void> {
   const file = await open(path, "w");
   let writtenMs = performance.now();

@@ -1,4 +1,4 @@
-/** Where the kernel does not tell of changes: limits that are used up, filesystems that are silent, writes that nobody reports. */
+/** Changes without events: exhausted inotify limits, filesystems without events, writes that inotify does not report. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
@@ -24,11 +24,11 @@ import { test } from "../../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
 
 const run = promisify(execFile);
-/** As configurations have it that do not say. */
+/** The default of `resync_s`. */
 const RESYNC_MS = 60_000;
 
 describe(
-  "scenario 25 (needs a user namespace): inotify is used up:",
+  "scenario 25 (needs a user namespace): inotify limits exhausted:",
   { concurrent: true, skip: !canLimitInotify },
   () => {
     const limits: readonly [string, string, RegExp][] = [
@@ -36,7 +36,7 @@ describe(
       ["no instance left (EMFILE)", "max_inotify_instances", /fs\.inotify\.max_user_instances/],
     ];
 
-    test.for(limits)("%s: polls, says so, goes back to events when there is room", async ([, limit, remedy]) => {
+    test.for(limits)("%s → polls and says so; returns to events when the limit allows", async ([, limit, remedy]) => {
       await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
       const { proxy, robot } = scene;
       const file = `/proc/sys/user/${limit}`;
@@ -55,14 +55,14 @@ describe(
       const inside = ["--user", "--preserve-credentials", `--target=${daemon.process_id}`];
       await run("nsenter", [...inside, "sh", "-ec", `echo 1000 >${file}`]);
       await daemon.until((status) => status.watching?.mode === "events");
-      // No poll finds this one within the test's patience: the next look without an event is an hour away.
+      // The next poll or resync is an hour away: only an event reveals this change.
       await replaceIn(robot.path("left.yaml"), "offset: 2", "offset: 3");
       await expectOneRobot(scene, daemon);
       expect(proxy.requests).toHaveLength(3);
       expect(await daemon.untilLogged("watching-by-events")).toHaveLength(1);
     });
 
-    test("in the middle of the work: a folder that comes later and cannot be watched", async () => {
+    test("a folder added later that cannot be watched → polls, and finds changes", async () => {
       await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
       const { robot } = scene;
       await using daemon = await robot.startProcess(
@@ -76,17 +76,17 @@ describe(
       await writeAtOnce(robot.manifestPath, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
       await daemon.until((status) => status.watching?.mode === "polling");
       await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
-      const seen = {
+      const withBothFiles = {
         ...robot,
         digest: () => digestOfFiles(robot.path("left.yaml"), robot.path("later/right.json")),
       };
-      await expectOneRobot({ ...scene, robot: seen }, daemon);
+      await expectOneRobot({ ...scene, robot: withBothFiles }, daemon);
     });
   },
 );
 
 test(
-  "scenario 26: a filesystem without events (FUSE; needs root and unshare(1)): found by polling, and only real changes are sent",
+  "scenario 26: a filesystem without events (FUSE; needs root and unshare(1)) → polling finds changes, and only real ones are sent",
   { concurrent: true, skip: !canMount },
   async () => {
     await using scene = await createScene({
@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "scenario 26: a write through mmap(2), which inotify(7) does not report (needs python3): found by the resync",
+  "scenario 26: a write through mmap(2), which inotify(7) does not report (needs python3) → the resync finds it",
   { concurrent: true, skip: !hasProgram("python3") },
   async ({ scene, proxy, robot }) => {
     const clock = new PushedClock();
@@ -129,11 +129,11 @@ test(
     const script =
       "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); m[8:9] = b'9'; m.flush()";
     await run("python3", ["-c", script, robot.path("left.yaml")]);
-    // Events come in the order of what happened (inotify(7)).
+    // inotify(7) reports events in the order in which they occur.
     await writeAtOnce(robot.path("neighbour"), "");
-    await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
+    await eventually(async () => reported.has("neighbour") || undefined, "the event of the later write");
     expect([...reported]).toEqual(["neighbour"]);
-    // Once: a second push could land in the middle of the request, which would time out and be sent again.
+    // Pushed only once: a second push during the request would make it time out and be repeated.
     clock.push(RESYNC_MS);
     await daemon.until(({ configuration_digest: configurationDigest }) => configurationDigest !== before);
     await expectOneRobot(scene, daemon);
@@ -141,7 +141,7 @@ test(
   },
 );
 
-test.concurrent("a folder removed and made again, often with the same inode: what happens in it next is seen", async () => {
+test.concurrent("a folder removed and created again, often with the same inode → later changes in it are found", async () => {
   await using scene = await createScene({
     files: { "first.yaml": "a: 1\n", "calibration/arm.yaml": "gain: 1\n" },
     watch: "{settle_ms: 60, resync_s: 3600}",
@@ -164,14 +164,14 @@ test.concurrent("a folder removed and made again, often with the same inode: wha
 });
 
 interface SilentFilesystem extends AsyncDisposable {
-  /** Its mount namespace is where the filesystem can be seen. */
+  /** The process whose mount namespace has the filesystem. */
   readonly process_id: number;
 }
 
 async function mountSilently(folder: string, mountPoint: string): Promise<SilentFilesystem> {
   const program = new URL("../../../support/robot/silent-filesystem.ts", import.meta.url);
-  const [unshare, ...words] = withOwnMounts;
-  const child: ChildProcess = spawn(unshare, [...words, process.execPath, program.pathname, folder, mountPoint], {
+  const [unshare, ...prefix] = withOwnMounts;
+  const child: ChildProcess = spawn(unshare, [...prefix, process.execPath, program.pathname, folder, mountPoint], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   endWithTest(child);

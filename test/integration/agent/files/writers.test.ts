@@ -1,4 +1,4 @@
-/** Scenario 21 and 22: every way people and programs replace a file. Exactly one request each, with the digest of what is on the disk. */
+/** Scenarios 21 and 22: each way of writing a file causes exactly one request, with the digest of the files on the disk. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, copyFile, mkdir, open, readFile, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
@@ -38,7 +38,7 @@ beforeAll(async () => {
       "swapped/inside.yaml": "inside: 1\n",
     },
   });
-  // The manifest lists the ConfigMap's file by its outer link.
+  // The manifest lists the outer link of the ConfigMap's file.
   await symlink("..first", robot.path("volume/..data"));
   await symlink("..data/arm.yaml", robot.path("volume/arm.yaml"));
   await writeAtOnce(
@@ -63,14 +63,14 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-/** The digest with the ConfigMap file read through its link. */
+/** The digest, with the ConfigMap's file read through its link. */
 async function digestNow(): Promise<string> {
   const paths = robot.paths.map((path) => path.replace("..first/arm.yaml", "arm.yaml"));
   return digestOfFiles(...paths);
 }
 
 let version = 10;
-/** Content that was never there before. */
+/** Content that no file had before. */
 const fresh = () => JSON.stringify({ offset: (version += 1), padding: "x".repeat(200) });
 
 const changes: readonly [string, (() => Promise<unknown>) | null][] = [
@@ -122,7 +122,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
       ? async () => {
           await mkdir(robot.path("source"), { recursive: true });
           await writeAtOnce(robot.path("source/calibration.json"), fresh());
-          // It takes a file of the same size and the same second for the same.
+          // rsync skips a file with the same size and the same mtime in seconds.
           await run("rsync", ["-a", "--ignore-times", `${robot.path("source")}/`, `${robot.path("plain")}/`]);
         }
       : null,
@@ -165,7 +165,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     },
   ],
   [
-    "whole folder replaced",
+    "the folder replaced",
     async () => {
       await mkdir(robot.path("incoming"));
       await writeAtOnce(robot.path("incoming/inside.yaml"), `inside: ${(version += 1)}\n`);
@@ -174,7 +174,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     },
   ],
   [
-    "the replaced folder is still watched",
+    "a change in the replaced folder",
     () => writeAtOnce(robot.path("swapped/inside.yaml"), `inside: ${(version += 1)}\n`),
   ],
   [
@@ -203,7 +203,7 @@ const nonChanges: readonly [string, () => Promise<unknown>][] = [
   ],
   ["chmod", () => run("chmod", ["600", robot.path("plain/calibration.json")])],
   [
-    "a busy neighbour",
+    "another file in the same folder, written often",
     async () => {
       for (let line = 0; line < 50; line += 1) await appendFile(robot.path("plain/neighbour.log"), `${line}\n`);
     },
@@ -220,7 +220,7 @@ const nonChanges: readonly [string, () => Promise<unknown>][] = [
 describe("scenario 21: exactly one re-registration for", () => {
   test.for(changes)("%s", async ([, change], { skip }) => {
     if (change === null) return skip("the program is not installed");
-    // The rate cap holds back the fourth change in a minute; that is another test's matter.
+    // Avoids the rate cap, which delays the fourth change in a minute; another test covers it.
     await daemon[Symbol.asyncDispose]();
     daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
@@ -248,12 +248,12 @@ describe("scenario 22: no request for", () => {
     await daemon.lookAgain();
     const status = await daemon.until(({ state }) => state === "registered");
     expect(proxy.requests.slice(before)).toEqual([]);
-    // The loop must not spin over it either.
+    // Nor does the loop run repeatedly.
     expect((status.daemon?.runs ?? 0) - runs).toBeLessThan(20);
   });
 });
 
-test("the service holds one robot after all of it", async () => {
+test("after all changes → the service has one robot", async () => {
   expect((await service.robots()).map(({ name }) => name)).toEqual(["arm-7"]);
   await rm(robot.path("outgoing"), { recursive: true, force: true });
 });
