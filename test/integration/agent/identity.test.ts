@@ -222,6 +222,8 @@ test("rebind beside the agent, either killed at any moment → the old robot or 
   ] as const) {
     const next = `${name}x`;
     await using daemon = await robot.startProcess();
+    // A daemon that reads the file for the first time while it is overwritten would find it empty, and exit.
+    await daemon.until(({ state }) => state === "registered");
     await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
     await daemon.until(({ state }) => state === "other-name");
     await using command = startCommand(robot, ["rebind"]);
