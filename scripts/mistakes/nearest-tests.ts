@@ -44,7 +44,7 @@ const CONFORMANCE = "test/conformance/api-sqlite.test.ts";
 
 /**
  * The test files that import a file, directly or not. Sorted by the number of imports in between, where each shared folder name counts
- * for two, then by cost, then by how often they mention the file. For files of the API, the conformance tests come last.
+ * for three, then by cost, then by how often they mention the file. For files of the API, the conformance tests come last.
  */
 export function nearestTests(
   root: string,
@@ -63,7 +63,7 @@ export function nearestTests(
   for (let ring = [path], distance = 1; ring.length > 0; distance++) {
     ring = ring.flatMap((name) => [...(importers.get(name) ?? [])]).filter((name) => !seen.has(name) && seen.add(name));
     for (const test of ring.filter((name) => name.endsWith(".test.ts") && folderOf(name) !== -1)) {
-      tests.push({ test, rank: [distance - 2 * sharedRooms(test), folderOf(test), -mentionsIn(test)] });
+      tests.push({ test, rank: [distance - 3 * sharedRooms(test), folderOf(test), -mentionsIn(test)] });
     }
   }
   const nearest = tests
