@@ -2,6 +2,7 @@ import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { type FolderEnvironment, type FolderOptions, resolveFolders } from "../configuration/folders.ts";
 import { firstError, invalidConfiguration, readConfigurationNow, readManifestNow } from "../configuration/open.ts";
+import { locate } from "../findings.ts";
 import { configurationFiles } from "../robot-setup.ts";
 
 const MANIFEST_INVALID = "manifest-invalid";
@@ -22,6 +23,6 @@ export async function readGrantInputs(
   if (robot === null) return { code: MANIFEST_INVALID, ...firstError(manifest) };
   const resolved = configurationFiles(current, robot);
   if (resolved.kind === "finding")
-    return { code: MANIFEST_INVALID, ...firstError(manifest), what: resolved.finding.message };
+    return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, resolved.finding)) };
   return { paths: resolved.files.map(({ path }) => path), keyFile: current.service.key_file, stateDirectory };
 }

@@ -72,8 +72,11 @@ export function invalidConfiguration(configuration: DocumentInput<AgentConfigura
   return { code: CONFIGURATION_INVALID, ...firstError(configuration) };
 }
 
-export function firstError({ path, reading }: DocumentInput<unknown>): Pick<Problem, "what" | "where" | "fix"> {
-  const error = reading.findings.find(isError);
+/** @param error the first one of the document itself, when not given. */
+export function firstError(
+  { path, reading }: DocumentInput<unknown>,
+  error: Pick<Finding, "message" | "line" | "column"> | undefined = reading.findings.find(isError),
+): Pick<Problem, "what" | "where" | "fix"> {
   return {
     what: error?.message ?? "it cannot be read",
     where: `${path}:${error?.line ?? 1}:${error?.column ?? 1}`,

@@ -34,7 +34,10 @@ export function createHeartbeats(
     return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
   }
 
-  /** All of it each time, although the service keeps the last two members: it may lose a heartbeat that it accepted, and a new installation has none. */
+  /**
+   * Version and digest are sent each time, although the service keeps them: it may lose a heartbeat that it accepted, and a new
+   * installation has none.
+   */
   function describe({ problem, registeredDigest }: Readiness): Heartbeat {
     return {
       ...(problem === null

@@ -124,10 +124,12 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
 
 /** The credential on the disk for requests to this service, as commands without the daemon use it; null for none. */
 export async function readRobotCredential(
-  ...asked: Parameters<typeof readOwnIdentity>
+  files: Files,
+  stateDirectory: string,
+  serviceUrl: string,
+  machine: string | null,
 ): Promise<{ readonly approved: CredentialRecord; readonly secret: Secret; readonly path: string } | null> {
-  const [, stateDirectory] = asked;
-  const { credential } = await readOwnIdentity(...asked);
+  const { credential } = await readOwnIdentity(files, stateDirectory, serviceUrl, machine);
   if (credential === null) return null;
   const path = identityCredentialPath(stateDirectory);
   return { approved: credential, secret: new Secret(credential.installation_token), path };

@@ -83,7 +83,8 @@ function ofSystem(environment: Environment): readonly string[] {
   if (existsSync(folder)) return getCACertificates("system");
   try {
     return readFileSync(file, "utf8").match(PEM_CERTIFICATE) ?? [];
-  } catch {
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
     return [];
   }
 }

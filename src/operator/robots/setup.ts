@@ -48,8 +48,7 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   const json = flags.json === true;
   const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, json, context);
   if (file?.kind === "unusable") return file.exitCode;
-  const read =
-    flags.manifest === undefined ? null : await readManifestFile(flags.manifest, flags.json === true, context);
+  const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, json, context);
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
   const written = { ...defined({ robot_type_id: manifest?.robot_type_id }), ...file?.value, ...fromFlags };

@@ -29,14 +29,14 @@ export interface Seen extends Versions {
   readonly address: string;
 }
 
-/** What a robot says when it changes, to any replica. Null where the store has what was said here, or a later replica's word. */
+/** What a robot may say only when it changes, to one replica. Null once it was written: the store has the latest word of all replicas. */
 interface Versions {
   readonly runtimeVersion: string | null;
   readonly manifestDigest: string | null;
 }
 
 interface Noted extends Seen {
-  /** The last versions that were said here, also when the store has them: another one is news. */
+  /** The last versions that were said here, also after they were written: a different one is news. */
   readonly said: Versions;
   /** When the store last got the time of a heartbeat, by the monotonic clock. */
   readonly writtenMs: number;
