@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/run/global-setup.ts"],
-    setupFiles: ["test/support/run/show-outputs.ts"],
+    setupFiles: ["test/support/run/each-file.ts"],
     // The default reporter lists every slow test; the ten slowest files are enough.
     reporters: [["default", { summary: false }], new SlowestFiles()],
     sequence: { sequencer: LongestFirst },

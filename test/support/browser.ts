@@ -28,6 +28,8 @@ const ARGUMENTS = [
   // Requests to other hosts fail at once and are reported to the test, including Chromium's own requests to Google.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
   "--disable-gpu",
+  // One process fewer for each browser.
+  "--in-process-gpu",
   // Reusing a window keeps its process and thereby its compiled scripts.
   "--process-per-site",
 ];

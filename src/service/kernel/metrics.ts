@@ -46,11 +46,21 @@ const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 const PREFIX = "robot_policy_service_";
 const SETUP_ROUTE = operations.setupRobot.path;
 
+let processRegistry: Registry | undefined;
+
+/** Created once, because its timers and observers of the event loop and the garbage collector last as long as the process. */
+function metricsOfProcess(): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
+}
+
 /** Creates a separate registry, with the metrics of the process. */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
+  const registry = Registry.merge([metricsOfProcess()]);
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers });
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>

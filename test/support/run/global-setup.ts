@@ -41,7 +41,6 @@ export function setup(): void {
   mkdirSync(compiled);
   // Node keeps a folder for each user there.
   chmodSync(compiled, 0o1777);
-  process.env["NODE_COMPILE_CACHE"] = compiled;
   removeAbandoned();
   const { bavail, bsize } = statfsSync(memoryFolder);
   const hasRoom = bavail * bsize > CLUSTERS_BYTES;

@@ -1,4 +1,4 @@
-/** Output of a test's programs, printed if the test fails (show-outputs.ts). */
+/** Output of a test's programs, printed if the test fails (each-file.ts). */
 
 const LINE_LIMIT = 100;
 
