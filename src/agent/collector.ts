@@ -60,6 +60,7 @@ export function createCollector(options: CollectorOptions) {
   let snapshot: Snapshot | null = null;
   let ofFiles: readonly LocatedFinding[] = [];
   let currentName = options.registration?.request.name ?? "";
+  let nameParts: NameParts | null = null;
   let isNameApproved = false;
   let isInvalidated = false;
 
@@ -99,6 +100,7 @@ export function createCollector(options: CollectorOptions) {
     const parts = { hostname: machine.identity.hostname(), machine: machineId };
     const approved = options.approved();
     isNameApproved = approved !== null;
+    nameParts = parts;
     currentName = approved?.robot_name ?? robotName(current, parts);
     return parts;
   }
@@ -148,6 +150,12 @@ export function createCollector(options: CollectorOptions) {
     return { kind: "body", body: corrected?.from === body.region ? { ...body, region: corrected.to } : body };
   }
 
+  /** False for another hostname since, and for a name without a machine id, which the machine may have by now. */
+  function isNameCurrent(): boolean {
+    if (nameParts?.hostname !== machine.identity.hostname()) return false;
+    return isNameApproved || checkName(current, nameParts) === null;
+  }
+
   /** False when the disk may have been swapped between reading the documents and the files, so that they do not belong together. */
   async function isOneDisk(): Promise<boolean> {
     const areAsRead = await Promise.all([configuration.isAsRead(), manifest.isAsRead()]);
@@ -178,9 +186,13 @@ export function createCollector(options: CollectorOptions) {
       }
       return { kind: "collected", wanted, machineId: await identified };
     },
-    /** True when no collected file has changed since. Synchronous stats only, so for local filesystems only. */
+    /** True when no collected file has changed since, nor the machine's name. Synchronous stats only, so for local filesystems only. */
     isUnchanged: () =>
-      !isInvalidated && configuration.isUnchanged() && manifest.isUnchanged() && fingerprinter.isUnchanged(files()),
+      !isInvalidated &&
+      isNameCurrent() &&
+      configuration.isUnchanged() &&
+      manifest.isUnchanged() &&
+      fingerprinter.isUnchanged(files()),
     /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
     invalidate() {
       isInvalidated = true;

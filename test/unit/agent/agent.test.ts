@@ -158,6 +158,32 @@ describe("a minute without a file event", () => {
   });
 });
 
+describe("the name of the machine", () => {
+  test("another hostname, then the old one again → both found by the check of a minute", async () => {
+    const robot = await runningRobot("{hostname}");
+    const { agent, clock, machine, until } = robot;
+    await until(() => agent.status().state === "registered" && isAtRest(robot));
+    const { hostname } = machine.identity;
+    machine.identity.hostname = () => "localhost";
+    clock.step(RESYNC_MS);
+    await until(() => agent.status().state === "other-name" && isAtRest(robot));
+    machine.identity.hostname = hostname;
+    clock.step(RESYNC_MS);
+    await until(() => agent.status().state === "registered");
+    expect(robot.requests).toHaveLength(1);
+  });
+
+  test("no machine id, then one → registered by the check of a minute", async () => {
+    const robot = await runningRobot("cell-{machine_id}", async () => null);
+    const { agent, clock, machine, until } = robot;
+    await until(() => agent.status().state === "invalid" && isAtRest(robot));
+    machine.identity.machine = async () => "ab".repeat(32);
+    clock.step(RESYNC_MS);
+    await until(() => agent.status().state === "registered");
+    expect(agent.status().robot.name).toBe("cell-abababababab");
+  });
+});
+
 test("configuration edit → applied once settled, dependents are notified", async () => {
   const robot = await registeredRobot();
   const { agent, configuration, configurations, requests, until } = robot;

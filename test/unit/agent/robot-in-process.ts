@@ -23,6 +23,7 @@ import { type HttpAnswer, type HttpRequest, TransportError } from "../../../src/
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { DirectoryListener } from "../../../src/platform/files/file-events.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
+import type { Identity } from "../../../src/platform/identity.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import { SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
 import type { Step } from "../../../src/agent/step.ts";
@@ -38,7 +39,8 @@ export interface Robot {
   readonly path: string;
   readonly keyPath: string;
   readonly stateDirectory: string;
-  readonly machine: Machine;
+  /** A test may replace the methods of its identity. */
+  readonly machine: Machine & { readonly identity: { -readonly [K in keyof Identity]: Identity[K] } };
   /** The disk of `machine`; a test may replace its methods. */
   readonly disk: { -readonly [K in keyof Files]: Files[K] };
   readonly configuration: DocumentInput<AgentConfiguration>;
@@ -78,7 +80,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
   const disk = { ...systemFiles };
   const pending = trackFiles(disk, clock);
   const listeners = new Set<DirectoryListener>();
-  const machine: Machine = {
+  const machine: Robot["machine"] = {
     clock,
     random: { unit: () => 1, bytes: (count) => new Uint8Array(count) },
     files: pending.files,
@@ -304,8 +306,9 @@ export interface RunningRobot extends OpenedRobot {
 const PATIENCE_OF_ROBOT_MS = 200_000;
 
 /** The daemon while it runs. */
-export async function runningRobot(): Promise<RunningRobot> {
-  const robot = await openAgent();
+export async function runningRobot(name?: string, machineId?: Identity["machine"]): Promise<RunningRobot> {
+  const robot = await openAgent(name);
+  if (machineId !== undefined) robot.machine.identity.machine = machineId;
   const { agent, clock, path, pending } = robot;
   await agent.prepare();
   const ended = agent.run();
