@@ -213,12 +213,12 @@ export function createAgent(options: AgentOptions) {
     else request.answer();
   }
 
-  /** Reports a hanging disk during the run, which does not end until the disk answers. */
-  async function reconcileWatched(): Promise<void> {
+  /** Waits for work that hangs with its disk, and reports it meanwhile. */
+  async function watchOver(work: Promise<void>): Promise<void> {
     const ended = new AbortController();
     void reportHangingUntil(ended.signal);
     try {
-      await unlessStopped(reconcile());
+      await unlessStopped(work);
     } finally {
       ended.abort();
     }
@@ -236,22 +236,22 @@ export function createAgent(options: AgentOptions) {
   }
 
   async function loop(): Promise<void> {
-    await unlessStopped(preparing);
-    await unlessStopped(identity.begin());
+    await watchOver(preparing);
+    await watchOver(identity.begin());
     for (;;) {
       const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
       const nowMs = clock.monotonicMs();
       if (nowMs >= resyncDueMs) {
         watched.retry();
         options.onResync?.();
-        await unlessStopped(identity.begin());
+        await watchOver(identity.begin());
       }
       const isQuiet = woken === "due" && nowMs < stepDueMs && isUnchanged();
       if (!isQuiet) {
         // A due step only repeats the last run; after any other trigger links and folders may have changed.
         if (nowMs < stepDueMs) watched.doubt();
         if (woken === "due" && nowMs < stepDueMs) watched.renew();
-        await reconcileWatched();
+        await watchOver(reconcile());
       }
       rereadIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
@@ -280,7 +280,6 @@ export function createAgent(options: AgentOptions) {
         if (!signal.aborted) throw error;
       } finally {
         watched.close();
-        requests.end();
         await unlessStopped(identity.stop()).catch(() => {});
         await connection.close();
       }

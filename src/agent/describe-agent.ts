@@ -67,6 +67,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
       registration === null || reconciler.confirmation === null
         ? null
         : describeConfirmation(reconciler.confirmation, facts.clock),
+    hanging: facts.hanging,
     state_problem: reconciler.stateProblem,
     daemon: facts.daemon,
     identity: facts.identity,

@@ -144,6 +144,7 @@ export async function describeInvalid(
     findings,
     watching: null,
     confirmation: null,
+    hanging: null,
     state_problem: null,
     daemon: null,
     identity: null,

@@ -23,24 +23,15 @@ const NOTHING = { forced: false, confirm: false, rebind: false, rereadAll: false
 /** Requests of people between two runs. Those that arrive during a run are answered by the next one, which reads everything. */
 export function createRequests() {
   let asked: Requested & { readonly rereadAll: boolean } = NOTHING;
-  /** Callers of the next run, and all that wait. */
+  /** Callers of the next run. */
   let next: (() => void)[] = [];
-  const waiting = new Set<() => void>();
-
-  function release(callers: Iterable<() => void>): void {
-    for (const resolve of callers) {
-      waiting.delete(resolve);
-      resolve();
-    }
-  }
 
   return {
-    /** Has every file read again. Resolves after the run that answers, or when the agent stops. */
+    /** Has every file read again. Resolves after the run that answers; never when the agent stops before. */
     ask(what: Partial<Requested>) {
       asked = { ...asked, ...what, rereadAll: true };
       const { promise, resolve } = Promise.withResolvers<void>();
       next.push(resolve);
-      waiting.add(resolve);
       return promise;
     },
     /** As `ask`, without a caller that waits. */
@@ -54,14 +45,14 @@ export function createRequests() {
       next = [];
       return {
         ...taken,
-        answer: () => release(answering),
+        answer() {
+          for (const resolve of answering) resolve();
+        },
         postpone({ forced }) {
           next = [...answering, ...next];
           asked = { ...asked, forced: asked.forced || forced, confirm: asked.confirm || taken.confirm };
         },
       };
     },
-    /** Releases all callers, as the agent stops. */
-    end: () => release(waiting),
   };
 }

@@ -180,14 +180,29 @@ function failed(exit: ExitCode, summary: StateRow["summary"], problem: NonNullab
 }
 
 /** The exit code for a status, for `status` and for one-shot commands. */
-export function exitCodeOf({ state, healthy }: Pick<StatusDocument, "state" | "healthy">): ExitCode {
-  // Registered but not healthy: the disk has an invalid edit, and the last valid configuration is in force.
-  return state === "registered" && !healthy ? EXIT.invalid : STATES[state].exit;
+export function exitCodeOf({
+  state,
+  healthy,
+  hanging,
+}: Pick<StatusDocument, "state" | "healthy" | "hanging">): ExitCode {
+  const { exit } = STATES[state];
+  if (exit !== EXIT.ok) return exit;
+  if (hanging !== null) return EXIT.failed;
+  // The disk has an invalid edit, and the last valid configuration is in force.
+  return state === "registered" && !healthy ? EXIT.invalid : exit;
 }
 
 /** What a person has to do about a status; null when there is nothing to do. */
 export function statusProblem(status: StatusDocument): Problem | null {
-  return STATES[status.state].problem?.(status) ?? null;
+  const { problem } = STATES[status.state];
+  if (problem !== null) return problem(status);
+  if (status.hanging === null) return null;
+  return {
+    code: "disk-hangs",
+    what: "the disk or network drive does not answer; changes are not noticed",
+    where: status.hanging,
+    fix: "check the drive; the agent goes on by itself once it answers",
+  };
 }
 
 /** The summary for display above the findings: without the place and text of the first finding. */

@@ -26,6 +26,8 @@ export interface StatusDocument {
   } | null;
   /** Whether the service still has the registration; null while no daemon runs, or nothing is registered. */
   readonly confirmation: ConfirmationStatus | null;
+  /** The path on which a disk or network drive does not answer; null when all do. */
+  readonly hanging: string | null;
   /** Why the state could not be written; null when it is on the disk. */
   readonly state_problem: string | null;
   /** null while no daemon runs. */

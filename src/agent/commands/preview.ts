@@ -88,7 +88,8 @@ async function preview(
     }
   }
   if (decision.kind !== "refuse") return EXIT.ok;
-  const problem = statusProblem(describeOneShot(oneShot, decision.reason));
+  const status = describeOneShot(oneShot, decision.reason);
+  const problem = statusProblem(status);
   if (problem !== null) terminal.problem(problem);
-  return exitCodeOf({ state: decision.reason, healthy: false });
+  return exitCodeOf(status);
 }

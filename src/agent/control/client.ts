@@ -62,6 +62,8 @@ function describe(error: Error, path: string): ControlAnswer {
       return { kind: "not-running" };
     case "EACCES":
       return { kind: "denied", path };
+    case "ECONNRESET":
+      return { kind: "failed", detail: "the agent closed the connection: it stops, or too many programs ask it" };
     default:
       return { kind: "failed", detail: error.message };
   }

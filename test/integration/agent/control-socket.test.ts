@@ -33,6 +33,7 @@ const status: StatusDocument = {
   findings: [],
   watching: null,
   confirmation: null,
+  hanging: null,
   state_problem: null,
   daemon: null,
   identity: null,
@@ -63,12 +64,13 @@ async function serve() {
     path,
     clock,
   );
+  const close = () => socket[Symbol.asyncDispose]();
   onTestFinished(async () => {
-    await socket[Symbol.asyncDispose]();
+    await close();
     await rm(folder, { recursive: true });
   });
   const ask = (method: "GET" | "POST", target: string) => askDaemon(path, method, target, new AbortController().signal);
-  return { path, clock, counts, ask, endReload: () => reload.resolve({ reloaded: true, findings: [] }) };
+  return { path, clock, counts, ask, close, endReload: () => reload.resolve({ reloaded: true, findings: [] }) };
 }
 
 /** Sends a request and hangs up once the agent has received it. */
@@ -137,6 +139,14 @@ test("POST /register: ten at once, then one every six seconds; more → 429", as
   expect(await ask("POST", "/register")).toMatchObject({ status: 200 });
   expect(await ask("POST", "/register")).toMatchObject({ status: 429 });
   expect(counts.registrations).toBe(11);
+});
+
+test("the agent stops during a request → the client says so", async () => {
+  const { counts, ask, close } = await serve();
+  const answer = ask("POST", "/reload");
+  await expect.poll(() => counts.reloads).toBe(1);
+  await close();
+  expect(await answer).toMatchObject({ kind: "failed", detail: expect.stringContaining("it stops") });
 });
 
 test("32 abandoned requests in progress → the next POST gets 429, GET still works", async () => {

@@ -291,6 +291,39 @@ describe("a hanging disk", () => {
     expect(agent.status().healthy).toBe(true);
   });
 
+  test("before the first run → reported too", async () => {
+    const { agent, clock, disk, logged, configuration } = await openAgent();
+    const answering = Promise.withResolvers<void>();
+    disk.stat = async (path) => {
+      if (path !== configuration.path) await answering.promise;
+      return systemFiles.stat(path);
+    };
+    const prepared = agent.prepare();
+    while (clock.sleepers === 0) await new Promise(setImmediate);
+    clock.step(2000);
+    await prepared;
+    const ended = agent.run();
+    await new Promise(setImmediate);
+    clock.step(5000);
+    await expect.poll(() => logged).toContain("disk-hangs");
+    answering.resolve();
+    await expect.poll(() => logged).toContain("disk-answers-again");
+    agent.stop();
+    await ended;
+  });
+
+  test("the agent stops → a request of a person has no answer, because nothing was read", async () => {
+    const { agent, clock, ended } = await hangingRobot();
+    const answered: string[] = [];
+    void agent.reload().then(() => answered.push("reload"));
+    void agent.confirm().then(() => answered.push("confirm"));
+    agent.stop();
+    clock.step(2000);
+    await ended;
+    await new Promise(setImmediate);
+    expect(answered).toEqual([]);
+  });
+
   test("delays a stop by at most two seconds", async () => {
     const { agent, clock, ended } = await hangingRobot();
     let hasEnded = false;

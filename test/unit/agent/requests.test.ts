@@ -29,12 +29,3 @@ it("requests: run without a result → the next run answers its callers", async 
   await answered;
   expect(next).toMatchObject({ forced: true, confirm: true });
 });
-
-it("requests: end → releases the callers of the current and the next run", async () => {
-  const requests = createRequests();
-  const callers = [requests.ask({}), requests.ask({})];
-  requests.take();
-  callers.push(requests.ask({}));
-  requests.end();
-  await Promise.all(callers);
-});

@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
 
-import { STATES, statusProblem, summaryAboveFindings } from "../../../src/agent/states.ts";
+import { exitCodeOf, STATES, statusProblem, summaryAboveFindings } from "../../../src/agent/states.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
+import { EXIT } from "../../../src/platform/terminal.ts";
 
 /** The parts of a status that the remedy depends on. */
 function statusOf(state: StatusDocument["state"], reason: string): StatusDocument {
   const failure = { reason, detail: "no", next_attempt_at: "2026-01-31T08:00:00.000Z", validation: [] };
-  return { state, failure, summary: "", service: { url: "https://policy.example" } } as unknown as StatusDocument;
+  return {
+    state,
+    failure,
+    hanging: null,
+    summary: "",
+    service: { url: "https://policy.example" },
+  } as unknown as StatusDocument;
 }
 
 test.each([
@@ -18,6 +25,16 @@ test.each([
   ["unauthorized", "http-403", "scope robots:setup"],
 ] as const)("statusProblem: %s because of %s: %s", (state, reason, remedy) => {
   expect(statusProblem(statusOf(state, reason))?.fix).toContain(remedy);
+});
+
+test.each([
+  ["starting", EXIT.failed, "disk-hangs"],
+  ["registered", EXIT.failed, "disk-hangs"],
+  ["unreachable", EXIT.unreachable, "service-unreachable"],
+] as const)("a disk that hangs: %s → exit %i, and %s says what to do", (state, code, problem) => {
+  const status = { ...statusOf(state, "connect"), healthy: false, hanging: "/drive/arm.yaml" };
+  expect(exitCodeOf(status)).toBe(code);
+  expect(statusProblem(status)?.code).toBe(problem);
 });
 
 const FINDING = {

@@ -40,6 +40,10 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
       false,
     ]);
     await daemon.untilLogged("disk-hangs");
+    expect(await robot.run(["status"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/drive does not answer.*\[disk-hangs\]/),
+    });
     const requestCount = proxy.requests.length;
     drive.answer();
     await daemon.until((status) => status.healthy);
@@ -84,6 +88,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await drive.hang();
     await using daemon = await robot.startProcess({}, drive.prefix);
     await daemon.until(isWaiting);
+    await daemon.untilLogged("disk-hangs");
     drive.answer();
     await expectOneRobot(scene, daemon);
   });
