@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { getCACertificates } from "node:tls";
 
 import { readBounded } from "../../platform/files/durable-file.ts";
@@ -65,26 +65,27 @@ function problem(code: CaFileProblem, path: string, why: string): CaFile {
 }
 
 /**
- * The trusted certificates: Node's own (with NODE_EXTRA_CA_CERTS), those of the CA file, and with `withSystem` those of the system. Undefined
- * means only Node's own, which Node keeps parsed.
+ * The trusted certificates: Node's own (with NODE_EXTRA_CA_CERTS) and these. Undefined means only Node's own, which Node keeps parsed.
  */
-export function trustedCertificates(
-  extra: readonly string[],
-  withSystem: boolean,
-  environment: Environment,
-): string[] | undefined {
-  if (extra.length === 0 && !withSystem) return undefined;
-  return [...new Set([...getCACertificates("default"), ...(withSystem ? ofSystem(environment) : []), ...extra])];
+export function trustedCertificates(extra: readonly string[]): string[] | undefined {
+  return extra.length === 0 ? undefined : [...new Set([...getCACertificates("default"), ...extra])];
 }
 
-/** The store has a folder and a file, either of which may be missing. Node itself writes to stderr that it cannot open the folder. */
-function ofSystem(environment: Environment): readonly string[] {
+/** A folder of a distribution has a few hundred files. */
+const STORE_LIMIT = 4096;
+
+/**
+ * The certificates in the system's store, which has a folder and a file, as OpenSSL names them. What cannot be read is left out. Node's
+ * getCACertificates("system") reads the store once in a process, so it does not know an authority that was put there later.
+ */
+export async function systemCertificates(files: Files, environment: Environment): Promise<readonly string[]> {
   const { SSL_CERT_DIR: folder = "/etc/ssl/certs", SSL_CERT_FILE: file = "/etc/ssl/cert.pem" } = environment;
-  if (existsSync(folder)) return getCACertificates("system");
-  try {
-    return readFileSync(file, "utf8").match(PEM_CERTIFICATE) ?? [];
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-    return [];
+  const names = await files.list(folder).catch(() => []);
+  const found = new Set<string>();
+  for (const path of [file, ...names.slice(0, STORE_LIMIT).map((name) => join(folder, name))]) {
+    const bytes = await readBounded(files, path, CA_FILE_LIMIT_BYTES).catch(() => null);
+    if (bytes === null || bytes === "too-large") continue;
+    for (const pem of new TextDecoder().decode(bytes).match(PEM_CERTIFICATE) ?? []) found.add(pem);
   }
+  return [...found].filter(isCertificate);
 }

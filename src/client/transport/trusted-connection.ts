@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 
 import type { Clock } from "../../platform/clock.ts";
 import { errorCode, type Files, type FileStat, sameStat } from "../../platform/files/files.ts";
-import { trustedCertificates, readCaFile } from "./certificates.ts";
+import { readCaFile, systemCertificates, trustedCertificates } from "./certificates.ts";
 import { openConnection, type Route } from "./connection.ts";
 import type { Environment } from "./proxy.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
@@ -12,7 +12,7 @@ export type OpenTrusted = (route: Pick<Route, "url" | "proxy">, signal: AbortSig
 
 /**
  * Opens connections that trust Node's certificates and those of the CA file as it is then. The system's store is read only if they do not
- * know an issuer, and used from then on.
+ * know an issuer; what was in it is used from then on.
  */
 export function trustingConnector(
   files: Files,
@@ -21,19 +21,20 @@ export function trustingConnector(
   environment: Environment,
 ): OpenTrusted {
   const readAuthorities = createAuthorities(files, caFile, clock);
-  let trustsSystem = false;
+  let ofSystem: readonly string[] = [];
   return async ({ url, proxy }, signal) => {
     const usesTls = url.protocol === "https:" || proxy?.url.protocol === "https:";
     const extra = usesTls ? await readAuthorities() : [];
-    const open = (withSystem: boolean) =>
-      openConnection({ url, proxy, certificates: trustedCertificates(extra, withSystem, environment) }, signal);
+    const open = (store: readonly string[]) =>
+      openConnection({ url, proxy, certificates: trustedCertificates([...extra, ...store]) }, signal);
     try {
-      return await open(trustsSystem);
+      return await open(ofSystem);
     } catch (error) {
-      if (trustsSystem || !(error instanceof TransportError) || !isUnknownIssuer(error.code)) throw error;
+      if (!(error instanceof TransportError) || !isUnknownIssuer(error.code)) throw error;
     }
-    const socket = await open(true);
-    trustsSystem = true;
+    const read = await systemCertificates(files, environment);
+    const socket = await open(read);
+    ofSystem = read;
     return socket;
   };
 }

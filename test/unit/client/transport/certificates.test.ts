@@ -1,23 +1,32 @@
+import { X509Certificate } from "node:crypto";
 import { getCACertificates } from "node:tls";
 
 import { expect, test } from "vitest";
 
-import { trustedCertificates } from "../../../../src/client/transport/certificates.ts";
+import { systemCertificates, trustedCertificates } from "../../../../src/client/transport/certificates.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
 
 const OURS = ["-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----"];
 const usual = getCACertificates("default");
-const ofMachine = getCACertificates("system");
 
 test.each([
-  ["a CA file", OURS, false, [...usual, ...OURS]],
-  ["the machine's own", [], true, [...usual, ...ofMachine]],
-  ["a CA file and the machine's own", OURS, true, [...usual, ...ofMachine, ...OURS]],
-  ["a CA file with an already trusted certificate", usual.slice(0, 1), false, usual],
-])("trustedCertificates: %s → in addition to Node's own, without duplicates", (_what, extra, withSystem, expected) => {
-  const trusted = trustedCertificates(extra, withSystem, process.env);
-  expect(trusted?.toSorted()).toEqual([...new Set(expected)].toSorted());
+  ["others", OURS, [...usual, ...OURS]],
+  ["an already trusted one", usual.slice(0, 1), usual],
+])("trustedCertificates: %s → in addition to Node's own, without duplicates", (_what, extra, expected) => {
+  expect(trustedCertificates(extra)?.toSorted()).toEqual([...new Set(expected)].toSorted());
 });
 
 test("trustedCertificates: nothing to add → undefined, so that Node uses its cached default", () => {
-  expect(trustedCertificates([], false, {})).toBeUndefined();
+  expect(trustedCertificates([])).toBeUndefined();
+});
+
+test("systemCertificates: the store of this machine → the certificates that Node reads from it", async () => {
+  const read = (pem: string) => new X509Certificate(pem).fingerprint256;
+  const ours = await systemCertificates(systemFiles, process.env);
+  expect(new Set(ours.map(read))).toEqual(new Set(getCACertificates("system").map(read)));
+});
+
+test("systemCertificates: no store → none", async () => {
+  const environment = { SSL_CERT_DIR: "/nonexistent", SSL_CERT_FILE: "/nonexistent" };
+  expect(await systemCertificates(systemFiles, environment)).toEqual([]);
 });
