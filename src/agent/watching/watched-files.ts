@@ -49,8 +49,13 @@ export function createWatchedFiles(options: WatchedFilesOptions) {
     isOutdated: () => options.paths().join("\n") !== plannedPaths,
     /** True when no folder was replaced and no stat can hang. Synchronous stats only. */
     isCurrent: () => isLocal(files, plan) && isPlanCurrent(files, plan),
-    /** After a change without an event: the next `follow` creates all watches again. */
-    renew: watcher.renew,
+    /**
+     * After a change without an event: the next `follow` creates all watches again. Not with files on a drive that can hang: there every poll
+     * starts a run, changed or not.
+     */
+    renew() {
+      if (plan.isLocal) watcher.renew();
+    },
     /** Tries again to watch the folders that failed. */
     retry: watcher.retry,
     get mode() {

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
@@ -70,6 +71,7 @@ describe("a request by a person while files are being written", () => {
 
 /** The default configuration. */
 const RESYNC_MS = 60_000;
+const POLL_MS = 5000;
 
 describe("a file event", () => {
   /** Time until this many registrations were sent. */
@@ -156,6 +158,34 @@ describe("a minute without a file event", () => {
     await robot.until(() => robot.agent.status().state_problem === null);
     expect(robot.requests.length).toBe(1);
   });
+});
+
+test("a file on a network drive → each poll is one run, and local folders stay watched", async () => {
+  const robot = await registeredRobot();
+  const { agent, clock, disk, folder, machine, until } = robot;
+  const drive = join(folder, "drive");
+  await mkdir(drive);
+  await writeFile(join(drive, "arm.rules"), "first\n");
+  const manifest = await readFile(join(folder, "robot-manifest.yaml"), "utf8");
+  await writeFile(join(folder, "robot-manifest.yaml"), manifest.replace(robot.path, join(drive, "arm.rules")));
+  disk.mountsNow = () => `1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / ${drive} rw - nfs server:/ rw\n`;
+  const opened: string[] = [];
+  machine.events.watch = (directory, listener) => {
+    opened.push(directory);
+    setImmediate(() => listener.onReady());
+    return { close() {} };
+  };
+  const runs = () => agent.status().daemon?.runs ?? 0;
+  clock.step(RESYNC_MS);
+  await until(() => agent.status().watching?.mode === "polling" && agent.status().state === "registered");
+  await until(() => isAtRest(robot));
+  const [before, watches] = [runs(), opened.length];
+  for (let polls = 1; polls <= 3; polls++) {
+    clock.step(POLL_MS);
+    await until(() => runs() >= before + polls && isAtRest(robot));
+  }
+  expect(opened.length).toBe(watches);
+  expect(runs()).toBe(before + 3);
 });
 
 describe("the name of the machine", () => {
