@@ -2,7 +2,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import { type CallResult, isPassing } from "../client/call-result.ts";
-import { isUnknownIssuer } from "../client/transport/transport.ts";
+import { isUnknownIssuer, looksLikeClock } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";
 
@@ -67,7 +67,8 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
         `not an answer of the service (HTTP ${result.status}): ${result.detail}`,
       );
     case "unreachable":
-      if (result.reason === "tls" && context.wallMs < RELEASED_AT_MS)
+      // The failed handshake may be one with a proxy.
+      if ((result.reason === "tls" || looksLikeClock(result.code)) && context.wallMs < RELEASED_AT_MS)
         return retrySoon(context, "clock", describeClock(context.wallMs));
       return retrySoon(
         context,

@@ -121,11 +121,14 @@ describe("judge", () => {
     expect(delayMs).toBeLessThanOrEqual(mostMs);
   });
 
-  test("scenario 3: certificate refused with the clock at 1970 → clock", () => {
-    const refusedCertificate: Result = { kind: "unreachable", reason: "tls", code: "CERT_NOT_YET_VALID", detail: "x" };
-    expect(judged(refusedCertificate, 0)).toMatchObject({
-      failure: { state: "unreachable", reason: "clock", detail: expect.stringContaining("1970-01-01") },
-    });
-    expect(judged(refusedCertificate)).toMatchObject({ failure: { reason: "tls" } });
-  });
+  test.each(["tls", "proxy"] as const)(
+    "scenario 3: certificate refused with the clock at 1970: %s → clock",
+    (reason) => {
+      const refusedCertificate: Result = { kind: "unreachable", reason, code: "CERT_NOT_YET_VALID", detail: "x" };
+      expect(judged(refusedCertificate, 0)).toMatchObject({
+        failure: { state: "unreachable", reason: "clock", detail: expect.stringContaining("1970-01-01") },
+      });
+      expect(judged(refusedCertificate)).toMatchObject({ failure: { reason } });
+    },
+  );
 });
