@@ -15,11 +15,6 @@ export class Secret {
     return this.#value;
   }
 
-  /** True when `other` has the same value. */
-  equals(other: Secret): boolean {
-    return this.#value === other.#value;
-  }
-
   /** Replaces every occurrence of the value in an untrusted text, which may echo it. */
   redactFrom(text: string): string {
     return this.#value === "" ? text : text.replaceAll(this.#value, SHOWN);

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 
-import { errorCode, type Files, LINK_LIMIT } from "../../platform/files/files.ts";
+import { components, errorCode, type Files, LINK_LIMIT } from "../../platform/files/files.ts";
 import { type Mounts, readMounts } from "../../platform/files/mounts.ts";
 
 /** The directories whose events show that a path may lead to other content. */
@@ -90,10 +90,11 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
   let links = 0;
   while (pending.length > 0) {
     const [name = "", ...rest] = pending;
+    pending = rest;
+    if (name === ".") continue;
     if (name === "..") {
       // `directory` contains no links any more, so its parent is `dirname`.
       directory = dirname(directory);
-      pending = rest;
       continue;
     }
     const entryPath = join(directory, name);
@@ -102,15 +103,13 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
     switch (entry.kind) {
       case "directory":
         directory = entryPath;
-        pending = rest;
         break;
-      case "link": {
+      case "link":
         links += 1;
         if (links > LINK_LIMIT) return;
         pending = [...components(entry.target), ...rest];
         if (entry.target.startsWith("/")) directory = "/";
         break;
-      }
       case "leaf":
       case "missing":
         return;
@@ -170,8 +169,4 @@ async function planDirectory(
     if (errorCode(error) === undefined) throw error;
     return null;
   }
-}
-
-function components(path: string): string[] {
-  return path.split("/").filter((name) => name !== "" && name !== ".");
 }

@@ -101,7 +101,5 @@ test("Secret: only `reveal` returns the value", () => {
   expect(`${secret} ${JSON.stringify({ secret })} ${Object.values(secret).join("")}`).not.toContain("hidden");
   expect(structuredClone({ ...secret })).toEqual({});
   expect(secret.redactFrom("a hidden b hidden")).toBe("a [secret] b [secret]");
-  expect(secret.equals(new Secret("hidden"))).toBe(true);
-  expect(secret.equals(new Secret("other"))).toBe(false);
   expect(new Secret("").redactFrom("text")).toBe("text");
 });
