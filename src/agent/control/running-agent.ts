@@ -80,16 +80,20 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
     case "not-running":
       return problem(
         NO_SOCKET,
-        "another agent uses this state directory, with its control socket elsewhere",
-        "give its --runtime-dir, or stop it first",
+        "another agent or command uses the state directory, and no agent answers on this control socket",
+        "wait for the other command to end; for an agent with another socket give its --runtime-dir",
       );
     case "failed":
       return problem("daemon-failed", answer.detail, "look at its log: journalctl -u robot-policy-agent");
     case "answer": {
       const { status } = answer;
       if (status === 429) {
-        const what = "the agent limits how often it can be asked to register";
-        return problem("asked-too-often", what, "try again in some seconds");
+        const what = "the agent takes no more requests for now";
+        return problem(
+          "asked-too-often",
+          what,
+          "try again in some seconds; see what it does: robot-policy-agent status",
+        );
       }
       const what = `unexpected answer ${status} of the daemon`;
       return problem("daemon-failed", what, "restart it, so that it runs the same version");
