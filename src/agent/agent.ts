@@ -46,7 +46,7 @@ export interface AgentOptions extends Pick<
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
-  /** Called at each resync, to retry what failed. */
+  /** Called once in each resync period, to retry what failed. */
   onResync?(): void;
 }
 
@@ -71,9 +71,11 @@ export function createAgent(options: AgentOptions) {
   let isRunning = false;
   /** Files changed during a run, perhaps after the run had read them. */
   let changedDuringRun = false;
-  /** Monotonic time at which the last run asked to be repeated, and of the next resync. */
+  /** Monotonic time at which the last run asked to be repeated, and of the next resync, which every run puts off. */
   let stepDueMs = 0;
   let resyncDueMs = 0;
+  /** When what failed was last tried again. */
+  let retriedMs = Number.NEGATIVE_INFINITY;
   let preparing = Promise.resolve();
   /** Whether the last request to forget the registration did so. */
   let isRebound = false;
@@ -241,7 +243,9 @@ export function createAgent(options: AgentOptions) {
     for (;;) {
       const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
       const nowMs = clock.monotonicMs();
-      if (nowMs >= resyncDueMs) {
+      // Whatever woke the loop: events may keep coming, and would put the retries off for ever.
+      if (nowMs >= retriedMs + resyncPeriod()) {
+        retriedMs = nowMs;
         watched.retry();
         options.onResync?.();
         await watchOver(identity.begin());

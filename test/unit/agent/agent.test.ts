@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { openAgent, type RunningRobot, runningRobot } from "./robot-in-process.ts";
@@ -158,6 +158,36 @@ describe("a minute without a file event", () => {
     await robot.until(() => robot.agent.status().state_problem === null);
     expect(robot.requests.length).toBe(1);
   });
+});
+
+test("events more often than polls → a folder that could not be watched is tried again", async () => {
+  const robot = await openAgent();
+  const { agent, clock, machine, pending } = robot;
+  let code: string | null = "ENOSPC";
+  machine.events.watch = (_directory, listener) => {
+    setImmediate(() => (code === null ? listener.onReady() : listener.onFailure(code)));
+    return { close() {} };
+  };
+  await agent.prepare();
+  const ended = agent.run();
+  onTestFinished(() => {
+    agent.stop();
+    return ended;
+  });
+  const runs = () => agent.status().daemon?.runs ?? 0;
+  const triggerRun = async () => {
+    const before = runs();
+    agent.trigger();
+    await expect.poll(() => runs() > before && pending.hanging(0) === null).toBe(true);
+  };
+  await triggerRun();
+  await expect.poll(() => agent.status().watching?.mode).toBe("polling");
+  code = null;
+  for (let passedMs = 0; passedMs < 3 * POLL_MS; passedMs += POLL_MS / 2) {
+    clock.step(POLL_MS / 2);
+    await triggerRun();
+  }
+  await expect.poll(() => agent.status().watching?.mode).toBe("events");
 });
 
 test("a file on a network drive → each poll is one run, and local folders stay watched", async () => {
