@@ -1,4 +1,5 @@
 import type { Snapshot } from "../fingerprint/snapshot.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
 import { type Clock, isoTime } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
 import type { Outcome } from "./outcome.ts";
@@ -21,12 +22,14 @@ import { isError } from "../manifest/finding.ts";
 /** The parts of a status document, from the daemon or a one-shot command. */
 export interface AgentFacts {
   readonly state: AgentState;
-  readonly collector: Collector;
+  readonly collector: Pick<Collector, "robotName" | "snapshot"> & {
+    readonly manifest: Pick<RobotManifest, "robot_type_id"> | null;
+  };
   readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "stateProblem"> & {
     /** null in one-shot commands, which do not confirm. */
     readonly confirmation: Confirmation | null;
   };
-  readonly serviceUrl: string;
+  readonly serviceUrl: string | null;
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   readonly daemon: DaemonStatus | null;
   readonly clock: Clock;
@@ -74,7 +77,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   };
 }
 
-export function describeRegistration(registration: Registration): RegistrationStatus {
+function describeRegistration(registration: Registration): RegistrationStatus {
   return {
     registered_at: registration.registered_at,
     service_url: registration.service_url,

@@ -8,11 +8,10 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
-import { type AgentFacts, describeAgent, describeRegistration } from "./describe-agent.ts";
+import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
 import type { Registration } from "./registration/record.ts";
-import { STATES } from "./states.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
@@ -86,6 +85,9 @@ export async function collectSettled({ machine, collector }: OneShot, signal: Ab
   }
 }
 
+const WITHOUT_DAEMON = { watching: null, daemon: null, hanging: null } as const;
+const NOTHING_TRIED = { failure: null, confirmation: null, stateProblem: null } as const;
+
 /** The status document of a run without a daemon. @param known more than the state on disk tells. */
 export function describeOneShot(
   { machine, collector, registration, identity }: OneShot,
@@ -94,14 +96,12 @@ export function describeOneShot(
 ): StatusDocument {
   const { findings } = collector;
   return describeAgent({
+    ...WITHOUT_DAEMON,
     state,
     collector,
-    reconciler: { registration, failure: null, findings, confirmation: null, stateProblem: null, ...known },
+    reconciler: { ...NOTHING_TRIED, registration, findings, ...known },
     serviceUrl: collector.configuration.service.url,
-    watching: null,
-    daemon: null,
     clock: machine.clock,
-    hanging: null,
     identity: describeWaiting(identity),
   });
 }
@@ -125,28 +125,14 @@ export async function describeInvalid(
 ): Promise<StatusDocument> {
   const state = await openState(machine, folders.stateDirectory, false);
   const registration = state.kind === "state" ? state.registration : null;
-  const robotName = registration?.request.name ?? "";
-  const findings = documentFindings(configuration);
-  return {
-    schema_version: 1,
+  const request = registration?.request ?? null;
+  return describeAgent({
+    ...WITHOUT_DAEMON,
     state: "invalid",
-    healthy: false,
-    summary: STATES.invalid.summary({ robotName, findings, detail: null, identity: null }),
-    robot: {
-      name: robotName,
-      robot_type_id: registration?.request.robot_type_id ?? null,
-      view: registration?.robot ?? null,
-    },
-    service: { url: registration?.service_url ?? null },
-    registration: registration === null ? null : describeRegistration(registration),
-    configuration_digest: null,
-    failure: null,
-    findings,
-    watching: null,
-    confirmation: null,
-    hanging: null,
-    state_problem: null,
-    daemon: null,
+    collector: { robotName: request?.name ?? "", manifest: request, snapshot: null },
+    reconciler: { ...NOTHING_TRIED, registration, findings: documentFindings(configuration) },
+    serviceUrl: registration?.service_url ?? null,
+    clock: machine.clock,
     identity: null,
-  };
+  });
 }

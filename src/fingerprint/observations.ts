@@ -33,7 +33,7 @@ interface Observation {
 
 interface Instant {
   readonly monotonicMs: number;
-  wallMs: number;
+  readonly wallMs: number;
 }
 
 /** When the wall clock gains more than this on the monotonic clock, it was set; slewing is slower. */
@@ -55,17 +55,16 @@ export function createObservations({ files, clock }: { readonly files: Files; re
   }
 
   async function lookAt(path: string): Promise<void> {
-    const before: Instant = { ...now() };
+    const before = now();
     const view = await viewOf(files, path);
-    const after = now();
-    if (after.wallMs < before.wallMs) before.wallMs = after.wallMs;
+    const seen = { ...before, wallMs: Math.min(before.wallMs, now().wallMs) };
     const previous = observations.get(path);
     if (previous !== undefined && sameView(previous.view, view)) {
-      observations.set(path, { ...previous, seen: before });
+      observations.set(path, { ...previous, seen });
       return;
     }
     const changedAfterMs = previous?.seen.monotonicMs ?? Number.NEGATIVE_INFINITY;
-    observations.set(path, { view, sinceMs: clock.monotonicMs(), seen: before, changedAfterMs });
+    observations.set(path, { view, sinceMs: clock.monotonicMs(), seen, changedAfterMs });
   }
 
   /**

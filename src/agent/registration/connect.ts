@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { createClient, type ServiceClient } from "../../client/client.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { loadCredential } from "../../client/load-credential.ts";
+import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
 import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
@@ -61,7 +61,7 @@ export function connect(
       {
         credentialsDirectory: folders.credentialsDirectory ?? undefined,
         keyFile: keyFile ?? undefined,
-        environmentKey: environment["ROBOT_POLICY_API_KEY"],
+        environmentKey: environment[KEY_VARIABLE],
         serviceUserId: options.userId,
       },
       machine.files,
