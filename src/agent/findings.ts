@@ -76,7 +76,8 @@ const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manif
 function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, manifest: ManifestDocument) {
   const [, field, ...below] = errorLoc;
   if (field === "contract") return { document: manifest, loc: manifest.reading.value?.contractSource(below) ?? "" };
-  const source = SOURCES[String(field)];
+  const name = String(field);
+  const source = Object.hasOwn(SOURCES, name) ? SOURCES[name] : undefined;
   if (source === undefined) return { document: configuration, loc: "" };
   const document = source.from === "configuration" ? configuration : manifest;
   const deeper = field === "labels" ? below.map((step) => `/${escapePointer(String(step))}`).join("") : "";

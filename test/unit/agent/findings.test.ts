@@ -40,6 +40,9 @@ const places: readonly [loc: (string | number)[], where: string][] = [
   [["body", "configuration_digest"], "/etc/robot-manifest.yaml:3:3"],
   [["body", "contract", "schema"], "/etc/robot-manifest.yaml:1:1"],
   [["body"], "/etc/config.yaml:1:1"],
+  // Members of every object in JavaScript.
+  [["body", "constructor"], "/etc/config.yaml:1:1"],
+  [["body", "__proto__", "name"], "/etc/config.yaml:1:1"],
 ];
 
 test.each(places)("scenario 8: error at %j → finding at %s", (loc, where) => {
