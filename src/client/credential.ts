@@ -43,7 +43,11 @@ const KEY_LENGTH_LIMIT = 512;
 /** `sk_<marker>_<key>` (service document, section 5), of the characters a bearer token may have (RFC 6750 section 2.1). */
 const KEY_PATTERN = /^sk_[A-Za-z0-9]+_[A-Za-z0-9._~+/-]+=*$/;
 
-/** Parses the content of a key file, of stdin, or of the environment variable. */
+/**
+ * Parses a key.
+ *
+ * @param source `key-file` only for a file that a person may edit.
+ */
 export function parseKey(text: string, source: CredentialSource, where: string): Credential | CredentialProblem {
   const bad = (code: CredentialProblemCode, what: string, fix: string): CredentialProblem => {
     return { kind: "credential-problem", code, what, where, fix };
@@ -53,7 +57,8 @@ export function parseKey(text: string, source: CredentialSource, where: string):
   const key = text.replace(/\n$/, "");
   if (key.trim() === "") return bad("key-empty", "there is no key in it", rewrite);
   if (key.includes("\r")) {
-    const fix = source === "environment" ? rewrite : `sed -i 's/\\r//g' ${shellWord(where)}`;
+    // A credential of systemd is a copy, and stdin is no file.
+    const fix = source !== "key-file" ? rewrite : `sed -i 's/\\r//g' ${shellWord(where)}`;
     return bad("key-line-ending", "it has a Windows line ending after the key", fix);
   }
   if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);

@@ -80,7 +80,8 @@ async function readKey(
         : await readBounded(machine.files, resolve(from), KEY_LIMIT);
     if (read === "too-large") return unusable("key-too-large", "it is longer than a key", where);
     if (read === null) return unusable("key-empty", "it contains no key", where);
-    return parseKey(typeof read === "string" ? read : Buffer.from(read).toString("utf8"), "key-file", where);
+    const text = typeof read === "string" ? read : Buffer.from(read).toString("utf8");
+    return parseKey(text, from === undefined ? "environment" : "key-file", where);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;

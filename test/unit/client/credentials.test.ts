@@ -101,6 +101,14 @@ test("scenario 17: Windows line endings → the suggested command fixes it", asy
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
+test("Windows line endings in a credential of systemd → no command for its copy, which nobody can edit", async () => {
+  write(keyFile, `${KEY}\r\n`);
+  expect(await loadCredential({ credentialsDirectory: folder, serviceUserId: uid }, systemFiles)).toMatchObject({
+    code: "key-line-ending",
+    fix: "write the key alone, on one line",
+  });
+});
+
 test("scenario 17: key file in a folder writable by everyone → refused with the exact chmod", async () => {
   write(keyFile, KEY);
   const folder = dirname(keyFile);
