@@ -201,7 +201,6 @@ export function createAgent(options: AgentOptions) {
     const forced = request.forced || (request.rebind && isRebound);
     const step = await reconciler.reconcile({ forced, confirm: request.confirm, signal });
     isRunning = false;
-    reportHanging();
     if (changedDuringRun && step.kind !== "unsettled") alarm.ring();
     if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
@@ -215,7 +214,7 @@ export function createAgent(options: AgentOptions) {
     else request.answer();
   }
 
-  /** Waits for work that hangs with its disk, and reports it meanwhile. */
+  /** Waits for work that hangs with its disk, and reports a hang and its end. */
   async function watchOver(work: Promise<void>): Promise<void> {
     const ended = new AbortController();
     void reportHangingUntil(ended.signal);
@@ -223,6 +222,7 @@ export function createAgent(options: AgentOptions) {
       await unlessStopped(work);
     } finally {
       ended.abort();
+      reportHanging();
     }
   }
 

@@ -372,6 +372,23 @@ describe("a hanging disk", () => {
     await ended;
   });
 
+  test("in the check of a minute → reported, and again when the disk recovers, without a run", async () => {
+    const { agent, clock, disk, logged, stateDirectory } = await registeredRobot();
+    const { daemon } = agent.status();
+    const answering = Promise.withResolvers<void>();
+    disk.linkStat = async (path) => {
+      if (path.startsWith(stateDirectory)) await answering.promise;
+      return systemFiles.linkStat(path);
+    };
+    clock.step(RESYNC_MS);
+    await expect.poll(() => clock.sleepers).toBe(1);
+    clock.step(5000);
+    await expect.poll(() => logged).toContain("disk-hangs");
+    answering.resolve();
+    await expect.poll(() => logged).toContain("disk-answers-again");
+    expect(agent.status().daemon?.runs).toBe(daemon?.runs);
+  });
+
   test("the agent stops → a request of a person has no answer, because nothing was read", async () => {
     const { agent, clock, ended } = await hangingRobot();
     const answered: string[] = [];
