@@ -7,21 +7,11 @@ import type { Reconciler } from "./reconciler.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 import type { Registration } from "./registration/record.ts";
 import { STATES } from "./states.ts";
-import type {
-  AgentState,
-  ConfirmationStatus,
-  DaemonStatus,
-  FailureStatus,
-  IdentityStatus,
-  RegistrationStatus,
-  StatusDocument,
-} from "./status.ts";
-import type { WatchMode } from "./watching/watcher.ts";
+import type { ConfirmationStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
 import { isError } from "../manifest/finding.ts";
 
 /** The parts of a status document, from the daemon or a one-shot command. */
-export interface AgentFacts {
-  readonly state: AgentState;
+export interface AgentFacts extends Pick<StatusDocument, "state" | "watching" | "daemon" | "hanging" | "identity"> {
   readonly collector: Pick<Collector, "robotName" | "snapshot"> & {
     readonly manifest: Pick<RobotManifest, "robot_type_id"> | null;
   };
@@ -30,17 +20,11 @@ export interface AgentFacts {
     readonly confirmation: Confirmation | null;
   };
   readonly serviceUrl: string | null;
-  readonly watching: (WatchMode & { readonly directories: number }) | null;
-  readonly daemon: DaemonStatus | null;
   readonly clock: Clock;
-  /** The path on which the disk hangs; null when it answers. */
-  readonly hanging: string | null;
-  /** null without an identity, and in one-shot commands. */
-  readonly identity: IdentityStatus | null;
 }
 
 export function describeAgent(facts: AgentFacts): StatusDocument {
-  const { state, collector, reconciler } = facts;
+  const { state, collector, reconciler, watching, daemon, hanging, identity } = facts;
   const { registration } = reconciler;
   const findings = reconciler.findings;
   const { showsFailure, summary } = STATES[state];
@@ -49,11 +33,11 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   return {
     schema_version: 1,
     state,
-    healthy: state === "registered" && facts.hanging === null && !findings.some(isError),
+    healthy: state === "registered" && hanging === null && !findings.some(isError),
     summary:
-      facts.hanging === null
-        ? summary({ robotName, findings, detail: failure?.detail ?? null, identity: facts.identity })
-        : `Waiting for ${facts.hanging}: the disk or network drive does not answer`,
+      hanging === null
+        ? summary({ robotName, findings, detail: failure?.detail ?? null, identity })
+        : `Waiting for ${hanging}: the disk or network drive does not answer`,
     robot: {
       name: robotName,
       robot_type_id: collector.manifest?.robot_type_id ?? null,
@@ -65,15 +49,15 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
     failure: failure === null ? null : describeFailure(failure, facts.clock),
     findings,
-    watching: facts.watching === null ? null : describeWatching(facts.watching),
+    watching,
     confirmation:
       registration === null || reconciler.confirmation === null
         ? null
         : describeConfirmation(reconciler.confirmation, facts.clock),
-    hanging: facts.hanging,
+    hanging,
     state_problem: reconciler.stateProblem,
-    daemon: facts.daemon,
-    identity: facts.identity,
+    daemon,
+    identity,
   };
 }
 
@@ -89,11 +73,6 @@ function describeRegistration(registration: Registration): RegistrationStatus {
 /** The files as documents for people show them, without their stats. */
 export function describeFiles(files: Snapshot["files"]): RegistrationStatus["files"] {
   return files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
-}
-
-function describeWatching(watching: NonNullable<AgentFacts["watching"]>): StatusDocument["watching"] {
-  const { mode, directories } = watching;
-  return { mode, reason: watching.mode === "polling" ? watching.reason : null, directories };
 }
 
 function describeFailure({ reason, detail, retryAtMs }: Outcome, clock: Clock): FailureStatus {

@@ -1,6 +1,7 @@
 import type { RobotView } from "../api/robot-views.ts";
 import { isObject } from "../platform/is-object.ts";
 import type { LocatedFinding } from "./findings.ts";
+import type { WatchMode } from "./watching/watcher.ts";
 
 /** The document of `status --json` and of GET /status, with or without a daemon. Members are added, never changed. */
 export interface StatusDocument {
@@ -19,11 +20,8 @@ export interface StatusDocument {
   /** The last failed attempt, while the registration is not accepted; null otherwise. */
   readonly failure: FailureStatus | null;
   readonly findings: readonly LocatedFinding[];
-  readonly watching: {
-    readonly mode: "events" | "polling";
-    readonly reason: string | null;
-    readonly directories: number;
-  } | null;
+  /** null while no daemon runs. */
+  readonly watching: (WatchMode & { readonly directories: number }) | null;
   /** Whether the service still has the registration; null while no daemon runs, or nothing is registered. */
   readonly confirmation: ConfirmationStatus | null;
   /** The path on which a disk or network drive does not answer; null when all do. */

@@ -16,6 +16,7 @@ export type TakenLock =
 
 const DENIED_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 
+// Descriptors, because the garbage collector may close a FileHandle of node:fs/promises, and with it the lock.
 const open = promisify(fs.open);
 const close = promisify(fs.close);
 const access = promisify(fs.access);

@@ -2,7 +2,11 @@ import type { DirectoryWatch, FileEvents } from "../../platform/files/file-event
 import { EMPTY_PLAN, type PlannedDirectory, type WatchPlan } from "./watch-plan.ts";
 
 /** How the agent notices changes. */
-export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };
+export interface WatchMode {
+  readonly mode: "events" | "polling";
+  /** Why it polls; null with events. */
+  readonly reason: string | null;
+}
 
 export interface WatcherOptions {
   readonly events: FileEvents;
@@ -88,7 +92,7 @@ export function createWatcher(options: WatcherOptions) {
     /** `polling` as soon as one directory cannot be watched. */
     mode(): WatchMode {
       const [reason] = failures.values();
-      return reason === undefined ? { mode: "events" } : { mode: "polling", reason };
+      return reason === undefined ? { mode: "events", reason: null } : { mode: "polling", reason };
     },
     /** Tries again to watch the directories that failed. */
     retry() {

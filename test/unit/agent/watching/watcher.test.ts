@@ -136,7 +136,7 @@ describe("watcher", () => {
     const plan = planOf({ "/home/ann": { holdsTarget: false }, "/home/ann/cal": {} });
     watcher.follow(plan);
     listeners.get("/home/ann")?.onFailure(code);
-    expect(watcher.mode()).toEqual({ mode: "events" });
+    expect(watcher.mode()).toEqual({ mode: "events", reason: null });
     watcher.follow(plan);
     watcher.retry();
     expect(counts.started).toBe(2);
