@@ -77,8 +77,8 @@ export class TransportError extends Error {
 }
 
 /**
- * True for OpenSSL's errors about an unknown issuer. Only then is the system's certificate store read, which takes 20 ms and several MB, and
- * which few robots need.
+ * True for OpenSSL's errors about an unknown issuer. Only then is the system's certificate store read, which has hundreds of files, and which
+ * few robots need.
  */
 export function isUnknownIssuer(code: string | null): boolean {
   return code !== null && UNKNOWN_ISSUER.has(code);
