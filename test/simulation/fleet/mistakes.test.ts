@@ -36,7 +36,7 @@ const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: Re
   ["the previous installation of a robot is not revoked", 2, /UNIQUE constraint failed: installations/],
   ["a following fleet keeps robots that no longer match", 67, /a following fleet differs from its selector/],
   ["a key is in the log", 1, /a key is in the log/],
-  ["the agent does not stat again after reading", 3, /which no state of the files ever had/],
+  ["the agent does not stat again after reading", 5, /sent a state that had lasted/],
   ["the agent does not sync its state", 1, /a power cut would take from it/],
   ["the agent takes seconds as minutes", 1, /sent a state that had lasted|asked .* too early/],
   ["the agent's delays have no jitter", 2, /asks for its identity too often/],
