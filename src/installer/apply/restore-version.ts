@@ -1,18 +1,18 @@
 import { measure } from "../disk/content.ts";
 import { type Disk, DiskError } from "../disk/disk.ts";
-import { CACHE_FOLDER, SERVICE_UNIT, shippedCopy, SWITCHING_FILE, versionFolder } from "../layout.ts";
+import { CACHE_FOLDER, SERVICE_UNIT, shippedCopy, SWITCHING_FILE } from "../layout.ts";
 import { readInstalled, shippedDigests } from "../plan/installed.ts";
 import { observe } from "../plan/observation.ts";
-import { planItems } from "../plan/plan.ts";
+import { planItems, planOutdated } from "../plan/plan.ts";
 import { currentLink, editable, type Item } from "../plan/wanted.ts";
 import { applySteps, type ServiceOutcome, type Site } from "./apply.ts";
 
 /**
- * Switches back to an installed version, restarts the service, and removes the version `failed`.
+ * Switches back to an installed version, removes what other versions installed, and restarts the service.
  *
  * @throws DiskError, ProgramFailed.
  */
-export async function restoreVersion(id: string, failed: string, site: Site): Promise<ServiceOutcome> {
+export async function restoreVersion(id: string, site: Site): Promise<ServiceOutcome> {
   const { disk, system } = site;
   const installed = await readInstalled(disk);
   const shipped = installed.versions.find((version) => version.id === id)?.shipped ?? new Map<string, string>();
@@ -22,15 +22,15 @@ export async function restoreVersion(id: string, failed: string, site: Site): Pr
   }
   items.push(currentLink(id));
   const observation = await observe(disk, items, shippedDigests(installed).keys());
-  const { steps } = planItems(id, items, { observation, installed, account: await system.findUser() });
+  const machine = { observation, installed, account: await system.findUser() };
   const never = new AbortController().signal;
   await dropCompiledCode(disk);
   return applySteps(
     [
-      ...steps,
+      ...planItems(id, items, machine).steps,
+      ...planOutdated({ id, account: [], elsewhere: items }, null, machine),
       { kind: "reload-units" },
       { kind: "restart", unit: SERVICE_UNIT, wasWell: false },
-      { kind: "remove", path: versionFolder(failed) },
       { kind: "remove", path: SWITCHING_FILE },
     ],
     { ...site, host: disk },

@@ -109,7 +109,7 @@ async function removeMade(steps: readonly Step[], disk: Disk): Promise<void> {
 }
 
 /** The service was active with the previous version and does not start with this one. The robot comes first: go back. */
-async function returnToPrevious({ id, version, previous }: Installation, site: Site, error: Error): Promise<Problem> {
+async function returnToPrevious({ version, previous }: Installation, site: Site, error: Error): Promise<Problem> {
   const fix = `journalctl -u ${NAME} -n 30 says why; the next install of this version tries it again`;
   if (previous === null) return { code: "start-failed", what: `the agent did not start: ${error.message}`, fix };
   const neither = (reason: string): Problem => ({
@@ -118,7 +118,7 @@ async function returnToPrevious({ id, version, previous }: Installation, site: S
     fix,
   });
   try {
-    const outcome = await restoreVersion(previous, id, site);
+    const outcome = await restoreVersion(previous, site);
     if (outcome.kind === "start-failed") return neither(outcome.reason);
     const what = `version ${version} does not start, and the version before runs again: ${error.message}`;
     return { code: "taken-back", what, fix };

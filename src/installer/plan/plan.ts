@@ -53,7 +53,7 @@ export function planItems(id: string, items: readonly Item[], machine: Machine):
  * the previous one, which is needed to go back. Pure.
  */
 export function planOutdated(
-  { id, account, elsewhere }: Wanted,
+  { id, account, elsewhere }: Pick<Wanted, "id" | "account" | "elsewhere">,
   previous: string | null,
   { observation, installed }: Machine,
 ): readonly Step[] {

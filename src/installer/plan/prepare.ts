@@ -199,11 +199,11 @@ function isInterrupted(id: string, { current, versions, switching }: Installed):
   return switching !== null || (current !== id && versions.some((version) => version.id === id));
 }
 
-/** The version that was current before this one. */
+/** The version that ran before this one. Until a switch is completed, that is only the one before the switch. */
 function previousOf(id: string, { current, versions, switching }: Installed): string | null {
-  if (current !== null && current !== id) return current;
-  if (switching !== null) return switching.previous;
-  return versions.find((version) => version.id !== id)?.id ?? null;
+  const ids = versions.map((version) => version.id);
+  const ran = switching === null ? [current, ...ids] : [switching.previous];
+  return ran.find((each) => each !== null && each !== id && ids.includes(each)) ?? null;
 }
 
 function inTheWay(paths: readonly string[]): InstallerProblem {

@@ -1,8 +1,9 @@
-import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { isRoot } from "../../support/programs/programs.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
@@ -153,6 +154,39 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     systemd.refusals.clear();
     expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
+  });
+
+  test("new version with a further unit file does not start → that file is removed, too", async () => {
+    await configure();
+    const library = join(root, "usr/lib/systemd/libsystemd-shared");
+    await rename(`${library}-257.so`, `${library}-252.so`);
+    await runInstall({}, here(first));
+    const before = describeTree(root);
+    await rename(`${library}-252.so`, `${library}-254.so`);
+    systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
+    await runInstall({}, here(second));
+    await rename(`${library}-254.so`, `${library}-252.so`);
+    expect(describeTree(root)).toEqual(before);
+  });
+
+  test("upgrade killed before the switch, then the old version does not restart → it stays installed", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const program = join(root, "usr/local/lib/robot-policy-agent");
+    const current = await readlink(join(program, "current"));
+    const openDisk: Setting["openDisk"] = async (path) => {
+      const disk = await openRootedDisk(path);
+      if (path !== root) return disk;
+      return { ...disk, makeSymbolicLink: (link, target) => Promise.reject(new Killed(`${link} → ${target}`)) };
+    };
+    await expect(runInstall({}, here({ ...second, openDisk }))).rejects.toThrow(Killed);
+    systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
+    expect((await runInstall({}, here(first))).exitCode).toBe(1);
+    expect(await readFile(join(program, "current/lib/zod.cjs"), "utf8")).toContain('"1.');
+    systemd.refusals.clear();
+    expect((await runInstall({}, here(first))).exitCode).toBe(0);
+    expect(await readlink(join(program, "current"))).toBe(current);
+    expect(systemd.running.get(SERVICE)).toContain("1.0.0");
   });
 
   test.each([
