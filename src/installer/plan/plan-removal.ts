@@ -17,7 +17,6 @@ import {
   SERVICE_UNIT,
   STATE_FOLDER,
   SWITCHING_FILE,
-  UNITS_FOLDER,
 } from "../layout.ts";
 import { type Installed, shippedDigests } from "./installed.ts";
 import { ABSENT, type Observation } from "./observation.ts";
@@ -89,19 +88,22 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
     .toSorted((a, b) => b.length - a.length)
     .filter((folder) => isThere(folder) && !holdsKept(folder));
   const trees = purges ? PURGED_TREES.filter(isThere) : [];
-  const hasUnits = files.some((path) => path.startsWith(`${UNITS_FOLDER}/`));
+  const isInstalled = isThere(PROGRAM_FOLDER);
   const halfWritten = [...seen.keys()].filter((path) => isTemporary(path) && isThere(path));
   const notes = kept.length > 0 ? [] : [MADE_FOLDERS_FILE, SWITCHING_FILE].filter(isThere);
   const removals: readonly Removal[] = [
-    ...planUnits(units, isThere(PROGRAM_FOLDER)),
+    ...planUnits(units, isInstalled),
     // Before the installer's notes and the user, because its record is one of the notes and names the user.
     ...(purges && hasGrants ? [{ kind: "grants" } as const] : []),
     ...(link.kind === "link" && link.target === COMMAND_TARGET ? [{ kind: "link", path: COMMAND_LINK } as const] : []),
     ...[...files, ...halfWritten].map((path): Removal => ({ kind: "file", path })),
     ...trees.map((path): Removal => ({ kind: "tree", path })),
-    ...(isThere(PROGRAM_FOLDER) ? [{ kind: "tree", path: PROGRAM_FOLDER } as const] : []),
+    // Before the program's folder, which tells a repeat that it has to reload.
+    ...(system.isRunning && (isInstalled || files.length > 0 || trees.length > 0)
+      ? [{ kind: "reload-units" } as const]
+      : []),
+    ...(isInstalled ? [{ kind: "tree", path: PROGRAM_FOLDER } as const] : []),
     ...folders.filter((path) => path !== PROGRAM_FOLDER).map((path): Removal => ({ kind: "directory", path })),
-    ...(system.isRunning && (hasUnits || trees.length > 0) ? [{ kind: "reload-units" } as const] : []),
     ...(purges && account !== null ? [{ kind: "user" } as const] : []),
     ...notes.map((path): Removal => ({ kind: "file", path })),
     ...(kept.length === 0 && isThere(NOTES_FOLDER) ? [{ kind: "directory", path: NOTES_FOLDER } as const] : []),

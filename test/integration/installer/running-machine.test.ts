@@ -278,6 +278,19 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(await readFile(join(root, "etc/passwd"), "utf8")).not.toContain("robot-policy-agent");
   });
 
+  test("uninstall killed before daemon-reload → a repeat reloads", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const killedAtReload: RunProgram = (argv, options) => {
+      if (argv.includes("daemon-reload")) throw new Killed();
+      return systemd.runProgram(argv, options);
+    };
+    await expect(runUninstall({}, here({ ...first, runProgram: killedAtReload }))).rejects.toThrow(Killed);
+    systemd.done.splice(0);
+    expect((await runUninstall({}, here(first))).exitCode).toBe(0);
+    expect(systemd.done).toEqual(["daemon-reload"]);
+  });
+
   test("uninstall: service does not stop → nothing removed, completed by a repeat", async () => {
     await configure();
     await runInstall({}, here(first));
