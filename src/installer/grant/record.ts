@@ -64,14 +64,15 @@ export async function writeGrantRecord(files: Files, directory: string, record: 
   await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
 }
 
-/** Keeps the oldest `before` of a list, so that a revocation after several grants restores the original. */
+/**
+ * Keeps the oldest `before` of a list, so that a revocation after several grants restores the original. A list that somebody changed
+ * between two grants keeps its first entry: it differs from its `after`, so a revocation removes the agent's entry and restores nothing.
+ */
 export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]): GrantRecord {
   const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
   for (const entry of added) {
-    const known = entries.get(keyOf(entry));
-    // Somebody changed the list since, so this counts as its first grant.
-    const before = known !== undefined && known.after === entry.before ? known.before : entry.before;
-    entries.set(keyOf(entry), { ...entry, before });
+    const known = entries.get(keyOf(entry)) ?? { before: entry.before, after: entry.before };
+    if (known.after === entry.before) entries.set(keyOf(entry), { ...entry, before: known.before });
   }
   return { ...record, entries: [...entries.values()] };
 }

@@ -252,6 +252,30 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
   });
 
+  test("--revoke: granted again after the mask was reset → the agent's entry is removed", async () => {
+    // Without a default list in the folder, whose removal would remove the entry too.
+    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
+    await runGrant();
+    await chmod(file, 0o600);
+    expect(canRead(AGENT_ID)).toBe(false);
+    expect((await runGrant()).output).toContain("was granted before");
+    await runGrant({ revoke: true });
+    expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
+  });
+
+  test("access list cannot be read after the change → --revoke removes the agent's entry", async () => {
+    const before = accessLists();
+    using stack = new DisposableStack();
+    const { steps } = await planGrant(machine, AGENT, [file], stack);
+    const recordDirectory = join(folder, "record");
+    const unread: RunProgram = async (argv, options) =>
+      argv[0] === "getfacl" ? { kind: "killed" } : systemPrograms(argv, options);
+    const lists = steps.filter(({ forNewFiles }) => !forNewFiles);
+    await applyGrant({ ...machine, runProgram: unread }, AGENT, lists, EMPTY_RECORD, recordDirectory);
+    expect((await runGrant({ revoke: true })).code).toBe(0);
+    expect(accessLists()).toBe(before);
+  });
+
   test("power cut between record and change → --revoke changes nothing", async () => {
     const before = accessLists();
     using stack = new DisposableStack();
