@@ -80,8 +80,9 @@ async function revoke(run: GrantRun, record: GrantRecord): Promise<ExitCode> {
     else for (const path of paths) terminal.print(`would revoke the grant on ${path}`);
     return EXIT.ok;
   }
-  const { revoked, problems } = await revokeGrant(machine, record, directory);
-  if (record.drop_in !== null) await restartUnit(machine, unit);
+  const { revoked, problems: left } = await revokeGrant(machine, record, directory);
+  const byHand = record.drop_in === null ? null : await restartUnit(machine, unit);
+  const problems = byHand === null ? left : [...left, notApplied(byHand)];
   if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, revoked, problems });
   else {
     for (const path of revoked) terminal.print(`revoked the grant on ${path}`);
@@ -114,6 +115,14 @@ function noUser(name: string): Problem {
     code: "no-service-user",
     what: `the user ${name} does not exist yet`,
     fix: "install the agent first: robot-policy-agent install, or its package",
+  };
+}
+
+function notApplied(byHand: string): Problem {
+  return {
+    code: "restart-failed",
+    what: "systemd did not apply it, so the agent may still have the access",
+    fix: byHand,
   };
 }
 

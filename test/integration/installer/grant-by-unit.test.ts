@@ -75,9 +75,17 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
   test("--method owner: systemd cannot apply it → reported, with the command to run", async () => {
     run("chown", "-R", "games:games", home);
     const before = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
-    expect(await runProgram("owner", { before })).toContain(
+    const output = await runProgram("owner", { before, after: `${grantCommand()} --revoke 2>&1 || echo "exit code $?"` });
+    expect(output).toContain(
       "systemd did not apply it; run: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
     );
+    expect(output.slice(output.indexOf("revoked the grant"))).toMatchInlineSnapshot(`
+      "revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
+      error: systemd did not apply it, so the agent may still have the access [restart-failed]
+        → systemctl daemon-reload && systemctl restart robot-policy-agent
+      exit code 1
+      "
+    `);
   });
 
   test("--method owner: a file of root → accepted if the owner can read it, otherwise refused", async () => {
