@@ -64,7 +64,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const asked = { ...run, record, account, paths, keyFile: inputs.keyFile };
   switch (options.method) {
     case "group":
-      return grantOnUnit(asked, await planGroups(run.machine, account, paths));
+      return grantOnUnit(asked, await planGroups(run.machine, account, paths, record.drop_in));
     case "owner":
       return grantOnUnit(asked, await planOwner(run.machine, paths));
     default:

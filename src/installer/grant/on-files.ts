@@ -85,7 +85,8 @@ export async function applyGrant(
       if (problem !== null) return { ...problem, what: `${problem.what}; the command was: ${commandOf(step)}` };
       const lists = await readLists(machine.runProgram, [step.entry]);
       const after = lists.kind === "lists" ? lists.of.get(step.entry.path)?.text : undefined;
-      if (after !== undefined) done.push({ path: step.entry.path, user_id: account.userId, before: step.before, after });
+      if (after !== undefined)
+        done.push({ path: step.entry.path, user_id: account.userId, before: step.before, after });
     }
     return null;
   } finally {

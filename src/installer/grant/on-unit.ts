@@ -22,7 +22,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
     {
       path: dropIn.path,
       what: "a drop-in of the unit",
-      command: `systemctl edit robot-policy-agent  # ${dropIn.setting}`,
+      command: `systemctl edit robot-policy-agent  # ${dropIn.settings.join("; ")}`,
     },
   ];
   const name = accountName(dropIn.account);

@@ -5,17 +5,16 @@ import { judgeAs } from "../../access/judge.ts";
 import { type Account, accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
 import { DROP_IN_DIRECTORY, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode, type Files } from "../../platform/files/files.ts";
+import { errorCode, exists, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantMachine } from "./record.ts";
+import type { GrantMachine, GrantRecord } from "./record.ts";
 
 /** A drop-in of the unit that changes the agent's user or groups. */
 export interface DropIn {
   readonly path: string;
   readonly text: string;
-  /** Its one setting. */
-  readonly setting: string;
+  readonly settings: readonly string[];
   /** User and groups of the agent with the drop-in. */
   readonly account: Account;
   readonly notes: readonly string[];
@@ -34,11 +33,16 @@ const POWERFUL_GROUPS: ReadonlySet<string> = new Set(
   "root sudo wheel admin adm shadow disk docker lxd libvirt kvm kmem mem systemd-journal".split(" "),
 );
 
-/** The agent joins the groups that may read the files. The files stay unchanged. */
+/**
+ * The agent joins the groups that may read the files. The files stay unchanged.
+ *
+ * @param granted the drop-in of earlier grants, whose settings are kept: `account` has their rights already.
+ */
 export async function planGroups(
   machine: GrantMachine,
   account: Account,
   paths: readonly string[],
+  granted: GrantRecord["drop_in"],
 ): Promise<PlannedDropIn> {
   const groups = await readGroups(machine.files);
   const nameOf = (id: number) => groups.find(({ groupId }) => groupId === id)?.name ?? String(id);
@@ -68,7 +72,10 @@ export async function planGroups(
   }
   const joined = { ...account, groupIds: [...new Set([...account.groupIds, ...wanted])] };
   const notes = [`the agent can then read whatever group ${names.join(", ")} can`];
-  return confirm(machine, joined, paths, dropIn(`SupplementaryGroups=${names.join(" ")}`, "group", joined, notes));
+  const isInPlace = granted !== null && (await exists(machine.files, granted.path));
+  const kept = isInPlace ? granted.text.split("\n").filter((line) => /^(?:User|SupplementaryGroups)=/.test(line)) : [];
+  const settings = [...kept, `SupplementaryGroups=${names.join(" ")}`];
+  return confirm(machine, joined, paths, dropIn(settings, "group", joined, notes));
 }
 
 /** The agent runs as the files' owner. Works however the files are written, but is the widest grant. */
@@ -105,7 +112,7 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
     `the agent can then read whatever ${name} can, and ${name} can read the agent's key and state`,
     `systemd gives the state folder to ${name} at the next start`,
   ];
-  return confirm(machine, account, paths, dropIn(`User=${name}`, "owner", account, notes));
+  return confirm(machine, account, paths, dropIn([`User=${name}`], "owner", account, notes));
 }
 
 /** Asks the kernel whether the files are readable with that user and those groups. */
@@ -124,14 +131,14 @@ async function confirm(
   return { kind: "drop-in", planned };
 }
 
-function dropIn(setting: string, method: string, account: Account, notes: readonly string[]): DropIn {
+function dropIn(settings: readonly string[], method: string, account: Account, notes: readonly string[]): DropIn {
   const text = [
     `# Written by: ${SERVICE_NAME} grant --method ${method}. Taken back by: ${SERVICE_NAME} grant --revoke`,
     "[Service]",
-    setting,
+    ...settings,
     "",
   ].join("\n");
-  return { path: DROP_IN, text, setting, account, notes };
+  return { path: DROP_IN, text, settings, account, notes };
 }
 
 /** @throws Node system errors. */

@@ -3,10 +3,24 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
+import { planGroups } from "../../../src/installer/grant/unit.ts";
 import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
-import { AGENT_ID, ANN_ID, as, canGrant, file, folder, home, prepareHome, run, runGrant } from "./grant-home.ts";
+import {
+  AGENT,
+  AGENT_ID,
+  ANN_ID,
+  as,
+  canGrant,
+  file,
+  folder,
+  home,
+  machine,
+  prepareHome,
+  run,
+  runGrant,
+} from "./grant-home.ts";
 
 beforeEach(prepareHome);
 
@@ -75,7 +89,10 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
   test("--method owner: systemd cannot apply it → reported, with the command to run", async () => {
     run("chown", "-R", "games:games", home);
     const before = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
-    const output = await runProgram("owner", { before, after: `${grantCommand()} --revoke 2>&1 || echo "exit code $?"` });
+    const output = await runProgram("owner", {
+      before,
+      after: `${grantCommand()} --revoke 2>&1 || echo "exit code $?"`,
+    });
     expect(output).toContain(
       "systemd did not apply it; run: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
     );
@@ -119,6 +136,25 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       /var/lib/robot-policy-agent-install:
       "
     `);
+  });
+
+  test("--method group for a further file → keeps the groups of earlier grants", async () => {
+    await chmod(home, 0o755);
+    const other = join(home, "other.json");
+    await writeFile(other, "{}\n", { mode: 0o640 });
+    run("chgrp", "users", other);
+    await chmod(join(home, ".cache"), 0o750);
+    await chmod(file, 0o640);
+    run("chgrp", "-R", "games", join(home, ".cache"));
+    const granted = { path: join(folder, "50-grant.conf"), text: "[Service]\nSupplementaryGroups=games\n" };
+    await writeFile(granted.path, granted.text);
+    const [, , gamesId] = run("getent", "group", "games").split(":");
+    const account = { ...AGENT, groupIds: [AGENT_ID, Number(gamesId)] };
+    const planned = await planGroups(machine, account, [file, other], granted);
+    expect(planned).toMatchObject({
+      kind: "drop-in",
+      planned: { settings: ["SupplementaryGroups=games", "SupplementaryGroups=users"] },
+    });
   });
 
   test("--method group: group without read access, or with far more rights → refused", async () => {
