@@ -1,16 +1,14 @@
-import * as fs from "node:fs";
 import { resolve, join } from "node:path";
-import { promisify } from "node:util";
 
 import { errorCode } from "../platform/files/files.ts";
-import { describeFailure, flock, type Flocked } from "../platform/files/flock.ts";
+import { type FolderLock, lockFolder } from "../platform/files/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { shellWord } from "../platform/text/shell-word.ts";
 import type { Site } from "./apply/apply.ts";
 import { openSystem } from "./apply/system.ts";
 import { type Disk, readText } from "./disk/disk.ts";
 import { type InstallerContext, type InstallerMachine, type InstallerProblem, refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
+import { findLockProblem } from "./lock-problem.ts";
 import { readMachineArchitecture } from "./node-runtime.ts";
 
 /** A tree of files, locked for one command. */
@@ -61,7 +59,7 @@ export async function openSite(
       fix: "name the folder in which the image is mounted or unpacked",
     });
   }
-  const locked = findLockProblem(opened.use(await lockTree(disk)), disk);
+  const locked = findLockProblem(opened.use(await lockTree(disk)), "install or uninstall", disk.root);
   if (locked !== null) return refusal(locked);
 
   const noSystemd = root === undefined ? await findNoSystemd(disk, command) : null;
@@ -82,20 +80,6 @@ export async function openSite(
     system,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-function findLockProblem({ flocked, path }: TreeLock, { root }: Disk): Problem | null {
-  switch (flocked.kind) {
-    case "locked":
-      return null;
-    case "held": {
-      const fix = `wait until it is done, then run this again; fuser ${shellWord(path)} names the process`;
-      return { code: "busy", what: "another install or uninstall is running there", where: root, fix };
-    }
-    case "not-started":
-    case "failed":
-      return { code: "lock-failed", where: path, ...describeFailure(flocked) };
-  }
 }
 
 /** The Debian package has the same unit name, so only one of both installations can be the service. */
@@ -134,31 +118,14 @@ async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
   });
 }
 
-export interface TreeLock extends AsyncDisposable {
-  readonly flocked: Flocked;
-  /** The locked folder. */
-  readonly path: string;
-}
-
-const open = promisify(fs.open);
-const close = promisify(fs.close);
-const FOLDER = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
-
 /**
- * Locks a tree, so that one command at a time changes it. The kernel releases the lock when the process ends (flock.ts).
+ * Locks a tree, so that one command at a time changes it.
  *
  * Locks /root, because only root can open it: another user could hold a lock on `/` and block every installation. An image without /root
  * is locked at its root.
  *
  * @throws Node system errors.
  */
-export async function lockTree({ root }: Pick<Disk, "root">): Promise<TreeLock> {
-  const home = join(root, "root");
-  const inHome = await open(home, FOLDER).catch(() => null);
-  const descriptor = inHome ?? (await open(root, FOLDER));
-  return {
-    flocked: await flock(descriptor),
-    path: inHome === null ? root : home,
-    [Symbol.asyncDispose]: () => close(descriptor),
-  };
+async function lockTree({ root }: Pick<Disk, "root">): Promise<FolderLock> {
+  return (await lockFolder(join(root, "root")).catch(() => null)) ?? lockFolder(root);
 }

@@ -5,7 +5,7 @@ import { parseUnit } from "../../access/unit.ts";
 import { errorCode, type FileOwner } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
 import { type Disk, readText } from "../disk/disk.ts";
-import { GRANT_RECORD_DIRECTORY, type GrantMachine, readGrantRecord } from "../grant/record.ts";
+import { GRANT_RECORD_DIRECTORY, type GrantMachine, lockGrantRecord, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
@@ -126,8 +126,10 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       return record === null || record.entries.length > 0 || record.drop_in !== null || record.given !== null;
     },
     async revokeGrants() {
-      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
       const words = [NAME, "grant", "--revoke"];
+      await using lock = await lockGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      if (lock.problem !== null) throw new ProgramFailed(words, `${lock.problem.what}: ${lock.problem.fix}`);
+      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
       if (record === null) throw new ProgramFailed(words, "its record is damaged, or was written by a newer version");
       const { problems } = await revokeGrant({ files, runProgram }, record, GRANT_RECORD_DIRECTORY);
       const [problem] = problems;

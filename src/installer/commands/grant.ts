@@ -9,7 +9,13 @@ import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform
 import { FILE_LIMIT } from "../grant/grant.ts";
 import { grantOnFiles } from "../grant/on-files.ts";
 import { grantOnUnit } from "../grant/on-unit.ts";
-import { GRANT_RECORD_DIRECTORY, type GrantRecord, grantRecordPath, readGrantRecord } from "../grant/record.ts";
+import {
+  GRANT_RECORD_DIRECTORY,
+  type GrantRecord,
+  grantRecordPath,
+  lockGrantRecord,
+  readGrantRecord,
+} from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { type GrantOptions, type GrantRun, SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
 import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
@@ -43,10 +49,12 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   };
   if (context.userId !== 0) return showRefusal(run, NOT_ROOT);
   if (!(await hasProc(context.machine.files))) return showRefusal(run, NO_PROC);
+  if (options.revoke === true && file !== undefined) return showRefusal(run, WHOLE_GRANT, EXIT.usage);
+  await using lock = options.dryRun === true ? null : await lockGrantRecord(run.machine.files, run.directory);
+  if (lock !== null && lock.problem !== null) return showRefusal(run, lock.problem);
   const record = await readGrantRecord(run.machine.files, run.directory);
   if (record === null) return showRefusal(run, unknownRecord(run.directory));
-  if (options.revoke === true && file !== undefined) return showRefusal(run, WHOLE_GRANT, EXIT.usage);
-  if (options.revoke === true) return revoke(run, record);
+  if (options.revoke === true) return await revoke(run, record);
 
   const inputs = await context.readInputs();
   if ("code" in inputs) return showRefusal(run, inputs, EXIT.invalid);
@@ -64,11 +72,11 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const asked = { ...run, record, account, paths, keyFile: inputs.keyFile };
   switch (options.method) {
     case "group":
-      return grantOnUnit(asked, await planGroups(run.machine, account, paths, record.drop_in));
+      return await grantOnUnit(asked, await planGroups(run.machine, account, paths, record.drop_in));
     case "owner":
-      return grantOnUnit(asked, await planOwner(run.machine, paths));
+      return await grantOnUnit(asked, await planOwner(run.machine, paths));
     default:
-      return grantOnFiles(asked);
+      return await grantOnFiles(asked);
   }
 }
 

@@ -2,11 +2,16 @@ import { z } from "zod";
 
 import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
+import { lockFolder } from "../../platform/files/flock.ts";
 import type { RunProgram } from "../../platform/programs.ts";
+import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
+import { findLockProblem } from "../lock-problem.ts";
 
 /** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
+/** Only root can open it, so nobody else can hold its lock. */
+const DIRECTORY_MODE = 0o700;
 const RECORD_NAME = "grants.json";
 const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;
 const ENTRY_LIMIT = 4096;
@@ -40,6 +45,20 @@ export function grantRecordPath(directory: string): string {
   return `${directory}/${RECORD_NAME}`;
 }
 
+/**
+ * Locks the record, so that one command at a time changes it and what it names.
+ *
+ * @returns a problem when another command holds the lock. @throws Node system errors.
+ */
+export async function lockGrantRecord(
+  files: Files,
+  directory: string,
+): Promise<{ readonly problem: Problem | null } & AsyncDisposable> {
+  await files.makeDirectory(directory, DIRECTORY_MODE);
+  const lock = await lockFolder(directory);
+  return { ...lock, problem: findLockProblem(lock, "grant or uninstall", directory) };
+}
+
 /** @returns null for a record that this version cannot read. @throws Node system errors except ENOENT. */
 export async function readGrantRecord(files: Files, directory: string): Promise<GrantRecord | null> {
   try {
@@ -60,7 +79,7 @@ export async function writeGrantRecord(files: Files, directory: string, record: 
     await removeIfPresent(files, path);
     return;
   }
-  await files.makeDirectory(directory, 0o755);
+  await files.makeDirectory(directory, DIRECTORY_MODE);
   await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
 }
 

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 
 import type { Problem } from "../terminal.ts";
 import { errorCode } from "./files.ts";
@@ -26,6 +28,18 @@ export async function flock(descriptor: number): Promise<Flocked> {
   const first = await runFlock(descriptor, "ignore");
   // Run again with a pipe for the error message only after a failure, because the pipe costs 5 ms of a boot.
   return first.kind === "held" || first.kind === "failed" ? runFlock(descriptor, "pipe") : first;
+}
+
+/** A folder that was opened to be locked. The lock ends with the process or when this is disposed. */
+export interface FolderLock extends AsyncDisposable {
+  readonly flocked: Flocked;
+  readonly path: string;
+}
+
+/** @throws Node system errors of the opening. */
+export async function lockFolder(path: string): Promise<FolderLock> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  return { flocked: await flock(folder.fd), path, [Symbol.asyncDispose]: () => folder.close() };
 }
 
 function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocked> {

@@ -6,7 +6,12 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { applyGrant } from "../../../src/installer/grant/on-files.ts";
 import { planGrant } from "../../../src/installer/grant/grant.ts";
-import { EMPTY_RECORD, type GrantRecord, readGrantRecord } from "../../../src/installer/grant/record.ts";
+import {
+  EMPTY_RECORD,
+  type GrantRecord,
+  lockGrantRecord,
+  readGrantRecord,
+} from "../../../src/installer/grant/record.ts";
 import { revokeGrant } from "../../../src/installer/grant/revoke.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
@@ -261,6 +266,21 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await runGrant()).output).toContain("was granted before");
     await runGrant({ revoke: true });
     expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
+  });
+
+  test("another grant is running → refused, nothing changes", async () => {
+    const before = accessLists();
+    const running = await lockGrantRecord(systemFiles, join(folder, "record"));
+    const { code, output } = await runGrant();
+    expect(output).toMatchInlineSnapshot(`
+      "error: another grant or uninstall is running there (/record) [busy]
+        → wait until it is done, then run this again; fuser /record names the process
+      "
+    `);
+    expect([code, accessLists()]).toEqual([1, before]);
+    expect((await runGrant({ dryRun: true })).code).toBe(0);
+    await running[Symbol.asyncDispose]();
+    expect((await runGrant()).code).toBe(0);
   });
 
   test("access list cannot be read after the change → --revoke removes the agent's entry", async () => {
