@@ -320,7 +320,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   test.each([
     ["not root", {}, { userId: 1000 }, "not-root"],
     ["root is not an image", { root: "/dev/shm" }, {}, "no-image"],
-    ["missing root", { root: "/nonexistent" }, {}, "no-root"],
+    ["missing root", { root: "/proc/missing" }, {}, "no-root"],
     ["missing Node", { node: "/nonexistent" }, {}, "node-missing"],
     ["--node is another program", { node: "/bin/ls" }, {}, "not-a-node"],
     ["--node is another program that can run", { node: "/bin/true" }, { runProgram: systemPrograms }, "not-a-node"],
