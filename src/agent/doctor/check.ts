@@ -7,6 +7,7 @@ import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { StatusDocument } from "../status.ts";
+import type { TimeService } from "./time-service.ts";
 
 /** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. */
 export const CHECK_IDS = [
@@ -161,6 +162,7 @@ export interface Subject {
   readonly context: CommandContext;
   readonly folders: Folders;
   readonly agentUser: AgentUser;
+  readonly timeService: Promise<TimeService>;
   readonly startedAtMs: number;
   /** The status of the running agent; null when none answers. */
   readonly status: StatusDocument | null;

@@ -73,8 +73,11 @@ async function openSubject(context: CommandContext, folders: Folders): Promise<S
   const { clock } = context.machine;
   const startedAtMs = clock.monotonicMs();
   const examination = startExamination(clock, context.signal);
+  // Asked before the network, which may take all the time of the clock's check.
+  const timeService = askTimeService(systemPrograms);
   const agentUser = await findAgentUser(context, folders);
-  return { examination, context, folders, agentUser, startedAtMs, status: null, shell: context.environment };
+  const shell = context.environment;
+  return { examination, context, folders, agentUser, timeService, startedAtMs, status: null, shell };
 }
 
 async function* resultsOf(
@@ -172,5 +175,5 @@ async function examineService(
 
 async function judgeClock(subject: Subject, answer: Answer | null): Promise<void> {
   const { clock } = subject.context.machine;
-  await examineHere(subject, "clock", async () => checkClock(clock, answer, await askTimeService(systemPrograms)));
+  await examineHere(subject, "clock", async () => checkClock(clock, answer, await subject.timeService));
 }

@@ -1,8 +1,9 @@
-import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { userInfo } from "node:os";
+import { existsSync } from "node:fs";
+import { appendFile, chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 import {
   asNobody,
@@ -15,7 +16,14 @@ import {
   withOwnMounts,
 } from "../../../support/programs/programs.ts";
 import { CHECK_IDS } from "../../../../src/agent/doctor/check.ts";
-import { createRobot, replaceIn, type Robot, type RobotOptions, setupBodies } from "../../../support/robot/robot.ts";
+import {
+  createRobot,
+  eventually,
+  replaceIn,
+  type Robot,
+  type RobotOptions,
+  setupBodies,
+} from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
@@ -547,6 +555,23 @@ describe("service and clock", () => {
     const found = await diagnose(robot);
     expect(found.code).toBe(code);
     expect(found.check("clock")).toMatchObject({ status, what: expect.stringMatching(what) });
+  });
+
+  test.skipIf(!canMount)("clock: the time service is asked before the service, which may take long", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const asked = join(folder, "asked");
+    await using server = await serveHttp((_request, response) => {
+      void eventually(async () => existsSync(asked) || undefined, "timedatectl to be asked").then(() =>
+        response.setHeader("content-type", "application/json").end("[]"),
+      );
+    });
+    await using robot = await robotFor(`http://127.0.0.1:${server.port}`);
+    const program = join(folder, "timedatectl");
+    await writeFile(program, `#!/bin/sh\n: >${asked}\necho NTPSynchronized=yes\n`, { mode: 0o755 });
+    const replaced = inShell(withOwnMounts, `mount --bind ${program} "$(command -v timedatectl)"`);
+    const { check } = await diagnose(robot, {}, replaced);
+    expect(check("clock")?.what).toMatch(/a time service keeps it so$/);
   });
 });
 
