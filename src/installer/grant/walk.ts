@@ -116,11 +116,13 @@ function refuseSharedFolder(
 
 /** A group without members besides root and the user, such as the one that most distributions create for each user. */
 function isPrivate(groupId: number, controller: number | null, { groups, users }: People): boolean {
-  const members = groups.filter((group) => group.groupId === groupId).flatMap((group) => group.members);
+  const known = groups.filter((group) => group.groupId === groupId);
+  // The members of a group from a directory service (LDAP) are unknown here; that of a user alone has the user's number.
+  if (known.length === 0) return groupId === controller;
+  const members = known.flatMap((group) => group.members);
+  // A member from a directory service is unknown, too.
+  if (members.some((member) => !users.some(({ name }) => name === member))) return false;
   const insiders = users.filter((user) => user.groupId === groupId || members.includes(user.name));
-  const known = new Set(users.map(({ name }) => name));
-  // A member from a directory service (LDAP) is unknown here.
-  if (members.some((member) => !known.has(member))) return false;
   return insiders.every(({ userId }) => userId === 0 || userId === controller);
 }
 

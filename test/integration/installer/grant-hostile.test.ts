@@ -86,6 +86,14 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
       },
       "group 1 can replace entries of",
     ],
+    [
+      "a group of a directory service can write to",
+      async () => {
+        await chown(calibrations, ANN_ID, 50_000);
+        await chmod(calibrations, 0o770);
+      },
+      "group 50000 can replace entries of",
+    ],
   ])("folder that %s → refused", async (_what, prepare, reason) => {
     await prepare();
     const { code, output } = await runGrant();
