@@ -93,7 +93,41 @@ export function listEntries({ owner, group, other, mask, named }: AccessList): r
   ];
 }
 
-export function sameLists(one: AccessList | null, other: AccessList | null): boolean {
+/** Arguments of the setfacl call that revokes a grant. */
+export function changesBack(now: EntryLists, before: EntryLists, after: EntryLists, userId: number): readonly string[] {
+  return [
+    ...(sameLists(now.access, after.access)
+      ? [`--set=${listEntries(before.access).join(",")}`]
+      : withoutUser(now.access, userId, "")),
+    ...defaultsBack(now.default, before.default, after.default, userId),
+  ];
+}
+
+/** As `changesBack`, for the default list alone. */
+export function defaultsBack(
+  now: AccessList | null,
+  before: AccessList | null,
+  after: AccessList | null,
+  userId: number,
+): readonly string[] {
+  if (now === null) return [];
+  if (!sameLists(now, after)) return withoutUser(now, userId, "d:");
+  if (before === null) return ["--remove-default"];
+  const restored = listEntries(before).map((each) => `d:${each}`);
+  return ["--remove-default", `--modify=${restored.join(",")}`];
+}
+
+/** Arguments of the setfacl call that removes the user's entry; empty without one. */
+export function withoutUser(list: AccessList, userId: number, prefix: "" | "d:"): readonly string[] {
+  const { named, group, mask } = list;
+  if (!named.has(`u:${userId}`)) return [];
+  const removed = `--remove=${prefix}u:${userId}`;
+  if (named.size > 1 || mask === null) return [removed];
+  // The last named entry is gone, so the mask goes too. Its limit on the group moves into the group's entry.
+  return [removed, `--modify=${prefix}g::${permissionsText(group & mask)}`, `--remove=${prefix}m`];
+}
+
+function sameLists(one: AccessList | null, other: AccessList | null): boolean {
   const text = (list: AccessList | null) => (list === null ? "" : listEntries(list).toSorted().join());
   return text(one) === text(other);
 }

@@ -6,7 +6,7 @@ import { type EntryHandle, openBelow } from "../../platform/files/entry-handle.t
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { type AccessList, type EntryLists, listEntries, parseLists, permissionsText, sameLists } from "./acl.ts";
+import { type AccessList, changesBack, defaultsBack, type EntryLists, parseLists, withoutUser } from "./acl.ts";
 import { changeLists, readLists } from "./lists.ts";
 import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 import { type People, walkToEntry } from "./walk.ts";
@@ -58,78 +58,90 @@ async function revokeEntry(
   if (way.kind === "missing") return null;
   if (way.kind === "refused") return { code: "revoke-refused", what: way.what, where: path, fix: byHand };
   const { handle } = way.file;
-  const read = await readLists(machine.runProgram, [handle]);
+  const now = await listsOf(machine, handle, path);
   const before = parseLists(granted.before);
   const after = parseLists(granted.after);
-  const now = read.kind === "lists" ? read.of.get(path)?.lists : undefined;
-  if (now === undefined || before === null || after === null)
-    return { code: "revoke-failed", what: "its access list cannot be read", where: path, fix: byHand };
-  for (const words of changesBack(now, before, after, userId)) {
-    const problem = await changeLists(machine.runProgram, handle, words);
-    if (problem !== null) return { ...problem, fix: byHand };
+  if (now === undefined || before === null || after === null) return unreadable(path, byHand);
+  const failed = await change(machine, handle, changesBack(now, before, after, userId));
+  if (failed !== null) return { ...failed, fix: byHand };
+  if (before.default !== null || after.default === null) return null;
+  const left = await cleanFolder(machine, handle, userId, after.default);
+  return left === null ? null : { ...left, fix: `setfacl -R -x u:${userId} ${shellWord(path)}` };
+}
+
+/** @param path that the entry must still have. */
+async function listsOf(
+  { runProgram }: GrantMachine,
+  entry: EntryHandle,
+  path: string,
+): Promise<EntryLists | undefined> {
+  const read = await readLists(runProgram, [entry]);
+  return read.kind === "lists" ? read.of.get(path)?.lists : undefined;
+}
+
+function unreadable(where: string, fix: string): Problem {
+  return { code: "revoke-failed", what: "its access list cannot be read", where, fix };
+}
+
+/** Each level needs an open descriptor. */
+const DEPTH_LIMIT = 64;
+
+/**
+ * Removes the agent's entry from everything created in the folder since the grant, which inherited it from the default list.
+ *
+ * @returns the problem that stopped it, or null.
+ */
+async function cleanFolder(
+  machine: GrantMachine,
+  folder: EntryHandle,
+  userId: number,
+  granted: AccessList,
+  depth = DEPTH_LIMIT,
+): Promise<Problem | null> {
+  for (const name of readdirSync(`/proc/self/fd/${folder.descriptor}`)) {
+    using entry = openIfPresent(folder, name);
+    if (entry === null || entry.stat.kind === "link" || entry.stat.userId !== folder.stat.userId) continue;
+    const problem = await cleanEntry(machine, entry, userId, granted, depth);
+    if (problem !== null) return problem;
   }
-  if (before.default === null && after.default !== null) await cleanFolder(machine, handle, userId);
   return null;
 }
 
-/** Arguments of the setfacl calls that revoke a grant. Each call may have nothing to do. */
-function changesBack(
-  now: EntryLists,
-  before: EntryLists,
-  after: EntryLists,
+/** A folder's own entry goes last: it tells a repeat that something below it is left. */
+async function cleanEntry(
+  machine: GrantMachine,
+  entry: EntryHandle,
   userId: number,
-): readonly (readonly string[])[] {
-  return [
-    ...(sameLists(now.access, after.access)
-      ? [["--no-mask", `--set=${listEntries(before.access).join(",")}`]]
-      : withoutUser(now.access, userId, "")),
-    ...defaultsBack(now, before, after, userId),
-  ];
+  granted: AccessList,
+  depth: number,
+): Promise<Problem | null> {
+  const now = await listsOf(machine, entry, entry.path);
+  const byHand = `setfacl -x u:${userId} ${shellWord(entry.path)}`;
+  if (now === undefined) return unreadable(entry.path, byHand);
+  const own = withoutUser(now.access, userId, "");
+  if (own.length === 0) return null;
+  const failed = await change(machine, entry, defaultsBack(now.default, null, granted, userId));
+  if (failed !== null) return failed;
+  if (entry.stat.kind === "directory") {
+    if (depth === 0) return { code: "revoke-failed", what: "its folders are too deep", where: entry.path, fix: byHand };
+    const problem = await cleanFolder(machine, entry, userId, granted, depth - 1);
+    if (problem !== null) return problem;
+  }
+  return change(machine, entry, own);
 }
 
-function defaultsBack(now: EntryLists, before: EntryLists, after: EntryLists, userId: number) {
-  if (now.default === null) return [];
-  if (!sameLists(now.default, after.default)) return withoutUser(now.default, userId, "d:");
-  if (before.default === null) return [["--remove-default"]];
-  return [
-    ["--remove-default"],
-    [
-      "--no-mask",
-      `--modify=${listEntries(before.default)
-        .map((each) => `d:${each}`)
-        .join(",")}`,
-    ],
-  ];
+/** One call, so that a list has either its old or its new entries. */
+async function change({ runProgram }: GrantMachine, entry: EntryHandle, words: readonly string[]) {
+  return words.length === 0 ? null : changeLists(runProgram, entry, ["--no-mask", ...words]);
 }
 
-function withoutUser(list: AccessList, userId: number, prefix: "" | "d:"): readonly string[][] {
-  const { named, group, mask } = list;
-  if (!named.has(`u:${userId}`)) return [];
-  const removed = [["--no-mask", `--remove=${prefix}u:${userId}`]];
-  if (named.size > 1 || mask === null) return removed;
-  // The last named entry is gone, so the mask goes too. Its limit on the group moves into the group's entry.
-  const kept = `--modify=${prefix}g::${permissionsText(group & mask)}`;
-  return [...removed, ["--no-mask", kept], ["--no-mask", `--remove=${prefix}m`]];
-}
-
-const FOLDER_LIMIT = 4096;
-
-/** Entries created since the grant inherited the agent's entry from the default list. */
-async function cleanFolder(machine: GrantMachine, folder: EntryHandle, userId: number): Promise<void> {
-  const names = readdirSync(`/proc/self/fd/${folder.descriptor}`).slice(0, FOLDER_LIMIT);
-  for (const name of names) {
-    try {
-      using entry = openBelow(folder, name);
-      if (entry.stat.kind === "link" || entry.stat.userId !== folder.stat.userId) continue;
-      const read = await readLists(machine.runProgram, [entry]);
-      const lists = read.kind === "lists" ? read.of.get(entry.path)?.lists : undefined;
-      for (const words of lists === undefined ? [] : withoutUser(lists.access, userId, "")) {
-        await changeLists(machine.runProgram, entry, words);
-      }
-    } catch (error) {
-      // Removed meanwhile.
-      if (errorCode(error) === undefined) throw error;
-    }
+/** @returns null for an entry that was removed meanwhile. */
+function openIfPresent(folder: EntryHandle, name: string): EntryHandle | null {
+  try {
+    return openBelow(folder, name);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    return null;
   }
 }
 

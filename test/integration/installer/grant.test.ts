@@ -211,14 +211,34 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   test("--revoke → restores every list, also of files created since", async () => {
     const before = accessLists();
     await runGrant();
-    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
+    as(ANN_ID, `umask 022; echo 1 >"$2/other"; mkdir "$2/old"; echo 2 >"$2/old/arm.json"`);
     expect(canRead(AGENT_ID, join(calibrations, "other"))).toBe(true);
     expect((await runGrant({ revoke: true })).code).toBe(0);
     expect(canRead(AGENT_ID)).toBe(false);
-    expect(run("getfacl", "-cpn", join(calibrations, "other"))).not.toContain(String(AGENT_ID));
+    expect(run("getfacl", "-Rpn", calibrations)).not.toMatch(/mask|default/);
     await rm(join(calibrations, "other"));
+    await rm(join(calibrations, "old"), { recursive: true });
     expect(accessLists()).toBe(before);
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7])("--revoke: change %i fails → reported, completed by a repeat", async (failing) => {
+    const before = accessLists();
+    await runGrant();
+    as(ANN_ID, `umask 022; mkdir "$2/old"; echo 1 >"$2/old/arm.json"`);
+    const recordDirectory = join(folder, "record");
+    const record = (await readGrantRecord(systemFiles, recordDirectory)) ?? EMPTY_RECORD;
+    let changes = 0;
+    const runProgram: RunProgram = async (argv, options) => {
+      if (argv[0] === "setfacl" && (changes += 1) === failing) return { kind: "killed" };
+      return systemPrograms(argv, options);
+    };
+    const { problems } = await revokeGrant({ ...machine, runProgram }, record, recordDirectory);
+    expect(problems).toMatchObject([{ code: "grant-failed" }]);
+    expect((await runGrant({ revoke: true })).code).toBe(0);
+    expect(run("getfacl", "-Rpn", join(calibrations, "old"))).not.toMatch(/mask|default/);
+    await rm(join(calibrations, "old"), { recursive: true });
+    expect(accessLists()).toBe(before);
   });
 
   test("--revoke → runs one program at a time, and ends after the last", async () => {
