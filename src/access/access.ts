@@ -20,18 +20,17 @@ export type Access =
   | {
       readonly kind: "readable";
       /** The file's folder when the user cannot list it: inotify then reports no changes in it. */
-      readonly unlisted: Obstacle | null;
+      readonly unlisted: string | null;
     }
   | {
       readonly kind: "blocked";
       /** From the root down; empty when the kernel denies access although modes and owners allow it. */
       readonly obstacles: readonly Obstacle[];
-      readonly unlisted: Obstacle | null;
       /** True when this process cannot see below the last obstacle. */
       readonly isPartial: boolean;
     }
-  /** The path is missing, a loop of links, or too long: the system's code. */
-  | { readonly kind: "missing"; readonly code: string }
+  /** The path is missing, a loop of links, or too long. */
+  | { readonly kind: "missing" }
   /** Access could not be checked as that user. */
   | { readonly kind: "unjudged" };
 
@@ -111,16 +110,16 @@ function judgeWalk(
   rights: ReadonlyMap<string, Rights>,
 ): Access {
   if (whole === undefined) return { kind: "unjudged" };
-  const home = target === null ? undefined : directories.find(({ path }) => path === dirname(target.path));
-  const unlisted = home !== undefined && rights.get(home.path)?.reads === false ? obstacle(home, true) : null;
-  if (whole.reads) return { kind: "readable", unlisted };
-  const isDenied = code === "EACCES" || code === "EPERM";
-  if (target === null && !isDenied) return { kind: "missing", code: code ?? "ENOENT" };
+  if (whole.reads) {
+    const home = target === null ? null : dirname(target.path);
+    return { kind: "readable", unlisted: home !== null && rights.get(home)?.reads === false ? home : null };
+  }
+  if (target === null && code !== "EACCES" && code !== "EPERM") return { kind: "missing" };
   const obstacles = directories
     .filter(({ path }) => rights.get(path)?.enters === false)
     .map((entry) => obstacle(entry, true));
   if (target !== null && rights.get(target.path)?.reads === false) obstacles.push(obstacle(target, false));
-  return { kind: "blocked", obstacles, unlisted, isPartial: target === null };
+  return { kind: "blocked", obstacles, isPartial: target === null };
 }
 
 function obstacle({ path, stat }: Entry, isDirectory: boolean): Obstacle {

@@ -19,8 +19,6 @@ export interface ServiceUnit {
   readonly result: string;
   readonly exitStatus: string;
   readonly restarts: number;
-  /** STATUS= of the agent. */
-  readonly statusText: string;
   readonly needsReload: boolean;
   readonly conditionFailed: boolean;
   readonly dropInPaths: readonly string[];
@@ -41,7 +39,7 @@ export type FoundUnit =
   | { readonly kind: "silent"; readonly detail: string };
 
 const PROPERTIES = [
-  "LoadState,ActiveState,SubState,UnitFileState,Result,ExecMainStatus,NRestarts,StatusText,NeedDaemonReload",
+  "LoadState,ActiveState,SubState,UnitFileState,Result,ExecMainStatus,NRestarts,NeedDaemonReload",
   "ConditionResult,ConditionTimestampMonotonic,DropInPaths,User,SupplementaryGroups",
   "LoadCredential,LoadCredentialEncrypted,ProtectHome,PrivateTmp,InaccessiblePaths",
 ].join(",");
@@ -92,7 +90,6 @@ export function parseUnit(text: string): ServiceUnit {
     result: value("Result"),
     exitStatus: value("ExecMainStatus"),
     restarts: Number(value("NRestarts")) || 0,
-    statusText: value("StatusText"),
     needsReload: value("NeedDaemonReload") === "yes",
     conditionFailed: value("ConditionResult") === "no" && value("ConditionTimestampMonotonic") !== "0",
     dropInPaths: words("DropInPaths"),

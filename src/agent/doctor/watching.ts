@@ -78,7 +78,7 @@ async function unlistedFolder(
   const paths = listedFiles(configuration, manifest).map(({ path }) => path);
   const accesses = await explainAccess(files, judge, paths);
   for (const access of accesses.values()) {
-    if (access.kind === "readable" && access.unlisted !== null) return access.unlisted.path;
+    if (access.kind === "readable" && access.unlisted !== null) return access.unlisted;
   }
   return null;
 }

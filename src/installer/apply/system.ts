@@ -5,7 +5,13 @@ import { parseUnit } from "../../access/unit.ts";
 import { errorCode, type FileOwner } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
 import { type Disk, readText } from "../disk/disk.ts";
-import { GRANT_RECORD_DIRECTORY, type GrantMachine, lockGrantRecord, readGrantRecord } from "../grant/record.ts";
+import {
+  GRANT_RECORD_DIRECTORY,
+  type GrantMachine,
+  grantRecordPath,
+  lockGrantRecord,
+  readGrantRecord,
+} from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
@@ -24,11 +30,9 @@ export interface UnitSeen {
 /** A system program such as systemctl(1) failed. */
 export class ProgramFailed extends Error {
   override readonly name = "ProgramFailed";
-  readonly words: readonly string[];
 
   constructor(words: readonly string[], reason: string) {
     super(`${words.join(" ")}: ${reason}`);
-    this.words = words;
   }
 }
 
@@ -98,16 +102,9 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       if (result.kind === "ended" && result.exitCode === 0) return;
       // Small systems have no systemd-sysusers.
       if (result.kind !== "missing") throw new ProgramFailed(words, reasonOf(result));
-      const useradd = [
-        "useradd",
-        ...prefixWords,
-        "--system",
-        "--user-group",
-        "--no-create-home",
-        "--home-dir",
-        "/nonexistent",
-      ];
-      await must([...useradd, "--shell", "/usr/sbin/nologin", SERVICE_USER], USERS_LIMIT_MS);
+      const account = ["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"];
+      const shell = ["--shell", "/usr/sbin/nologin"];
+      await must(["useradd", ...prefixWords, ...account, ...shell, SERVICE_USER], USERS_LIMIT_MS);
     },
     async removeUser() {
       await removeAccountWith(["userdel", ...prefixWords, SERVICE_USER]);
@@ -130,7 +127,10 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       await using lock = await lockGrantRecord(files, GRANT_RECORD_DIRECTORY);
       if (lock.problem !== null) throw new ProgramFailed(words, `${lock.problem.what}: ${lock.problem.fix}`);
       const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
-      if (record === null) throw new ProgramFailed(words, "its record is damaged, or was written by a newer version");
+      if (record === null) {
+        const path = grantRecordPath(GRANT_RECORD_DIRECTORY);
+        throw new ProgramFailed(words, `its record ${path} is damaged, or was written by a newer version`);
+      }
       const { problems } = await revokeGrant({ files, runProgram }, record, GRANT_RECORD_DIRECTORY);
       const [problem] = problems;
       if (problem !== undefined) throw new ProgramFailed(words, `${problem.what}: ${problem.fix}`);

@@ -48,13 +48,11 @@ export async function removeIfPresent(disk: Disk, path: string): Promise<void> {
   }
 }
 
-/** Leaves a folder that is not empty. @returns whether it was removed. */
-export async function removeEmptyDirectory(disk: Disk, path: string): Promise<boolean> {
+/** Leaves a folder that is not empty. */
+export async function removeEmptyDirectory(disk: Disk, path: string): Promise<void> {
   try {
     await disk.removeDirectory(path);
-    return true;
   } catch (error) {
     if (!isDiskError(error, "ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR", "EBUSY")) throw error;
-    return error.code === "ENOENT";
   }
 }

@@ -12,7 +12,6 @@ UnitFileState=enabled
 Result=success
 ExecMainStatus=0
 NRestarts=3
-StatusText=Registered arm=8
 NeedDaemonReload=yes
 ConditionResult=no
 ConditionTimestampMonotonic=12
@@ -37,7 +36,6 @@ test("parseUnit: properties of systemctl show, repeated ones joined", () => {
     result: "success",
     exitStatus: "0",
     restarts: 3,
-    statusText: "Registered arm=8",
     needsReload: true,
     conditionFailed: true,
     dropInPaths: ["/a.conf", "/b.conf"],
