@@ -111,7 +111,7 @@ async function accessFor(
   { system }: Site,
 ): Promise<Access> {
   if (owner === "root") return { mode, userId: 0, groupId: 0 };
-  const account = await system.findUser();
+  const account = await system.findOwner();
   if (account === null) throw new DiskError("the service user does not exist", "/etc/passwd");
   return { mode, userId: account.userId, groupId: account.groupId };
 }

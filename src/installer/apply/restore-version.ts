@@ -22,7 +22,7 @@ export async function restoreVersion(id: string, site: Site): Promise<ServiceOut
   }
   items.push(currentLink(id));
   const observation = await observe(disk, items, shippedDigests(installed).keys());
-  const machine = { observation, installed, account: await system.findUser() };
+  const machine = { observation, installed, account: await system.findOwner() };
   const never = new AbortController().signal;
   await dropCompiledCode(disk);
   return applySteps(

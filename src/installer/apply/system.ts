@@ -13,7 +13,7 @@ import {
   readGrantRecord,
 } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
-import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
+import { NAME, PROGRAM, SERVICE_UNIT, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
 /** The service manager and the user database. Methods throw `ProgramFailed`. */
 export type System = ReturnType<typeof openSystem>;
@@ -71,6 +71,14 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     throw new ProgramFailed(words, reasonOf(result));
   }
 
+  /** The service user; null where there is no such user. */
+  async function findUser(): Promise<FileOwner | null> {
+    const passwd = await readText(disk, "/etc/passwd", DATABASE_LIMIT_BYTES);
+    const users = passwd === null || passwd === "too-large" ? [] : parseUsers(passwd);
+    const user = users.find(({ name }) => name === SERVICE_USER) ?? null;
+    return user === null && image === null ? lookUpAccount(runProgram, SERVICE_USER) : user;
+  }
+
   return {
     /** False for an image, where units can be enabled but not started. */
     isRunning: image === null,
@@ -111,10 +119,13 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       // userdel has removed the group already where login.defs(5) sets USERGROUPS_ENAB.
       await removeAccountWith(["groupdel", ...prefixWords, SERVICE_USER]);
     },
-    /** Null where there is no such user. */
-    async findUser(): Promise<FileOwner | null> {
-      const user = await findUserOf(disk);
-      return user === null && image === null ? lookUpAccount(runProgram, SERVICE_USER) : user;
+    findUser,
+    /** The user that the service runs as: another than the service user with a drop-in, such as one of `grant --method owner`. */
+    async findOwner(): Promise<FileOwner | null> {
+      const words = ["show", SERVICE_UNIT, "--property=User"];
+      const { user } = parseUnit(image === null ? await systemctl(words, SYSTEMCTL_LIMIT_MS) : "");
+      const other = user === "" || user === SERVICE_USER ? null : await lookUpAccount(runProgram, user);
+      return other ?? findUser();
     },
     /** Whether `grant` gave the service user access to files. */
     async hasGrants(): Promise<boolean> {
@@ -136,12 +147,6 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       if (problem !== undefined) throw new ProgramFailed(words, `${problem.what}: ${problem.fix}`);
     },
   };
-}
-
-async function findUserOf(disk: Disk): Promise<FileOwner | null> {
-  const passwd = await readText(disk, "/etc/passwd", DATABASE_LIMIT_BYTES);
-  const users = passwd === null || passwd === "too-large" ? [] : parseUsers(passwd);
-  return users.find(({ name }) => name === SERVICE_USER) ?? null;
 }
 
 /** The message of a failed program or system call. Any other error is a bug, and is thrown again. */

@@ -19,7 +19,7 @@ import type { FileItem, Item, Wanted } from "./wanted.ts";
 export interface Machine {
   readonly observation: Observation;
   readonly installed: Installed;
-  /** The service user; null before it is created. */
+  /** The user that the service runs as; null before it is created. */
   readonly account: FileOwner | null;
 }
 

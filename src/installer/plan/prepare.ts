@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 
-import type { FileOwner } from "../../platform/files/files.ts";
 import type { Site } from "../apply/apply.ts";
 import { type Content, measure, type Measured } from "../disk/content.ts";
 import { findDistribution } from "../distribution.ts";
@@ -104,7 +103,7 @@ export async function prepareInstallation(
     },
     measureText,
   );
-  const files = await planFiles(wanted, installed, await system.findUser(), site, measureText);
+  const files = await planFiles(wanted, installed, site, measureText);
   if (files.inTheWay.length > 0) return inTheWay(files.inTheWay);
 
   const all = [...files.copying, ...files.before, ...files.switching];
@@ -165,15 +164,14 @@ interface PlannedFiles {
 async function planFiles(
   wanted: Wanted,
   installed: Installed,
-  account: FileOwner | null,
-  { disk }: Site,
+  { disk, system }: Site,
   measureText: MeasureText,
 ): Promise<PlannedFiles> {
   const { id } = wanted;
   const current = currentLink(id);
   const items = [...wanted.notes, ...wanted.version, ...wanted.account, ...wanted.elsewhere, current];
   const observation = await observe(disk, items, shippedDigests(installed).keys());
-  const machine = { observation, installed, account };
+  const machine = { observation, installed, account: await system.findOwner() };
   const notes = planItems(id, wanted.notes, machine);
   const copying = planItems(id, wanted.version, machine);
   const user = planItems(id, wanted.account, machine);
@@ -184,7 +182,11 @@ async function planFiles(
   const made = [...notes.steps, ...copying.steps, ...user.steps, ...elsewhere.steps];
   return {
     copying: [...notes.steps, ...(await noteFolders(made, installed, measureText)), ...copying.steps],
-    before: [...user.steps, ...(account === null ? [{ kind: "add-user" } as const] : []), ...elsewhere.steps],
+    before: [
+      ...user.steps,
+      ...((await system.findUser()) === null ? [{ kind: "add-user" } as const] : []),
+      ...elsewhere.steps,
+    ],
     switching:
       link.steps.length === 0 ? [] : [writeNote(SWITCHING_FILE, note, installed.switching !== null), ...link.steps],
     outdated: planOutdated(wanted, previous, machine),

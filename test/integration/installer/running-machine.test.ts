@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -119,6 +119,17 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
     expect(await readdir(compiled)).toEqual(["new"]);
+  });
+
+  test("key for an agent that runs as another user → belongs to that user", async () => {
+    await runInstall({}, here(first));
+    await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
+    await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/50-grant.conf`), "[Service]\nUser=messagebus\n");
+    await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
+    const { uid, gid } = await stat(join(root, "etc/robot-policy-agent/api-key"));
+    expect([uid, gid]).toEqual([999, 998]);
+    const again = await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
+    expect(again.stdout).toContain("Nothing to change");
   });
 
   test("upgrade of a stopped, disabled unit → neither started nor enabled", async () => {

@@ -38,7 +38,9 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
     const loadState = file === undefined ? "not-found" : isMasked ? "masked" : "loaded";
     const fileState = file === undefined ? "" : isMasked ? "masked" : isEnabled ? "enabled" : "disabled";
     const activeState = running.has(unit) ? "active" : "inactive";
-    return ok(`LoadState=${loadState}\nActiveState=${activeState}\nUnitFileState=${fileState}\n`);
+    const edits = await readFile(join(root, `etc/systemd/system/${unit}.d/50-grant.conf`), "utf8").catch(() => "");
+    const [user = ""] = /^User=.*$/m.exec(edits) ?? [];
+    return ok(`LoadState=${loadState}\nActiveState=${activeState}\nUnitFileState=${fileState}\n${user}\n`);
   }
 
   async function systemctl([verb = "", unit = ""]: readonly string[]): Promise<ProgramResult> {
@@ -89,13 +91,17 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
         }
         case "groupdel":
           return failed("groupdel: group 'robot-policy-agent' does not exist", 6);
+        case "id": {
+          const passwd = await readFile(join(root, "etc/passwd"), "utf8");
+          const [, userId, groupId] = new RegExp(`^${args.at(-1)}:x:(\\d+):(\\d+):`, "m").exec(passwd) ?? [];
+          return userId === undefined ? failed("no such user") : ok(`uid=${userId} gid=${groupId}\n`);
+        }
         case "chroot":
           return systemPrograms([program, ...args], options);
         case "/usr/local/lib/robot-policy-agent/current/robot-policy-agent":
           return simulated.isConfigurationValid ? ok() : failed("invalid", 3);
       }
-      // id(1): the image has no users besides those in passwd.
-      return failed("no such user");
+      return failed(`simulated: ${program}`);
     },
   };
   return simulated;
