@@ -69,6 +69,9 @@ function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdic
     case "deactivating":
       if (subState.startsWith("auto-restart"))
         return fail(EXIT.failed, `it ends and is started again${soFar(restarts)}: ${describeEnd(unit)}`, LOG);
+      // Before systemd 254 the unit's ExecStartPre= delays the restarts, from the second one on. How it ended is forgotten by then.
+      if (subState === "start-pre" && restarts > 1)
+        return fail(EXIT.failed, `it ends and is started again${soFar(restarts)}`, LOG);
       return warn(`it is ${activeState}`, "look again in a moment");
     case "inactive":
       if (unit.conditionFailed)

@@ -27,7 +27,6 @@ SupplementaryGroups=
 ProtectHome=read-only
 PrivateTmp=yes
 InaccessiblePaths=
-StatusText=Registered as arm=7
 `;
 
 const here = { isOfTheseFolders: true, hasConfiguration: true };
@@ -83,6 +82,13 @@ describe("judgeUnit", () => {
     ["broken", { LoadState: "bad-setting" }, "fail", "bad-setting"],
     ["edited and not reloaded", { NeedDaemonReload: "yes" }, "warn", "has not read it yet"],
     ["down", { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "3" }, "fail", "exit code 3"],
+    [
+      "waiting to be started again, before systemd 254",
+      { ActiveState: "activating", SubState: "start-pre", NRestarts: "3" },
+      "fail",
+      "it ends and is started again, 3 times so far",
+    ],
+    ["starting", { ActiveState: "activating", SubState: "start-pre", NRestarts: "0" }, "warn", "it is activating"],
     [
       "with a user that does not exist",
       { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "217" },
