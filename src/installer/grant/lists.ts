@@ -46,14 +46,27 @@ function refuse(what: string, ofMachine = false): ReadLists {
   };
 }
 
-/** @param words for setfacl. @returns what went wrong, or null. */
+/** Of one entry; null where it cannot be read. */
+export async function readListsOf(runProgram: RunProgram, entry: EntryHandle): Promise<Listed | null> {
+  const read = await readLists(runProgram, [entry]);
+  return read.kind === "lists" ? (read.of.get(entry.path) ?? null) : null;
+}
+
+/**
+ * In one call, so that a list has either its old or its new entries.
+ *
+ * @param words for setfacl; without any, nothing changes. @returns what went wrong, or null.
+ */
 export async function changeLists(
   runProgram: RunProgram,
   entry: EntryHandle,
   words: readonly string[],
 ): Promise<Problem | null> {
+  if (words.length === 0) return null;
   const handed = `/proc/self/fd/${FIRST_DESCRIPTOR}`;
-  const result = await runProgram(["setfacl", ...words, "--", handed], { descriptors: [entry.descriptor] });
+  const result = await runProgram(["setfacl", "--no-mask", ...words, "--", handed], {
+    descriptors: [entry.descriptor],
+  });
   if (result.kind === "ended" && result.exitCode === 0) return null;
   const said = result.kind === "ended" ? (result.stderr.trim().split(": ").at(-1) ?? "") : result.kind;
   const what = `setfacl cannot change ${entry.path} (${said})`;

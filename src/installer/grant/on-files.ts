@@ -1,7 +1,7 @@
 import type { Account } from "../../access/account.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { commandOf, describeStep, type GrantPlan, type GrantStep, planGrant } from "./grant.ts";
-import { changeLists, readLists } from "./lists.ts";
+import { changeLists, readListsOf } from "./lists.ts";
 import { addEntries, type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 import { type GrantAsked, type GrantRun, showGrant, stillUnreadable } from "./run.ts";
 
@@ -78,13 +78,9 @@ export async function applyGrant(
   const done: GrantedEntry[] = [];
   try {
     for (const step of steps) {
-      const problem = await changeLists(machine.runProgram, step.entry, [
-        "--no-mask",
-        `--modify=${step.entries.join(",")}`,
-      ]);
+      const problem = await changeLists(machine.runProgram, step.entry, [`--modify=${step.entries.join(",")}`]);
       if (problem !== null) return { ...problem, what: `${problem.what}; the command was: ${commandOf(step)}` };
-      const lists = await readLists(machine.runProgram, [step.entry]);
-      const after = lists.kind === "lists" ? lists.of.get(step.entry.path)?.text : undefined;
+      const after = (await readListsOf(machine.runProgram, step.entry))?.text;
       if (after !== undefined)
         done.push({ path: step.entry.path, user_id: account.userId, before: step.before, after });
     }

@@ -2,12 +2,13 @@ import { chownSync, readdirSync } from "node:fs";
 
 import { readGroups, readUsers } from "../../access/account.ts";
 import { readBounded, removeIfPresent } from "../../platform/files/durable-file.ts";
-import { type EntryHandle, openBelow } from "../../platform/files/entry-handle.ts";
+import { type EntryHandle, openBelow, openEntry } from "../../platform/files/entry-handle.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import type { RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { type AccessList, changesBack, defaultsBack, type EntryLists, parseLists, withoutUser } from "./acl.ts";
-import { changeLists, readLists } from "./lists.ts";
+import { type AccessList, changesBack, defaultsBack, parseLists, withoutUser } from "./acl.ts";
+import { changeLists, readListsOf } from "./lists.ts";
 import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 import { type People, walkToEntry } from "./walk.ts";
 
@@ -47,36 +48,48 @@ export async function revokeGrant(machine: GrantMachine, record: GrantRecord, di
 }
 
 async function revokeEntry(
-  machine: GrantMachine,
+  { runProgram }: GrantMachine,
   granted: GrantedEntry,
   people: People,
   stack: DisposableStack,
 ): Promise<Problem | null> {
   const { path, user_id: userId } = granted;
-  const byHand = `setfacl -x u:${userId} ${shellWord(path)}`;
+  const entries = granted.after.includes(`default:user:${userId}:`) ? `u:${userId},d:u:${userId}` : `u:${userId}`;
+  const byHand = removingByHand(path, entries);
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return null;
-  if (way.kind === "refused") return { code: "revoke-refused", what: way.what, where: path, fix: byHand };
+  if (way.kind === "refused") {
+    const isRevoked = await isRevokedByHand(runProgram, path, userId);
+    return isRevoked ? null : { code: "revoke-refused", what: way.what, where: path, fix: byHand };
+  }
   const { handle } = way.file;
-  const now = await listsOf(machine, handle, path);
+  // A link may lead elsewhere by now.
+  const now = handle.path === path ? await readListsOf(runProgram, handle) : null;
   const before = parseLists(granted.before);
   const after = parseLists(granted.after);
-  if (now === undefined || before === null || after === null) return unreadable(path, byHand);
-  const failed = await change(machine, handle, changesBack(now, before, after, userId));
+  if (now === null || before === null || after === null) return unreadable(path, byHand);
+  const failed = await changeLists(runProgram, handle, changesBack(now.lists, before, after, userId));
   if (failed !== null) return { ...failed, fix: byHand };
   if (before.default !== null || after.default === null) return null;
-  const left = await cleanFolder(machine, handle, userId, after.default);
-  return left === null ? null : { ...left, fix: `setfacl -R -x u:${userId} ${shellWord(path)}` };
+  const left = await cleanFolder(runProgram, handle, userId, after.default);
+  return left === null ? null : { ...left, fix: `${left.fix}; then run grant --revoke again` };
 }
 
-/** @param path that the entry must still have. */
-async function listsOf(
-  { runProgram }: GrantMachine,
-  entry: EntryHandle,
-  path: string,
-): Promise<EntryLists | undefined> {
-  const read = await readLists(runProgram, [entry]);
-  return read.kind === "lists" ? read.of.get(path)?.lists : undefined;
+/** Without `-n` setfacl computes the mask anew, which gives the group its rights back. */
+function removingByHand(path: string, entries: string): string {
+  return `setfacl -n -x ${entries} ${shellWord(path)}`;
+}
+
+/** Only looks: nothing is changed on a path that others can redirect. */
+async function isRevokedByHand(runProgram: RunProgram, path: string, userId: number): Promise<boolean> {
+  try {
+    using entry = openEntry(path);
+    const listed = await readListsOf(runProgram, entry);
+    return listed !== null && !listed.text.includes(`user:${userId}:`);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return false;
+  }
 }
 
 function unreadable(where: string, fix: string): Problem {
@@ -92,7 +105,7 @@ const DEPTH_LIMIT = 64;
  * @returns the problem that stopped it, or null.
  */
 async function cleanFolder(
-  machine: GrantMachine,
+  runProgram: RunProgram,
   folder: EntryHandle,
   userId: number,
   granted: AccessList,
@@ -101,7 +114,7 @@ async function cleanFolder(
   for (const name of readdirSync(`/proc/self/fd/${folder.descriptor}`)) {
     using entry = openIfPresent(folder, name);
     if (entry === null || entry.stat.kind === "link" || entry.stat.userId !== folder.stat.userId) continue;
-    const problem = await cleanEntry(machine, entry, userId, granted, depth);
+    const problem = await cleanEntry(runProgram, entry, userId, granted, depth);
     if (problem !== null) return problem;
   }
   return null;
@@ -109,30 +122,26 @@ async function cleanFolder(
 
 /** A folder's own entry goes last: it tells a repeat that something below it is left. */
 async function cleanEntry(
-  machine: GrantMachine,
+  runProgram: RunProgram,
   entry: EntryHandle,
   userId: number,
   granted: AccessList,
   depth: number,
 ): Promise<Problem | null> {
-  const now = await listsOf(machine, entry, entry.path);
-  const byHand = `setfacl -x u:${userId} ${shellWord(entry.path)}`;
-  if (now === undefined) return unreadable(entry.path, byHand);
-  const own = withoutUser(now.access, userId, "");
+  const { path, stat } = entry;
+  const byHand = removingByHand(path, `u:${userId}`);
+  const now = await readListsOf(runProgram, entry);
+  if (now === null) return unreadable(path, byHand);
+  const own = withoutUser(now.lists.access, userId, "");
   if (own.length === 0) return null;
-  const failed = await change(machine, entry, defaultsBack(now.default, null, granted, userId));
+  const failed = await changeLists(runProgram, entry, defaultsBack(now.lists.default, null, granted, userId));
   if (failed !== null) return failed;
-  if (entry.stat.kind === "directory") {
-    if (depth === 0) return { code: "revoke-failed", what: "its folders are too deep", where: entry.path, fix: byHand };
-    const problem = await cleanFolder(machine, entry, userId, granted, depth - 1);
+  if (stat.kind === "directory") {
+    if (depth === 0) return { code: "revoke-failed", what: "its folders are too deep", where: path, fix: byHand };
+    const problem = await cleanFolder(runProgram, entry, userId, granted, depth - 1);
     if (problem !== null) return problem;
   }
-  return change(machine, entry, own);
-}
-
-/** One call, so that a list has either its old or its new entries. */
-async function change({ runProgram }: GrantMachine, entry: EntryHandle, words: readonly string[]) {
-  return words.length === 0 ? null : changeLists(runProgram, entry, ["--no-mask", ...words]);
+  return changeLists(runProgram, entry, own);
 }
 
 /** @returns null for an entry that was removed meanwhile. */

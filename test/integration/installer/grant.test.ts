@@ -1,5 +1,5 @@
 /** `grant` with real users and access lists, and with the ways in which calibration tools rewrite files. */
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
@@ -314,6 +314,28 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     await applyGrant({ ...machine, runProgram: unread }, AGENT, lists, EMPTY_RECORD, recordDirectory);
     expect((await runGrant({ revoke: true })).code).toBe(0);
     expect(accessLists()).toBe(before);
+  });
+
+  test("--revoke: path became untrusted → names a command, after which the file counts as revoked", async () => {
+    await chmod(file, 0o640);
+    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
+    await runGrant();
+    await chmod(file, 0o600);
+    await chmod(calibrations, 0o777);
+    const { code, output } = await runGrant({ revoke: true });
+    expect([code, output.replaceAll(/^revoked.*\n/gm, "")]).toMatchInlineSnapshot(`
+      [
+        1,
+        "error: /ann/.cache/calibration/arm.json: any user can replace entries of /ann/.cache/calibration (/ann/.cache/calibration/arm.json) [revoke-refused]
+        → setfacl -n -x u:65534 /ann/.cache/calibration/arm.json
+      ",
+      ]
+    `);
+    const [, command = ""] = /→ (setfacl .*)/.exec(output) ?? [];
+    run("sh", "-c", command.replace("/ann", home));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await runGrant({ revoke: true })).code).toBe(0);
+    expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
   });
 
   test("power cut between record and change → --revoke changes nothing", async () => {
