@@ -229,6 +229,21 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
   });
 
+  test("upgrade killed after the switch, then a third version does not start → the version that ran last runs again", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const current = join(root, "usr/local/lib/robot-policy-agent/current");
+    const ran = await readlink(current);
+    const killed: RunProgram = (argv, options) =>
+      argv.includes("restart") ? Promise.reject(new Killed("restart")) : systemd.runProgram(argv, options);
+    await expect(runInstall({}, { ...here(second), runProgram: killed })).rejects.toThrow(Killed);
+    expect(await readlink(current)).not.toBe(ran);
+    systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
+    const third = { ...second, dist: await workshop.makeDistribution("1.2.0"), version: "1.2.0" };
+    expect((await runInstall({}, here(third))).exitCode).toBe(1);
+    expect(await readlink(current)).toBe(ran);
+  });
+
   test("start fails → reported with exit code 1, the installation stays", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
