@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { promisify } from "node:util";
 
 import { errorCode, type Files } from "../../platform/files/files.ts";
-import { describeFailure, flock } from "../../platform/files/flock.ts";
+import { describeFailure, type FolderLock, lockFolder } from "../../platform/files/flock.ts";
 import type { Problem } from "../../platform/terminal.ts";
 
 export type TakenLock =
@@ -16,11 +16,8 @@ export type TakenLock =
 
 const DENIED_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 
-// Descriptors, because the garbage collector may close a FileHandle of node:fs/promises, and with it the lock.
-const open = promisify(fs.open);
-const close = promisify(fs.close);
 const access = promisify(fs.access);
-const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
+const { W_OK, X_OK } = fs.constants;
 
 /**
  * Takes an exclusive lock on the state directory itself. The kernel drops it when the process ends (flock.ts), so nothing is stale after a
@@ -30,9 +27,10 @@ const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
  * writable file.
  */
 export async function lockState(files: Files, stateDirectory: string, userId: number): Promise<TakenLock> {
-  let descriptor: number;
+  let lock: FolderLock;
   try {
-    descriptor = await openDirectory(files, stateDirectory, userId);
+    await prepareDirectory(files, stateDirectory, userId);
+    lock = await lockFolder(stateDirectory, "followed");
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -40,24 +38,21 @@ export async function lockState(files: Files, stateDirectory: string, userId: nu
       ? { ...unusable(stateDirectory, code), kind: "denied" }
       : unusable(stateDirectory, code);
   }
-  const flocked = await flock(descriptor);
-  if (flocked.kind === "locked") {
-    return { kind: "lock", lock: { [Symbol.asyncDispose]: () => close(descriptor) } };
-  }
-  await close(descriptor);
+  const { flocked } = lock;
+  if (flocked.kind === "locked") return { kind: "lock", lock };
+  await lock[Symbol.asyncDispose]();
   if (flocked.kind === "held") return { kind: "held" };
   const { what, fix } = describeFailure(flocked);
   return { kind: "problem", problem: { code: "state-not-locked", what, where: stateDirectory, fix } };
 }
 
-async function openDirectory(files: Files, directory: string, userId: number): Promise<number> {
+async function prepareDirectory(files: Files, directory: string, userId: number): Promise<void> {
   try {
     await checkWritable(files, directory, userId);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
     await files.makeDirectory(directory, 0o750);
   }
-  return open(directory, O_RDONLY | O_DIRECTORY);
 }
 
 /** flock(2) needs only read access; this check keeps a user out that cannot write the state. */

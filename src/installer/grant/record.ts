@@ -10,7 +10,7 @@ import { findLockProblem } from "../lock-problem.ts";
 
 /** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
-/** Only root can open it, so nobody else can hold its lock. */
+/** Only root can open the folder, so no other user can hold its lock. */
 const DIRECTORY_MODE = 0o700;
 const RECORD_NAME = "grants.json";
 const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;

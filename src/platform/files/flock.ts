@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import * as fs from "node:fs";
+import { promisify } from "node:util";
 
 import type { Problem } from "../terminal.ts";
 import { errorCode } from "./files.ts";
@@ -24,11 +24,15 @@ export type FlockFailure =
  * Node has no flock(2), so flock(1) of util-linux or busybox locks a descriptor that it inherits. The lock belongs to the shared open file
  * description, so it stays when flock(1) ends.
  */
-export async function flock(descriptor: number): Promise<Flocked> {
+async function flock(descriptor: number): Promise<Flocked> {
   const first = await runFlock(descriptor, "ignore");
   // Run again with a pipe for the error message only after a failure, because the pipe costs 5 ms of a boot.
   return first.kind === "held" || first.kind === "failed" ? runFlock(descriptor, "pipe") : first;
 }
+
+// Descriptors, because the garbage collector may close a FileHandle of node:fs/promises, and with it the lock.
+const open = promisify(fs.open);
+const close = promisify(fs.close);
 
 /** A folder that was opened to be locked. The lock ends with the process or when this is disposed. */
 export interface FolderLock extends AsyncDisposable {
@@ -36,10 +40,15 @@ export interface FolderLock extends AsyncDisposable {
   readonly path: string;
 }
 
-/** @throws Node system errors of the opening. */
-export async function lockFolder(path: string): Promise<FolderLock> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  return { flocked: await flock(folder.fd), path, [Symbol.asyncDispose]: () => folder.close() };
+/**
+ * Opens and locks a folder.
+ *
+ * @param links whether the path may be a symbolic link to the folder. @throws Node system errors of the opening.
+ */
+export async function lockFolder(path: string, links: "refused" | "followed" = "refused"): Promise<FolderLock> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+  const descriptor = await open(path, O_RDONLY | O_DIRECTORY | (links === "refused" ? O_NOFOLLOW : 0));
+  return { flocked: await flock(descriptor), path, [Symbol.asyncDispose]: () => close(descriptor) };
 }
 
 function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocked> {

@@ -1,32 +1,41 @@
-import { type FileHandle, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { describeFailure, flock } from "../../../../src/platform/files/flock.ts";
+import { describeFailure, lockFolder } from "../../../../src/platform/files/flock.ts";
 
 let folder = "";
-let opened: FileHandle;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "flock-"));
-  opened = await open(folder);
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await opened.close();
   await rm(folder, { recursive: true });
 });
 
-test("flock: held by another open file → free after it is closed", async () => {
-  const other = await open(folder);
-  expect(await flock(other.fd)).toEqual({ kind: "locked" });
-  expect(await flock(opened.fd)).toEqual({ kind: "held" });
-  await other.close();
-  expect(await flock(opened.fd)).toEqual({ kind: "locked" });
+test("lockFolder: held by another descriptor → free after that is disposed", async () => {
+  const other = await lockFolder(folder);
+  expect(other.flocked).toEqual({ kind: "locked" });
+  await using meanwhile = await lockFolder(folder);
+  expect(meanwhile.flocked).toEqual({ kind: "held" });
+  await other[Symbol.asyncDispose]();
+  await using afterwards = await lockFolder(folder);
+  expect(afterwards.flocked).toEqual({ kind: "locked" });
 });
 
-describe("flock: flock(1) fails", () => {
+test("lockFolder: symbolic link → refused, or the folder behind it is locked", async () => {
+  const link = join(folder, "link");
+  await symlink(folder, link);
+  await expect(lockFolder(link)).rejects.toMatchObject({ code: "ENOTDIR" });
+  await using behind = await lockFolder(link, "followed");
+  expect(behind.flocked).toEqual({ kind: "locked" });
+  await using itself = await lockFolder(folder);
+  expect(itself.flocked).toEqual({ kind: "held" });
+});
+
+describe("lockFolder: flock(1) fails", () => {
   const cases: readonly (readonly [string, string | null, number, object, string])[] = [
     ["that is not installed", null, 0, { kind: "not-started", code: "ENOENT" }, "flock(1) is not installed"],
     ["that cannot be run", "", 0o600, { kind: "not-started", code: "EACCES" }, "flock(1) cannot be started (EACCES)"],
@@ -64,7 +73,8 @@ describe("flock: flock(1) fails", () => {
   test.each(cases)("%s", async (_what, script, mode, expected, text) => {
     if (script !== null) await writeFile(join(folder, "flock"), `#!/bin/sh\n${script}\n`, { mode });
     vi.stubEnv("PATH", folder);
-    const flocked = await flock(opened.fd);
+    await using lock = await lockFolder(folder);
+    const { flocked } = lock;
     expect(flocked).toEqual(expected);
     if (flocked.kind === "locked" || flocked.kind === "held") throw new Error(flocked.kind);
     expect(describeFailure(flocked).what).toBe(text);
