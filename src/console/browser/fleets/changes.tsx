@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import type { FleetMemberView } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
@@ -9,6 +9,7 @@ import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
+import { useRobotViews } from "../robots/data.ts";
 import { PreviewList, usePreview } from "./preview.tsx";
 
 interface ChangeProps {
@@ -25,7 +26,7 @@ interface UpdateModelProps extends ChangeProps {
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const [subject, setSubject] = useState("");
   const { send, isBusy, problem } = useWrite<FleetView>();
-  const robots = members.map(({ robot_id: robotId }) => robotId);
+  const robots = useExisting(members);
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
   const errors = useFormErrors(problem, ["subject"], { subject });
   const submit = async () => {
@@ -55,6 +56,16 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
       </div>
     </FormDialog>
   );
+}
+
+/** Ids of the members that can be previewed: a fleet of named robots keeps those that were removed. */
+function useExisting(members: readonly FleetMemberView[]): readonly string[] {
+  const robots = useRobotViews().value;
+  return useMemo(() => {
+    const existing = new Set(robots?.map(({ id }) => id));
+    const ids = members.map(({ robot_id: robotId }) => robotId);
+    return robots === undefined ? ids : ids.filter((id) => existing.has(id));
+  }, [members, robots]);
 }
 
 function outcomeText({ name, update }: FleetView, subject: string): string {

@@ -146,6 +146,29 @@ describeConsole("fleets", start, (demo) => {
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
 
+  it("update of the model, a member was removed → preview of the others", async () => {
+    const { service } = demo();
+    const robots = ["leaves-1", "stays-1"];
+    for (const name of robots) {
+      const setup = { name, robot_type_id: "so101_follower", region: "eu-central-1" };
+      await service.send("POST", "/v1/robots/setup", { ...setup, configuration_digest: `sha256:${"0".repeat(64)}` });
+    }
+    const answer = await service.send("POST", "/v1/fleets", {
+      name: "Two by name",
+      subject: "smolvla",
+      selection: { robots },
+      peak_active_robots: 1,
+      readiness_mode: "on_demand",
+    });
+    await service.send("DELETE", "/v1/robots/leaves-1");
+    const { id } = (await answer.json()) as FleetView;
+    const page = await open(`/fleets/${id}`);
+    await page.getByRole("button", { name: "Update model" }).click();
+    const dialog = page.getByRole("dialog", { name: "Update the model of Two by name" });
+    await dialog.getByLabel("Model").selectOption("pi0.5");
+    await dialog.getByText(/^1 robot; /).waitFor();
+  });
+
   it("fleet that follows its selector → created in the form, shows who joins, can stop and follow again", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Yard north");
