@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { LoginDecided } from "../../../api/logins.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
@@ -92,17 +92,19 @@ function Waiting({ login, children }: WaitingProps) {
 }
 
 function Decided({ status }: Pick<LoginDecided, "status">) {
-  return status === "approved" ? (
+  const isApproved = status === "approved";
+  // The button that had the focus is gone: the keyboard continues here.
+  const heading = useRef<HTMLHeadingElement>(null);
+  useLayoutEffect(() => heading.current?.focus(), []);
+  return (
     <>
-      <h1>Approved</h1>
-      <p role="status">The command line is signed in. You can close this page and go back to your terminal.</p>
-    </>
-  ) : (
-    <>
-      <h1>Denied</h1>
+      <h1 ref={heading} tabIndex={-1}>
+        {isApproved ? "Approved" : "Denied"}
+      </h1>
       <p role="status">
-        Nobody was signed in. If you did not start this sign-in, somebody else sent you its link: tell the administrator
-        of the service.
+        {isApproved
+          ? "The command line is signed in. You can close this page and go back to your terminal."
+          : "Nobody was signed in. If you did not start this sign-in, somebody else sent you its link: tell the administrator of the service."}
       </p>
     </>
   );

@@ -80,6 +80,7 @@ describeConsole("login approval", startConsole, (running) => {
     await page.getByLabel("It is the same in my terminal").check();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("heading", { name: "Approved" }).waitFor();
+    expect(await page.evaluate("document.activeElement.innerText")).toBe("Approved");
     expect(page.url()).toBe(running().url + login_url);
     expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
     await page.reload();
