@@ -1,4 +1,6 @@
 /** Who enrols this robot for the command `enroll`: the running agent, or the command itself. */
+import { once } from "node:events";
+
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { createCollector } from "../collector.ts";
@@ -54,7 +56,7 @@ export async function enrollerAlone(
   folders: Folders,
   context: CommandContext,
 ): Promise<(Enroller & AsyncDisposable) | Problem> {
-  const { machine } = context;
+  const { machine, signal } = context;
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
   if (current === null) return invalidConfiguration(configuration);
@@ -92,7 +94,7 @@ export async function enrollerAlone(
         const problem = await discardKey(folders, machine.files);
         if (problem !== null) return problem;
       }
-      await Promise.race([part.enrol(), part.failure]);
+      await Promise.race([part.enrol(), part.failure, interruption(signal)]);
       return look();
     },
     look,
@@ -102,6 +104,12 @@ export async function enrollerAlone(
       await connection.close();
     },
   };
+}
+
+/** Rejects when the signal aborts. */
+async function interruption(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, "abort");
+  throw signal.reason;
 }
 
 async function discardKey(

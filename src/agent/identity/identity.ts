@@ -129,9 +129,9 @@ export function createIdentityLoop(options: IdentityOptions) {
         if (course.standing.kind === "enrolled") await options.service().discardBulkKey();
         for (;;) {
           await alarm.wait(nextMs(), signal);
-          const answering = waiting.splice(0);
+          const { length } = waiting;
           await turn(signal);
-          for (const { resolve } of answering) resolve();
+          for (const { resolve } of waiting.splice(0, length)) resolve();
         }
       } catch (error) {
         if (!signal.aborted) throw error;

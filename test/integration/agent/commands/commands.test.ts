@@ -989,7 +989,7 @@ describe("interrupted → exit 130:", () => {
     expect(command.output()).not.toMatch(/error|at .*\.ts:/);
   }
 
-  test.each([[["--setup"]], [["doctor"]]])("%j while the service hangs", async (args) => {
+  test.each([[["--setup"]], [["doctor"]], [["enroll"]]])("%j while the service hangs", async (args) => {
     await using scene = await createScene();
     scene.proxy.inject({ kind: "hang" }, 2);
     await using command = startCommand(scene.robot, args);
