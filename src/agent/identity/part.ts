@@ -41,16 +41,23 @@ export function createIdentityPart(options: IdentityPartOptions) {
       await loadLate(() => import("zod"));
       const { openIdentity } = await import("./open.ts");
       identity = await openIdentity(options);
-      problem = null;
+      takeProblem(null);
       work = identity.run(running.signal).catch((error: unknown) => failed.reject(error));
     } catch (error) {
       const code = error instanceof TransportError ? error.code : errorCode(error);
       if (code === undefined) throw error;
       if (problem === null) log.warn("identity-unreadable", { code });
-      problem = `the identity of this robot cannot be read (${code})`;
+      takeProblem(`the identity of this robot cannot be read (${code})`);
     } finally {
       opening = null;
     }
+  }
+
+  function takeProblem(next: string | null): void {
+    if (problem === next) return;
+    problem = next;
+    // The robot may be held back by it, or no longer.
+    options.onChange();
   }
 
   async function start(): Promise<void> {
@@ -67,7 +74,9 @@ export function createIdentityPart(options: IdentityPartOptions) {
   return {
     /** Starts the identity if this robot has one or is to get one, and it does not run. Rejects only for a bug. */
     async begin() {
-      if (identity === null && (await isWanted())) await start();
+      if (identity !== null) return;
+      if (await isWanted()) await start();
+      else takeProblem(null);
     },
     /** Rejects for a bug; never resolves. */
     failure: failed.promise,
@@ -90,7 +99,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
     },
     /** The robot's own credential for this service; null for a robot that uses its API key. */
     credential: (serviceUrl: string) => identity?.credential(serviceUrl) ?? null,
-    doubt: () => identity?.doubt(),
+    doubt: (isAsked = false) => identity?.doubt(isAsked),
     doubtName: () => identity?.doubtName(),
     readinessChanged: () => identity?.readinessChanged(),
     status(): IdentityStatus | null {

@@ -28,15 +28,16 @@ export async function shownCode(daemon: Daemon, than: string | null = null): Pro
   return identity?.user_code ?? "";
 }
 
-/** Advances the agent's clock until the status matches. */
+/** Advances the agent's clock, by `byMs` at a time, until the status matches. */
 export function advanceUntil(
   daemon: Daemon,
   clock: PushedClock,
   holds: (status: StatusDocument) => boolean,
+  byMs = 1000,
 ): Promise<StatusDocument> {
   return daemon.until((status) => {
     if (holds(status)) return true;
-    clock.push(1000);
+    clock.push(byMs);
     return false;
   });
 }
