@@ -205,7 +205,7 @@ export function createAgent(options: AgentOptions) {
     if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt();
+    if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt(forced);
     if (step.kind === "failed" && step.failure.reason === "http-403") identity.doubtName();
     identity.readinessChanged();
     stepDueMs = clock.monotonicMs() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());

@@ -120,7 +120,8 @@ export function createReconciler(options: ReconcilerOptions) {
 
   function hurried(outcome: Outcome): Outcome {
     if (outcome.state !== "unreachable" || outcome.isDelayAsked) return outcome;
-    const soonMs = clock.monotonicMs() + RETURN_SPREAD_MS * machine.random.unit();
+    const { firstMs } = REGISTRATION_BACKOFF;
+    const soonMs = clock.monotonicMs() + firstMs + (RETURN_SPREAD_MS - firstMs) * machine.random.unit();
     return { ...outcome, retryAtMs: Math.min(outcome.retryAtMs, soonMs) };
   }
 

@@ -18,7 +18,8 @@ const SPREAD = 0.2;
 const LONGEST_DELAY_MS = 85_000;
 /** A changed readiness is reported within this time. */
 const CHANGE_MS = 2000;
-const DAY_MS = 24 * 60 * 60_000;
+/** A service without heartbeats is asked so often: another server may have answered in its place. */
+const UNKNOWN_HERE_MS = 5 * 60_000;
 
 /** When the next heartbeat is due, and what it says. Nothing is written to disk. */
 export function createHeartbeats(
@@ -64,7 +65,7 @@ export function createHeartbeats(
     ): Promise<HeartbeatVerdict> {
       const verdict = judgeHeartbeat(await client.heartbeat(describe(readiness), credential, signal));
       isUnknownHere = verdict.kind === "unknown-here";
-      const delayMs = isUnknownHere ? spread(DAY_MS) : Math.min(spread(periodMs()), LONGEST_DELAY_MS);
+      const delayMs = isUnknownHere ? spread(UNKNOWN_HERE_MS) : Math.min(spread(periodMs()), LONGEST_DELAY_MS);
       dueMs = clock.monotonicMs() + delayMs;
       if (verdict.kind === "accepted") {
         told = { problem: readiness.problem, digest: readiness.registeredDigest ?? told?.digest ?? null };

@@ -166,10 +166,10 @@ export function createIdentityLoop(options: IdentityOptions) {
       const fix = "enrol it again: sudo robot-policy-agent enroll";
       return { kind: "credential-problem", code: "not-enrolled", what, where, fix };
     },
-    /** The service refused the credential: a renewal decides. */
-    doubt() {
+    /** The service refused the credential: a renewal decides. @param isAsked a person waits for it. */
+    doubt(isAsked = false) {
       if (course.standing.kind !== "enrolled") return;
-      upkeep.doubt();
+      upkeep.doubt(isAsked);
       alarm.ring();
     },
     /** The service does not take a registration of this name: it may have given the robot another one. */

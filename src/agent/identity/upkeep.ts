@@ -141,9 +141,10 @@ export function createUpkeep(
       isDoubted = false;
       if (isFirst) heartbeats.resume();
     },
-    /** The service refused the credential: a renewal decides. */
-    doubt() {
+    /** The service refused the credential: a renewal decides. @param isAsked a person waits for it, whenever it is due. */
+    doubt(isAsked = false) {
       isDoubted = true;
+      if (isAsked) renewalAllowedMs = 0;
     },
     doubtName() {
       isNameDoubted = true;

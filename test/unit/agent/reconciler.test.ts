@@ -77,6 +77,19 @@ describe("reconcile: failures and unanswered requests", () => {
     expect([leftMs() > 30_000, leftMs()]).toEqual([true, refusedMs]);
   });
 
+  test("hurry → not sooner than the first retry after a failure", async () => {
+    const { clock, reconciler, answer, machine, run } = await reconciledRobot();
+    const leftMs = () => (reconciler.failure?.retryAtMs ?? 0) - clock.monotonicMs();
+    answer("reset");
+    await run();
+    clock.step(leftMs());
+    await run();
+    expect(leftMs()).toBe(2000);
+    Object.assign(machine.random, { unit: () => 0 });
+    reconciler.hurry();
+    expect(leftMs()).toBe(1000);
+  });
+
   test("refusal, then files reverted → nothing is sent, the registration is certain", async () => {
     const { answer, write, run, reconciler, requests } = await reconciledRobot();
     await run();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { checksum } from "../../../../src/agent/registration/state-file.ts";
+import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
@@ -40,6 +41,29 @@ test("renewal is due → a new credential on the disk, generation 2", async () =
   const renewed = await readIdentityFile(scene, "credential");
   expect(renewed["installation_token"]).not.toBe(old["installation_token"]);
   expect(await installation(scene)).toMatchObject({ state: "active", generation: 2 });
+});
+
+test("renewal put off for an hour by the service, credential expires → renewed when a person asks to register", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  await enrol(scene, daemon, clock);
+  const before = await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  serviceClock.aheadMs = 25 * HOUR_MS;
+  // The next heartbeat is refused, and so a renewal follows.
+  scene.proxy.inject({ kind: "delay", delayMs: 0 });
+  scene.proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": "3600" } });
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.problem?.includes("503") ?? false);
+  const requestCount = scene.proxy.requests.length;
+  clock.push(10 * 60_000);
+  await daemon.lookAgain();
+  expect(paths(scene.proxy.requests.slice(requestCount))).not.toContain("/v1/robot-agent/credential/renew");
+
+  await daemon.ask("POST", "/register");
+  const renewed = ({ identity }: StatusDocument) =>
+    identity?.credential_expires_at !== before.identity?.credential_expires_at;
+  await daemon.until((status) => renewed(status) && status.state === "registered");
 });
 
 test("a credential that lasts ten years → used without a renewal", async () => {

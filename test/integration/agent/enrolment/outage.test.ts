@@ -1,11 +1,11 @@
 /** After an outage, pending requests are sent soon, whatever their backoff. */
 import { appendFile } from "node:fs/promises";
 
-import { test } from "vitest";
+import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
-import { ENROLLED, enrol, advanceUntil } from "./scene.ts";
+import { ENROLLED, enrol, enrolAndStop, advanceUntil } from "./scene.ts";
 
 test("a file changes during an outage → registered within 30 s of the first heartbeat, despite a longer backoff", async () => {
   await using scene = await createScene(ENROLLED);
@@ -28,4 +28,18 @@ test("a file changes during an outage → registered within 30 s of the first he
   await daemon.until(({ failure }) => failure === null || Date.parse(failure.next_attempt_at) - Date.now() <= 30_000);
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
   await expectOneRobot(scene, daemon);
+});
+
+test("another server answers a heartbeat with 404 → the next one within 6 minutes", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await enrolAndStop(scene, clock);
+  const requestCount = scene.proxy.requests.length;
+  scene.proxy.inject({ kind: "answer", status: 404 });
+  await using daemon = await scene.robot.start({}, clock);
+  await advanceUntil(daemon, clock, () => scene.proxy.requests.length > requestCount);
+  const sentMs = clock.monotonicMs();
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null, 10_000);
+  const waitedMs = clock.monotonicMs() - sentMs;
+  expect([waitedMs > 4 * 60_000, waitedMs < 6.5 * 60_000]).toEqual([true, true]);
 });
