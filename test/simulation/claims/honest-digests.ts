@@ -103,11 +103,16 @@ export function honestDigests(world: World): Witness {
     // Coarse timestamps hide the exact time of the last change.
     const restMs = SETTLE_MS + SLACK_MS + world.granularityMs;
     for (const changeMs of timeline.changes(path).toReversed()) {
-      if (laterMs - changeMs > restMs) return false;
+      if (laterMs - changeMs > restMs && !wasHalfWritten(path, changeMs)) return false;
       if (changeMs <= sentMs - GRACE_MS + restMs) return true;
       laterMs = changeMs;
     }
     return false;
+  }
+
+  function wasHalfWritten(path: string, atMs: number): boolean {
+    const value = timeline.contents(path).findLast(({ fromMs }) => fromMs <= atMs)?.value ?? null;
+    return value !== null && timeline.isSuspicious(value);
   }
 
   /** Records contents that looked half-written for the grace, whether sent or not. */

@@ -69,6 +69,7 @@ const robotRow = z.object({
 });
 const registration = z.object({ robot: z.string(), configuration_digest: z.string() });
 const periodRow = z.object({
+  robot_id: z.string(),
   robot_name: z.string(),
   quantity: z.number(),
   period_start: z.string(),
@@ -112,7 +113,10 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const removals = new Map<string, number>();
   /** A restored service may have forgotten issued credentials, and report a robot as a copy of itself. */
   let hasLost = false;
-  const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
+  /** Fleets that follow are changed by a registration. */
+  const hasEntry = database.prepare(
+    "select count(*) as count from audit_log where request_id = ? and action not in ('fleet.join', 'fleet.leave', 'fleet.leave_out')",
+  );
   const allRobots = database.prepare(
     "select organization_id, id, name, configuration_digest from robots where removed_at is null",
   );
@@ -140,7 +144,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
      ) limit 1`,
   );
   const periods = database.prepare(
-    "select robot_name, quantity, period_start, period_end from usage_records order by robot_name, period_start",
+    `select robot_id, robot_name, quantity, period_start, period_end
+     from usage_records join deployments on deployments.id = deployment_id order by robot_id, period_start`,
   );
 
   function countEntries(requestId: string): number {
@@ -297,10 +302,16 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     if (deployment !== undefined) fail(`usage and the state of a deployment disagree: ${JSON.stringify(deployment)}`);
     let last: z.output<typeof periodRow> | null = null;
     for (const period of z.array(periodRow).parse(periods.all())) {
-      const { robot_name: robotName, period_start: periodStart, period_end: periodEnd, quantity } = period;
+      const {
+        robot_id: robotId,
+        robot_name: robotName,
+        period_start: periodStart,
+        period_end: periodEnd,
+        quantity,
+      } = period;
       if (quantity !== (Date.parse(periodEnd) - Date.parse(periodStart)) / 1000 || quantity <= 0)
         fail(`a period of ${robotName} from ${periodStart} to ${periodEnd} has a quantity of ${quantity} s`);
-      if (last?.robot_name === robotName && periodStart < last.period_end)
+      if (last?.robot_id === robotId && periodStart < last.period_end)
         fail(`periods of ${robotName} overlap: one ends ${last.period_end}, another begins ${periodStart}`);
       last = period;
     }

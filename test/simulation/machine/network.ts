@@ -116,6 +116,8 @@ export function createNetwork(options: NetworkOptions): Network {
           break;
         case "foreign-robot":
           arrive((given) => {
+            // An agent can notice it here only: an enrolment is the source of the name.
+            if (!request.url.endsWith("/v1/robots/setup")) return answer(dice.between(1, WAY_MS), given);
             const text = new TextDecoder().decode(given.body).replaceAll(/"name":"[^"]*"/g, '"name":"somebody-else"');
             answer(dice.between(1, WAY_MS), answerOf(given.status, given.headers, text));
           });

@@ -235,8 +235,13 @@ export function createReplica(options: ReplicaOptions): Replica {
       const ending = run;
       ending.app = null;
       ending.resources.disposeAsync().then(
-        () => bury(ending),
-        (error: unknown) => options.fail(`${name} did not end: ${describe(error)}`),
+        () => {
+          if (ending.process.alive) bury(ending);
+        },
+        (error: unknown) => {
+          // A killed process does not end in order.
+          if (ending.process.alive) options.fail(`${name} did not end: ${describe(error)}`);
+        },
       );
     },
     stop() {
