@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, unlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, unlinkSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
@@ -121,6 +121,8 @@ export function keepControlSocket(path: string, clock: Clock, log: Log) {
 
   async function tryOpening(agent: ControlledAgent): Promise<void> {
     try {
+      await socket?.[Symbol.asyncDispose]();
+      socket = null;
       socket = await serveControlSocket(agent, path, clock);
       if (hasFailed) log.info("control-socket-opened", { path });
     } catch (error) {
@@ -132,9 +134,9 @@ export function keepControlSocket(path: string, clock: Clock, log: Log) {
   }
 
   return {
-    /** Opens the socket unless it is open. Only the first failure is logged; call again to retry. */
+    /** Opens the socket unless it is open and its file is there. Only the first failure is logged; call again to retry. */
     async open(agent: ControlledAgent) {
-      if (socket !== null) return;
+      if (socket !== null && existsSync(path)) return;
       opening ??= tryOpening(agent);
       await opening;
     },

@@ -200,3 +200,19 @@ test.concurrent("the socket cannot be opened at start → opened later; failure 
   expect(daemon.logged("control-socket-failed")).toMatchObject([{ level: "warn", code: "EEXIST" }]);
   expect(daemon.logged("control-socket-opened")).toHaveLength(1);
 });
+
+test.concurrent("the socket file is deleted → made again at the next resync", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await daemon.until(({ state }) => state === "registered");
+  await rm(robot.runtime_directory, { recursive: true });
+  expect((await robot.run(["status"])).code).not.toBe(0);
+  await expect
+    .poll(async () => {
+      clock.push(RESYNC_MS);
+      return (await robot.run(["status"])).code;
+    })
+    .toBe(0);
+});
