@@ -65,11 +65,12 @@ function refused<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   const body = parseJson(answer.body, reading.secret);
   const value = body.kind === "json" ? body.value : null;
   const validation = readValidationErrors(value, reading.secret);
-  const reason = errorBodySchema.safeParse(value).data?.reason;
+  const { code, reason } = errorBodySchema.safeParse(value).data ?? {};
   return {
     kind: "refused",
     status: answer.status,
     detail: describeRefusal(answer, value, validation, reading),
+    ...(code === undefined ? {} : { code: quoted(code, REASON_LIMIT, reading.secret) }),
     ...(reason === undefined ? {} : { reason: quoted(reason, REASON_LIMIT, reading.secret) }),
     validation,
     retryAfterMs: parseRetryAfter(answer.headers["retry-after"], answer.headers["date"], reading.wallMs),

@@ -23,6 +23,8 @@ export type AnsweredCall<T> =
       readonly kind: "refused";
       readonly status: number;
       readonly detail: string;
+      /** Absent where another server answers, as a proxy does. */
+      readonly code?: string;
       /** More precise than the status, where programs can act on it; absent where the service gives none. */
       readonly reason?: string;
       /** The findings of a 422, without `input` and `ctx`; null when the answer has none. */

@@ -60,9 +60,9 @@ export function judgePoll(result: CallResult<Polled>): PollVerdict {
         return { kind: "fresh-key" };
     }
   }
+  if (result.kind !== "refused" || result.status !== 404) return later(result);
   // Ended enrolments are forgotten after a day.
-  if (result.kind === "refused" && result.status === 404) return { kind: "over" };
-  return later(result);
+  return isOfService(result) ? { kind: "over" } : soon(result);
 }
 
 export type RenewalVerdict =
@@ -77,9 +77,11 @@ export function judgeRenewal(result: CallResult<RenewedCredential>): RenewalVerd
   const detail = refusalText(result);
   switch (result.status) {
     case 401:
-      return { kind: "refused", state: "unenrolled", detail };
-    case 403:
+      return isOfService(result) ? { kind: "refused", state: "unenrolled", detail } : soon(result);
+    case 403: {
+      if (!isOfService(result)) return soon(result);
       return { kind: "refused", state: result.reason === "installation_frozen" ? "frozen" : "lapsed", detail };
+    }
     case 409:
       return { kind: "fresh-nonce" };
     default:
@@ -120,6 +122,17 @@ export function judgeName(result: CallResult<NamedRobot>, robotId: string): { re
   if (result.kind === "ok") return { name: result.value.id === robotId ? result.value.name : null };
   const verdict = later(result);
   return verdict.isPassing ? verdict : { name: null };
+}
+
+type Refusal = Extract<CallResult<unknown>, { kind: "refused" }>;
+
+/** Another server, as a proxy during an outage, gives no code. It does not end what only the service can give again. */
+function isOfService({ code }: Refusal): boolean {
+  return code !== undefined;
+}
+
+function soon(result: Refusal): Later {
+  return { ...later(result), isPassing: true };
 }
 
 function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
-import { ENROLLED, enrol, enrolAndStop, advanceUntil } from "./scene.ts";
+import { advanceUntil, approve, enrol, enrolAndStop, ENROLLED, shownCode } from "./scene.ts";
 
 test("a file changes during an outage → registered within 30 s of the first heartbeat, despite a longer backoff", async () => {
   await using scene = await createScene(ENROLLED);
@@ -42,4 +42,17 @@ test("another server answers a heartbeat with 404 → the next one within 6 minu
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null, 10_000);
   const waitedMs = clock.monotonicMs() - sentMs;
   expect([waitedMs > 4 * 60_000, waitedMs < 6.5 * 60_000]).toEqual([true, true]);
+});
+
+test("a proxy answers a poll with 404 → the shown code can still be approved", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  const code = await shownCode(daemon);
+  const requestCount = scene.proxy.requests.length;
+  scene.proxy.inject({ kind: "answer", status: 404, body: "404 page not found" });
+  const { identity } = await advanceUntil(daemon, clock, (status) => (status.identity?.problem ?? null) !== null);
+  expect([scene.proxy.requests.length, identity?.user_code]).toEqual([requestCount + 1, code]);
+  await approve(scene, code);
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });

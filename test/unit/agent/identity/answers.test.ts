@@ -4,6 +4,15 @@ import { judgeHeartbeat, judgePoll, judgeRenewal, judgeStart } from "../../../..
 import type { CallResult } from "../../../../src/client/call-result.ts";
 
 function refused(status: number, reason?: string, retryAfterMs: number | null = null): CallResult<never> {
+  return { ...refusedByProxy(status, reason, retryAfterMs), code: "any" };
+}
+
+/** Without the code that the service gives. */
+function refusedByProxy(
+  status: number,
+  reason?: string,
+  retryAfterMs: number | null = null,
+): Extract<CallResult<never>, { kind: "refused" }> {
   return {
     kind: "refused",
     status,
@@ -22,6 +31,8 @@ test.each([
   [refused(403, "installation_frozen"), { kind: "refused", state: "frozen" }],
   [refused(403, "recovery_window_over"), { kind: "refused", state: "lapsed" }],
   [refused(403, "recovery_budget_spent"), { kind: "refused", state: "lapsed" }],
+  [refusedByProxy(401), { kind: "later", isPassing: true }],
+  [refusedByProxy(403), { kind: "later", isPassing: true }],
   [refused(409, "nonce_used"), { kind: "fresh-nonce" }],
   [refused(429, undefined, 7000), { kind: "later", isPassing: true, retryAfterMs: 7000 }],
   [refused(503), { kind: "later", isPassing: true }],
@@ -54,6 +65,7 @@ test.each([
   [{ kind: "ok", status: 200, value: { status: "expired" } }, { kind: "over" }],
   [{ kind: "ok", status: 200, value: { status: "consumed" } }, { kind: "fresh-key" }],
   [refused(404), { kind: "over" }],
+  [refusedByProxy(404), { kind: "later", isPassing: true }],
   [refused(502), { kind: "later", isPassing: true }],
 ] as const)("judgePoll: %j", (result, expected) => {
   expect(judgePoll(result)).toMatchObject(expected);
