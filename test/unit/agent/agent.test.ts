@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -50,6 +50,20 @@ describe("a request by a person while files are being written", () => {
     const reloading = agent.reload();
     await until(() => digests().length === 2);
     expect(await reloading).toMatchObject({ reloaded: true });
+  });
+
+  test("rebind during an outage: registration moved away → sent at once; still there → not before the backoff", async () => {
+    const { agent, answer, write, until, requests, clock, stateDirectory } = await registeredRobot();
+    answer("reset");
+    await write("second\n");
+    const attempts = 8;
+    await until(() => requests.length === attempts && agent.status().failure !== null);
+    const beganMs = clock.monotonicMs();
+    expect(await agent.rebind()).toBeNull();
+    expect(requests.length).toBe(attempts);
+    await rm(join(stateDirectory, "registration.json"));
+    expect(await agent.rebind()).not.toBeNull();
+    expect([requests.length, clock.monotonicMs() - beganMs]).toEqual([attempts + 1, 0]);
   });
 
   test("register: requested once → one registration", async () => {
