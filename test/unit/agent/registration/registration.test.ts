@@ -1,4 +1,4 @@
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
@@ -60,6 +60,12 @@ describe("registration", () => {
     const saved = await example();
     await saveRegistration(systemFiles, folder, saved);
     expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
+  });
+
+  test("save, state directory missing → made for the owner and the group", async () => {
+    const missing = join(folder, "state");
+    await saveRegistration(systemFiles, missing, await example());
+    expect([(await stat(missing)).mode & 0o777, await readdir(missing)]).toEqual([0o750, ["registration.json"]]);
   });
 
   test("state of an earlier agent without a text → the robot has none", async () => {
