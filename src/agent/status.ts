@@ -131,5 +131,5 @@ export interface DaemonStatus {
 
 /** True for a status document of this version. */
 export function isStatusDocument(value: unknown): value is StatusDocument {
-  return isObject(value) && value["schema_version"] === 1 && "state" in value;
+  return isObject(value) && value["schema_version"] === 1;
 }
