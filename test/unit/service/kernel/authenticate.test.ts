@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { authenticate, type Credential } from "../../../../src/service/kernel/auth/authenticate.ts";
+import { workingCredentials } from "../../../../src/service/kernel/auth/credentials.ts";
+import { insertSession, type SessionRow } from "../../../../src/service/kernel/auth/session-queries.ts";
+import {
+  CONSOLE_TOKEN_PREFIX,
+  createToken,
+  hashSecret,
+  isToken,
+  SESSION_TOKEN_PREFIX,
+} from "../../../../src/service/kernel/auth/token.ts";
+import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
+
+const LATER_MS = 60_000;
+
+function addSession({ store, at }: ServiceParts, token: string, session: Partial<SessionRow> = {}): Promise<void> {
+  const row: SessionRow = {
+    id: "ses_1",
+    organization_id: "org_1",
+    kind: "cli",
+    token_sha256: hashSecret(token),
+    created_by: "key_1",
+    scopes: null,
+    created_at: at(),
+    last_used_at: null,
+    expires_at: at(LATER_MS),
+    revoked_at: null,
+    ...session,
+  };
+  return store.write((transaction) => insertSession(transaction, row));
+}
+
+describe("authenticate: a session", () => {
+  it.each([
+    ["cli", SESSION_TOKEN_PREFIX, "bearer", "console"],
+    ["console", CONSOLE_TOKEN_PREFIX, "console", "bearer"],
+  ] as const)("of the %s → valid only where its kind is sent", async (kind, prefix, sent, other) => {
+    await using parts = await openServiceParts();
+    const token = createToken(prefix, systemRandom);
+    await addSession(parts, token, { kind });
+    const stateOf = async (credential: Credential) => {
+      const found = await authenticate(parts.store.reader, parts.context.machine.clock, credential);
+      return found.state === "authenticated" ? found.principal.credentialId : found.state;
+    };
+    expect(await stateOf({ kind: sent, token })).toBe("ses_1");
+    expect(await stateOf({ kind: other, token })).toBe("unauthorized");
+    expect(await stateOf({ kind: sent, token: createToken(prefix, systemRandom) })).toBe("unauthorized");
+    expect(await stateOf({ kind: sent, token: `${token}0` })).toBe("unauthorized");
+  });
+});
+
+describe("workingCredentials: a session", () => {
+  it.each([
+    ["that ends a millisecond later", (at: ServiceParts["at"]) => ({ expires_at: at(1) }), true],
+    ["that ends just now", (at: ServiceParts["at"]) => ({ expires_at: at() }), false],
+    ["that was revoked", (at: ServiceParts["at"]) => ({ revoked_at: at() }), false],
+  ])("%s → %s", async (_what, ends, isWorking) => {
+    await using parts = await openServiceParts();
+    await addSession(parts, createToken(SESSION_TOKEN_PREFIX, systemRandom), ends(parts.at));
+    const working = await workingCredentials(parts.store.reader, ["ses_1", "ses_2"], parts.at());
+    expect([...working]).toEqual(isWorking ? ["ses_1"] : []);
+  });
+});
+
+describe("createToken", () => {
+  it("128 random bits → 22 characters and a checksum of 6, which detects every changed character", () => {
+    let bytes = 0;
+    const token = createToken("p_", { ...systemRandom, bytes: (count) => new Uint8Array((bytes = count)).fill(255) });
+    expect([bytes, token.length]).toEqual([16, 2 + 22 + 6]);
+    expect(isToken("p_", token)).toBe(true);
+    for (let index = 2; index < token.length; index += 1) {
+      const changed = token.slice(0, index) + (token[index] === "x" ? "y" : "x") + token.slice(index + 1);
+      expect(isToken("p_", changed)).toBe(false);
+    }
+  });
+});
