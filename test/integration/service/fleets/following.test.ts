@@ -33,6 +33,8 @@ interface Site extends AsyncDisposable {
   /** The store of another replica; on SQLite, which has one, the same object. */
   readonly second: Store;
   readonly spent: readonly Charge[];
+  /** How often the task woke the others, which must look at changed fleets. */
+  nudges(): number;
   /** Runs the task of both replicas until no check is left. */
   settle(): Promise<void>;
   addRobots(count: number, site: string): Promise<string[]>;
@@ -51,8 +53,10 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
   const spent: Charge[] = [];
   const history = { spend: (owner: Omit<Charge, "bytes">, bytes: number) => void spent.push({ ...owner, bytes }) };
+  let nudges = 0;
+  const nudge = () => void (nudges += 1);
   const tasks = [store, second].map((each) =>
-    createFollowSelectors({ store: each, newId, machine: testMachine, nudge() {}, history }, 1000),
+    createFollowSelectors({ store: each, newId, machine: testMachine, nudge, history }, 1000),
   );
   await store.write(async (transaction) => {
     const organization = { id: ORGANIZATION, name: "lab", created_at: NOW };
@@ -70,6 +74,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
     store,
     second,
     spent,
+    nudges: () => nudges,
     check,
     async settle() {
       // A replica skips organizations whose checks another one is processing, until its next run.
@@ -180,6 +185,17 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     await site.move([last], "lab");
     await site.settle();
     expect(JSON.stringify((await site.details(fleet)).needs)).not.toContain("left out");
+  });
+
+  it("robots join → the other tasks are woken; a check changes nothing → not", async () => {
+    await using site = await openSite(newStore);
+    const [fleet = ""] = await site.addFleets(1);
+    await site.check(await site.addRobots(1, "lab"));
+    await site.settle();
+    expect([(await site.membersOf(fleet)).length, site.nudges()]).toEqual([0, 0]);
+    await site.check(await site.addRobots(1, "plant"));
+    await site.settle();
+    expect([(await site.membersOf(fleet)).length, site.nudges()]).toEqual([1, 1]);
   });
 
   it("check of a fleet → joins and leaves in one search; at the maximum, present members stay", async () => {

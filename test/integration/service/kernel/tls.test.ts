@@ -8,6 +8,7 @@ import { connect, type SecureVersion } from "node:tls";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
+import { systemClock } from "../../../../src/platform/clock.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import type { RunningService } from "../../../support/service/service.ts";
@@ -33,10 +34,15 @@ function scene() {
 
 type Scene = ReturnType<typeof scene>;
 
-async function serve({ files }: Scene, limits: Readonly<Record<string, number>> = {}): Promise<RunningService> {
+async function serve(
+  { files }: Scene,
+  limits: Readonly<Record<string, number>> = {},
+  clock = systemClock,
+): Promise<RunningService> {
   const running = await testService({
     configuration: { tls: files },
     limits: { certificateCheckMs: 60_000, ...limits },
+    clock,
   });
   return running;
 }
@@ -181,12 +187,18 @@ describe("TLS by files", () => {
     await expect.poll(log).toContain("tls_certificate_not_valid_yet");
   });
 
-  it("/metrics → the expiry of the certificate", async () => {
+  it.each([
+    [15, false],
+    [13, true],
+  ])("certificate that expires in %i days → in the metrics; a warning: %s", async (days, hasWarning) => {
     const site = scene();
     await site.put(site.issue());
-    const { url } = await serve(site);
+    const endMs = Date.parse("2099-01-01T00:00:00Z");
+    const wallMs = () => endMs - days * 24 * 3_600_000;
+    const { url, log } = await serve(site, {}, { ...systemClock, wallMs });
     const ends = async () => /^\w+tls_certificate_not_after_seconds (\d+)$/m.exec(await textOf(`${url}/metrics`))?.[1];
-    await expect.poll(ends).toBe(String(Date.parse("2099-01-01T00:00:00Z") / 1000));
+    await expect.poll(ends).toBe(String(endMs / 1000));
+    expect(log().includes("tls_certificate_expires_soon")).toBe(hasWarning);
   });
 });
 
