@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { deploymentViewSchema } from "../../../../src/api/deployments.ts";
 import { judge, type Situation, type Verdict } from "../../../../src/service/deployments/transition.ts";
 import { createDeployment, retireDeployment } from "../../../../src/service/deployments/operations.ts";
+import { listCurrentDeployments } from "../../../../src/service/deployments/queries.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
 import {
   bodyOf,
@@ -158,6 +159,23 @@ it("retirement → once each in the answer, the store and the ledger", async () 
   expect(ledger).toEqual([{ quantity: 5 }]);
   const audited = parts.store.reader.selectFrom("audit_log").select("id").where("action", "=", "deployment.retire");
   expect(await audited.execute()).toHaveLength(1);
+});
+
+it("listCurrentDeployments: newest first, without retired ones and those of others, no more than wanted", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  const ids: string[] = [];
+  for (const name of ["r1", "r2", "r3"]) {
+    await parts.register(name);
+    ids.push((await deployed(parts, "pi", name)).id);
+  }
+  const [oldest = "", retired = "", newest = ""] = ids;
+  await retireDeployment(parts.context)(parts.call({ body: null, query: null, path: { deployment_id: retired } }));
+  const list = async (organizationId: string, rows: number) =>
+    (await listCurrentDeployments(parts.store.reader, organizationId, rows)).map(({ id }) => id);
+  expect(await list("org_1", 3)).toEqual([newest, oldest]);
+  expect(await list("org_1", 1)).toEqual([newest]);
+  expect(await list("org_2", 3)).toEqual([]);
 });
 
 describe("reconcile-deployments", () => {

@@ -59,7 +59,7 @@ describe("HealthProbe.probe", () => {
     expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
   });
 
-  it.each([404, 500, 503])("%i → failed", async (status) => {
+  it.each([300, 404, 500, 503])("%i → failed", async (status) => {
     await using server = await serve((_request, response) => response.writeHead(status).end("no"));
     expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: `answered ${status}` });
   });
