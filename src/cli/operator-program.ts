@@ -80,6 +80,7 @@ export async function runOperatorProgram(
   own: ProcessContext,
   machine = systemMachine({}, own.processId),
 ): Promise<number> {
+  own.stopWithTerminal();
   const context: OperatorContext = { ...own, machine, version: VERSION };
   if (argv[0] === COMPLETE) {
     const { completeNames } = await import("../operator/complete.ts");

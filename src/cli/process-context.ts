@@ -19,6 +19,8 @@ export interface ProcessContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   onHangup(callback: () => void): void;
+  /** For a program that nobody needs without its terminal. Under nohup(1), which redirects stderr, it goes on. */
+  stopWithTerminal(): void;
   readonly processId: number;
   readonly userId: number;
 }
@@ -73,6 +75,9 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     signal: stopping.signal,
     onHangup(callback) {
       hangup = callback;
+    },
+    stopWithTerminal() {
+      if (own.stderr.isTTY) hangup = stop;
     },
     processId: own.pid,
     userId: own.getuid?.() ?? 0,

@@ -1,17 +1,29 @@
 /** robot-policy as a process: stdin and signals. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
 
 import { openOperatorSite } from "../../support/operator/operator.ts";
 import { startWords } from "../../support/programs/command.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
 import { OPERATOR_PROGRAM } from "../../support/programs/programs-built.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 
 async function start(...args: string[]) {
+  const { environment } = await openSite();
+  return startWith(environment, [process.execPath, OPERATOR_PROGRAM, ...args]);
+}
+
+async function openSite() {
   const site = await openOperatorSite();
   onTestFinished(() => site[Symbol.asyncDispose]());
   const { url, key } = site.service;
-  const environment = { HOME: site.home, ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: key };
-  const command = startWords([process.execPath, OPERATOR_PROGRAM, ...args], environment);
+  return { site, environment: { HOME: site.home, ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: key } };
+}
+
+function startWith(environment: Readonly<Record<string, string>>, words: readonly string[]) {
+  const command = startWords(words, environment);
   onTestFinished(() => command[Symbol.asyncDispose]());
   return command;
 }
@@ -42,4 +54,16 @@ it.each([
   command.child.kill("SIGINT");
   expect(await command.ended()).toBe(130);
   expect(command.output()).toBe(before);
+});
+
+it.skipIf(!hasProgram("script"))("a watched list whose terminal closes → exit 130", async () => {
+  const { site, environment } = await openSite();
+  const exitCode = join(site.home, "exit-code");
+  const list = `timeout --foreground ${PATIENCE_MS / 1000} ${process.execPath} ${OPERATOR_PROGRAM} robots list --watch`;
+  // The inner shell outlives the terminal, to tell how the program ended.
+  const line = `(trap '' HUP; ${list}; echo $? >${exitCode}); true`;
+  const terminal = startWith({ ...environment, TERM: "xterm" }, ["script", "-qec", line, "/dev/null"]);
+  await terminal.wrote("No robots are registered yet.");
+  terminal.child.kill("SIGKILL");
+  await expect.poll(() => readFile(exitCode, "utf8").catch(() => ""), { timeout: PATIENCE_MS }).toBe("130\n");
 });

@@ -73,6 +73,7 @@ export async function runInProcess(
     signal,
     stderr: isLogShown ? logStream(stderr) : process.stderr,
     onHangup,
+    stopWithTerminal() {},
     processId: process.pid,
     userId: process.getuid?.() ?? 0,
   });

@@ -53,6 +53,7 @@ export function startServiceCommand(...argv: readonly string[]): RunningServiceC
     onHangup(callback) {
       hangUp = callback;
     },
+    stopWithTerminal() {},
     processId: process.pid,
     userId: process.getuid?.() ?? 0,
   });

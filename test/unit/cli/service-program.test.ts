@@ -24,6 +24,7 @@ function run(...argv: string[]): Promise<number> {
     stderr: process.stderr,
     environment: {},
     onHangup() {},
+    stopWithTerminal() {},
     processId: 1,
     userId: 0,
   };
