@@ -157,6 +157,21 @@ describe("answers", () => {
     });
   });
 
+  it("an audit log of more entries than a call has room for arguments → all of them", async () => {
+    const entry = { action: "robot.enroll", subject_id: "", subject_name: null, subject_model: null, request_id: null };
+    const log = Array.from({ length: 150_000 }, (_, index) =>
+      Object.assign(
+        { id: `${index}`, at: new Date().toISOString(), actor: { id: "x", label: null }, details: {} },
+        entry,
+      ),
+    );
+    const { run } = await startForeign((request, response) =>
+      json(response, 200, { items: (request.url ?? "").startsWith("/v1/me/audit") ? log : [] }),
+    );
+    const { exitCode, out } = await run("audit", "--columns", "what");
+    expect([exitCode, out.split("\n").length]).toEqual([0, "WHAT\n".split("\n").length + log.length]);
+  });
+
   it("control characters → escaped", async () => {
     const { run } = await startForeign((_request, response) =>
       json(response, 200, { items: [key("\u001B[2J\u202Eevil")] }),
