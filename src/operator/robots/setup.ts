@@ -23,7 +23,7 @@ import {
   type WrittenRegistration,
 } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
-import { TEXT_FLAGS } from "./text-flags.ts";
+import { clearedTexts, TEXT_FLAGS } from "./text-flags.ts";
 import { isEnrolled } from "./words.ts";
 
 const FLAGS = flagPlaces({
@@ -52,7 +52,7 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
   const written = { ...defined({ robot_type_id: manifest?.robot_type_id }), ...file?.value, ...fromFlags };
-  const { name, robot_type_id: robotTypeId, region, labels } = written;
+  const { name, robot_type_id: robotTypeId, region } = written;
   if (name === undefined || robotTypeId === undefined || region === undefined)
     return refuseMissing(written, flags, terminal);
   if (flags.replace !== undefined && flags.replace !== name) {
@@ -61,13 +61,17 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   }
   const configurationDigest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
   if (typeof configurationDigest === "number") return configurationDigest;
+  const cleared = clearedTexts(flags);
   const given: RegistrationBody = {
     name,
     robot_type_id: robotTypeId,
     region,
     configuration_digest: configurationDigest,
-    ...givenTexts((text) => written[text]),
-    ...defined({ labels, contract: manifest?.contract ?? undefined }),
+    ...givenTexts((text) => (cleared.includes(text) ? null : written[text])),
+    ...defined({
+      labels: flags.clearLabels === true ? undefined : written.labels,
+      contract: manifest?.contract ?? undefined,
+    }),
   };
   const places: Places = (loc) => {
     const member = String(loc[1]);

@@ -63,6 +63,18 @@ describe("robots setup", () => {
     expect((await site.run("robots", "show", "from-file")).exitCode).toBe(6);
   });
 
+  it("--from: --clear-site and --clear-labels → without those of the file", async () => {
+    const from = await write("cell.yaml", `name: cell\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\n`);
+    const args = ["--from", from, "--type", ROBOT_TYPE, "--configuration-digest", DIGEST];
+    const bodyOf = async (flag: string) => (await site.json("robots", "setup", ...args, flag, "--dry-run")).body;
+    const rest = { name: "cell", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
+    for (const before of ["new", "registered"]) {
+      expect(await bodyOf("--clear-site"), before).toEqual({ ...rest, labels: { cell: "5" } });
+      expect(await bodyOf("--clear-labels"), before).toEqual({ ...rest, site: "lab" });
+      await site.register("cell", { site: "yard", labels: { cell: "4" } });
+    }
+  });
+
   it("--from: the documented example → a valid robot", async () => {
     const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
     const { exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
