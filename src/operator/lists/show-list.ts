@@ -110,7 +110,8 @@ export function isTemporary(failure: Failure): boolean {
   return failure.kind === "unreachable" || failure.kind === "undecodable";
 }
 
-function createView<Item>(view: ListView<Item>, { flags, terminal, ...service }: Service) {
+function createView<Item>(view: ListView<Item>, service: Service) {
+  const { flags, terminal } = service;
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
     const nowMs = service.nowMs();
@@ -124,13 +125,8 @@ function createView<Item>(view: ListView<Item>, { flags, terminal, ...service }:
         { cells: view.row(value, nowMs), text: JSON.stringify(document) },
       ]),
     );
-    if (before === null && flags.json !== true) {
-      const cells = [...rows.values()].map((row) => row.cells);
-      if (rows.size === 0) terminal.note(view.empty);
-      else terminal.table(view.headers, cells, view.prose, view.spare);
-    } else {
-      printChanges(before ?? new Map(), rows, isoTime(nowMs), flags.json === true, terminal);
-    }
+    if (before === null && flags.json !== true) showRows(service, view, itemsIn(listed));
+    else printChanges(before ?? new Map(), rows, isoTime(nowMs), flags.json === true, terminal);
     before = rows;
   };
 }

@@ -248,6 +248,18 @@ describe("list --watch", () => {
     expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched key {2}/m);
   });
 
+  it.each<[flags: readonly string[], out: RegExp, err: RegExp]>([
+    [[], /^LABEL((?! ID).)*$/m, /columns hidden: .*id; --wide or --columns/],
+    [["--wide"], /^LABEL .* ID$/m, /^$/],
+  ])("%j on a narrow terminal that cannot redraw → as without --watch", async (flags, out, err) => {
+    const interruption = new AbortController();
+    const environment = { TERM: "dumb", ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    const onOutput = () => void setImmediate(() => interruption.abort(new Error("interrupted")));
+    const surroundings = { signal: interruption.signal, environment, columns: 80, onOutput };
+    const ran = await site.runWith(surroundings, "keys", "list", "--watch", ...flags);
+    expect(ran).toEqual({ exitCode: 130, out: expect.stringMatching(out), err: expect.stringMatching(err) });
+  });
+
   it.each([["0"], ["3601"], ["soon"]])("--interval %s → exit 2", async (interval) => {
     expect(await site.run("keys", "list", "--watch", "--interval", interval)).toMatchObject({ exitCode: 2 });
   });
