@@ -129,9 +129,10 @@ export const contextsRemove: OperatorCommand = async (flags, context, name) => {
   const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
   const known = found.kind === "context" ? found.context : null;
-  const failure = known === null || known.login === null ? null : await endLogin(known, known.login, context);
-  if (failure !== null)
-    terminal.note("The login could not be ended at the service: it stays valid there until it expires.");
+  // Whether a file that cannot be used holds a login is not known.
+  const isEnded = known !== null && (known.login === null || (await endLogin(known, known.login, context)) === null);
+  if (!isEnded)
+    terminal.note("A login in it could not be ended at the service: it stays valid there until it expires.");
   if (flags.json === true) terminal.json({ name, removed: true });
   else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;

@@ -233,6 +233,14 @@ describe("a login", () => {
     expect(refused.err).toContain(`${fix} ${path}`);
   });
 
+  it("contexts remove, but its file cannot be used → says that the login stays valid", async () => {
+    const site = await signedIn();
+    await chmod(join(folderOf(site), "contexts/lab.json"), 0o644);
+    const removed = await site.later("contexts", "remove", "lab");
+    expect(removed.out).toContain("lab is removed");
+    expect(removed.err).toContain("stays valid there until it expires");
+  });
+
   it("expired, or ended by the service → the error names the login", async () => {
     const site = await signedIn();
     site.advance(SESSION_LIFETIME_MS + 1);
