@@ -21,7 +21,7 @@ const TOLD_ON_STDERR: Problem = {
 
 /**
  * Parses the arguments by the table and runs the command. With `--json` a failure is also printed on stdout as `{"problem": …}`, unless the
- * command printed a document of its own.
+ * command printed a document of its own or was interrupted.
  *
  * @returns the exit code.
  * @throws only bugs; errors of the user are shown and have an exit code.
@@ -40,7 +40,7 @@ export async function runProgram<Flags extends object, Context>(
     const command = await row.load();
     exitCode = await command(flags, options.context, words[0], words[1]);
     const isJson = "json" in flags && flags.json === true;
-    if (isJson && exitCode !== EXIT.ok) options.terminal.concludeJson(TOLD_ON_STDERR);
+    if (isJson && exitCode !== EXIT.ok && !options.signal.aborted) options.terminal.concludeJson(TOLD_ON_STDERR);
   }
 
   const program = describeProgram({ ...table, commands: rowsFor(argv, table.commands) }, options, hint, run);

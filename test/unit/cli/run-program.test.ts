@@ -249,7 +249,8 @@ describe("runProgram", () => {
   test("runProgram: interrupted command → exits with 130, however it ends", async () => {
     expect(await run("interrupted")).toBe(130);
     interruption = new AbortController();
-    expect(await run("failing-when-interrupted")).toBe(130);
+    expect(await run("failing-when-interrupted", "--json")).toBe(130);
+    expect(out + err).toBe("");
   });
 
   test("runProgram: bug → thrown", async () => {
