@@ -19,20 +19,19 @@ export const fleetsUpdate: OperatorCommand = async (flags, context, name) => {
   if (membership === undefined) {
     return refuseUsage("there is nothing to change", "give --membership follow or --membership snapshot", terminal);
   }
-  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) => {
-    const effect = effectOf(fleet, membership);
-    return makeChange(service, {
+  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) =>
+    makeChange(service, {
       row: beyondSpec.changeFleet,
       input: { parameters: { fleet_id: fleet.id }, body: { membership } },
       explain() {
-        terminal.note(effect);
+        terminal.note(effectOf(fleet, membership));
         return "Change it?";
       },
       missing: ["does not change who belongs to a fleet", "create the fleet again"],
       places: flagPlaces({ membership: "--membership" }),
-      show: () => terminal.print(effect),
-    });
-  });
+      show: (changed) => terminal.print(effectOf(changed, membership)),
+    }),
+  );
 };
 
 function effectOf({ name, robots: { registered } }: FleetView, membership: (typeof MEMBERSHIPS)[number]): string {
