@@ -67,7 +67,7 @@ export async function listenForCallback(state: string): Promise<CallbackListener
 
 const NOTHING_HERE = "There is nothing here.";
 const ANOTHER_LOGIN = "This belongs to another login. Start again in the terminal.";
-const APPROVED = "You are signed in. Close this page and return to the terminal.";
+const APPROVED = "The login is approved. Close this page and return to the terminal.";
 const DENIED = "The login was denied. Close this page and return to the terminal.";
 
 function answer(response: ServerResponse, status: number, sentence: string): void {

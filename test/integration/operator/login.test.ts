@@ -70,7 +70,7 @@ describe("login: a browser on this computer", () => {
     const url = await page;
     expect(url.origin).toBe(site.urls.whole);
     const answer = await fetch(await site.decide(url, "approve"));
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("You are signed in")]);
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("The login is approved")]);
     const { exitCode, out, err } = await ended;
     expect(err).toMatch(/The page shows the code [A-Z]{4}-[A-Z]{4}\. Deny a login with another code\./);
     expect(out).toMatch(
@@ -100,6 +100,15 @@ describe("login: a browser on this computer", () => {
     expect(await answer.text()).toContain("The login was denied");
     expect(await ended).toMatchObject(endedWith(5, "[login-denied]"));
     expect((await site.later("contexts", "list")).err).toContain("There are no contexts yet");
+  });
+
+  it("callback with a code that the service does not accept → exit 5, and the page does not say otherwise", async () => {
+    const site = await scene();
+    const { ended, page } = site.startLogin("--url", site.urls.whole);
+    const url = new URL(await site.decide(await page, "approve"));
+    url.searchParams.set("code", "rps_code_forged");
+    expect(await (await fetch(url)).text()).not.toContain("signed in");
+    expect(await ended).toMatchObject(endedWith(5, "[login-ended]"));
   });
 
   it("callback with a wrong state → 400, and its code is not used", async () => {
