@@ -57,8 +57,8 @@ export async function awaitApproval(
     if (polled.kind === "ok") {
       const { status, token, interval } = polled.value.value;
       if (status === "complete" && token !== undefined) {
-        // The browser will still open the callback: keep the listener for its page.
-        if (callback !== null) await callbackWithin(CALLBACK_GRACE_MS, callback, context);
+        // The browser will still open the callback: keep the listener for its page. An interrupt only ends that wait: the token is not given again.
+        if (callback !== null) await callbackWithin(CALLBACK_GRACE_MS, callback, context).catch(() => null);
         return { kind: "signed-in", token: new Secret(token) };
       }
       lost = 0;

@@ -76,6 +76,19 @@ describe("awaitApproval: seconds to the next poll", () => {
     expect(pauses).toEqual([5000, seconds * 1000]);
   });
 
+  test("interrupted while the browser may still come back → the token is kept, as it is handed out once", async () => {
+    const { service } = open("https://robots.example", [complete]);
+    const { clock } = service.context.machine;
+    let sleeps = 0;
+    clock.sleep = async () => {
+      sleeps += 1;
+      if (sleeps === 2) throw new Error("interrupted");
+    };
+    const never = new Promise<never>(() => {});
+    expect(await awaitApproval(service, LOGIN, never)).toMatchObject({ kind: "signed-in" });
+    expect(sleeps).toBe(2);
+  });
+
   test("ten consecutive polls without an answer → ends", async () => {
     const lost = Array.from({ length: 20 }, () => refused(503, null));
     const { service, pauses } = open("https://robots.example", lost);
