@@ -79,6 +79,7 @@ function fleetsView(terminal: Terminal, { status }: OperatorFlags): ListView<Fle
     ],
     below: { column: "action", show: (fleets, nowMs) => showNeeds(fleets, terminal, nowMs) },
     id: ({ view }) => view.id,
+    beside: ({ needs }) => needs,
     empty: status === undefined ? "There are no fleets yet." : `No fleet is ${status}.`,
   };
 }

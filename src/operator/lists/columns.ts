@@ -13,6 +13,8 @@ export interface ListView<Item> {
   readonly row: (item: Item, nowMs: number) => readonly string[];
   /** Identifies an item across updates. */
   readonly id: (item: Item) => string;
+  /** What an item shows that is not in its document; a change of it counts, too. */
+  readonly beside?: (item: Item) => unknown;
   /** Printed for an empty list. */
   readonly empty: string;
   /** Prints a column's content below the table where the terminal is too narrow for the column. */

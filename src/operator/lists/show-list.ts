@@ -55,7 +55,8 @@ const BACKOFF = { firstMs: 2000, capMs: 60_000 } as const;
 
 interface Row {
   readonly cells: readonly string[];
-  /** The item as JSON, to detect changes. */
+  readonly document: unknown;
+  /** As JSON, to detect changes. */
   readonly text: string;
 }
 
@@ -120,10 +121,10 @@ function createView<Item>(view: ListView<Item>, service: Service) {
       return;
     }
     const rows = new Map(
-      listed.records.map(({ value, document }) => [
-        view.id(value),
-        { cells: view.row(value, nowMs), text: JSON.stringify(document) },
-      ]),
+      listed.records.map(({ value, document }) => {
+        const text = JSON.stringify([document, flags.json === true ? null : view.beside?.(value)]);
+        return [view.id(value), { cells: view.row(value, nowMs), document, text }];
+      }),
     );
     if (before === null && flags.json !== true) showRows(service, view, itemsIn(listed));
     else printChanges(before ?? new Map(), rows, isoTime(nowMs), flags.json === true, terminal);
@@ -151,8 +152,8 @@ function printChanges(
   json: boolean,
   terminal: Terminal,
 ): void {
-  const report = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
-    if (json) terminal.jsonLine({ at, change, item: JSON.parse(text) });
+  const report = (change: "new" | "changed" | "gone", { cells, document }: Row) => {
+    if (json) terminal.jsonLine({ at, change, item: document });
     else
       terminal.print(
         [`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "").map(oneLine)].join("  "),

@@ -37,6 +37,7 @@ const modelsView: ListView<ListedModel> = {
     regionsOf(model).join(" "),
   ],
   id: ({ model }) => model.slug,
+  beside: ({ health }) => health,
   empty: "The catalog has no models yet.",
 };
 

@@ -271,6 +271,22 @@ it("--watch: a request fails → says so, and goes on", async () => {
   expect(err).toMatch(/look-1[\s\S]*; trying again\n[\s\S]*look-3/);
 });
 
+it("--watch: the health of a model changes, and nothing else → a line for it", async () => {
+  const interruption = new AbortController();
+  const endpoint = { model_slug: "pi0.5", checkpoint_id: "c", region: "us-west-2", since: null, checked_at: null };
+  let looks = 0;
+  const { runWith } = await startForeign((request, response) => {
+    if ((request.url ?? "").startsWith("/v1/models")) return json(response, 200, { models: [{ slug: "pi0.5" }] });
+    looks += 1;
+    // Interrupted in any case, should no line come.
+    if (looks === 5) interruption.abort(new Error("interrupted"));
+    return json(response, 200, { items: [{ ...endpoint, status: looks < 3 ? "healthy" : "unhealthy", detail: null }] });
+  });
+  const surroundings = { signal: interruption.signal, clock: HASTY_CLOCK };
+  const { out } = await runWith(surroundings, "models", "list", "--watch");
+  expect(out).toMatch(/^MODEL +HEALTH\npi0\.5 +healthy\n\S+Z {2}changed {2}pi0\.5 {2}unhealthy\n$/);
+});
+
 describe("a service that does not show enrolments or the status of robots", () => {
   const approved = { approval_id: "a", user_code: "WXYZ-2345", status: "approved", requested_name: "arm-7" };
   const approving = () =>
