@@ -63,14 +63,13 @@ function refuseArguments(program: Command): never {
   const [word] = program.args;
   if (word === undefined) return program.help({ error: true });
   if (word.startsWith("-")) {
-    const named = program.args.find((each) => commandNames(program).includes(each));
+    const named = program.args.find((each) =>
+      program.commands.some((command) => command.name() === each || command.aliases().includes(each)),
+    );
     return refuse(program, named === undefined ? "no command is named" : `flags come after '${named}'`);
   }
-  return refuse(program, `unknown command '${word}'`, nearest(word, commandNames(program)));
-}
-
-function commandNames(program: Command): readonly string[] {
-  return program.commands.map((command) => command.name());
+  const names = program.commands.map((command) => command.name());
+  return refuse(program, `unknown command '${word}'`, nearest(word, names));
 }
 
 function refuse(command: Command, what: string, meant?: string): never {

@@ -160,6 +160,7 @@ describe("runProgram", () => {
     [["--dry-run", "status"], "error: option '--dry-run' does not apply to the command 'status'"],
     [["robots"], "Usage: tool robots"],
     [["robots", "--config", "x"], "error: no command is named\n(tool robots --help lists commands and flags)"],
+    [["robots", "--every", "3", "ls"], "error: flags come after 'ls'\n(tool robots --help lists commands and flags)"],
     [["--dry-run"], "error: --dry-run needs --setup"],
     [["robots", "watch", "--every", "3"], "error: --every needs --again"],
     [["robots", "watch", "--issue", "--no-wait"], "error: --issue and --no-wait exclude each other"],
