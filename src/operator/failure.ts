@@ -154,13 +154,15 @@ function waitFix(retryAfterMs: number | null): string {
   return `wait ${Math.ceil(retryAfterMs / 1000)} s; there were too many requests`;
 }
 
+const NOT_CONNECTED: ReadonlySet<string | null> = new Set(["CONNECT_TIMEOUT", "ETIMEDOUT"]);
+
 function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reason"], code: string | null): string {
   if (isUnknownIssuer(code)) return "if a private authority issued it, give its certificate: --ca-file FILE";
   if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
   if (looksLikeClock(code))
     return "check the clock of this machine; if it is right, the service needs a new certificate";
   // The service may have received the request.
-  const isOpen = reason === "reset" || (reason === "timeout" && code !== "CONNECT_TIMEOUT");
+  const isOpen = reason === "reset" || (reason === "timeout" && !NOT_CONNECTED.has(code));
   return isOpen
     ? "check the network; a change may have been applied, so check before you try again"
     : "check the address and the network";

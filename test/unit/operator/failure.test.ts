@@ -19,12 +19,15 @@ const credential = { source: "key-file", name: "the key in /k", another: "put an
 const refused = (status: number, detail: string): Extract<Failure, { kind: "refused" }> => {
   return { kind: "refused", status, detail, validation: null, retryAfterMs: null, request_id: null };
 };
+const unanswered = { kind: "unreachable", reason: "timeout", detail: "no answer" } as const;
 const untrusted = (code: string): Failure => ({ kind: "unreachable", reason: "tls", code, detail: "no trust" });
 
 describe("showFailure", () => {
   test.each<[string, Failure, number, string]>([
     ["a private authority", untrusted("SELF_SIGNED_CERT_IN_CHAIN"), 4, "--ca-file FILE"],
     ["an invalid CA file", untrusted("CA_FILE_NOT_PEM"), 4, "correct --ca-file"],
+    ["a host that never answers", { ...unanswered, code: "ETIMEDOUT" }, 4, "→ check the address and the network"],
+    ["an answer that never comes", { ...unanswered, code: "HEADERS_TIMEOUT" }, 4, "a change may have been applied"],
     ["an expired certificate", untrusted("CERT_HAS_EXPIRED"), 4, "check the clock"],
     ["a refused credential", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
