@@ -49,8 +49,11 @@ export const fleetsCreate: OperatorCommand = async (flags, context) => {
   const written = withMembership({ ...file?.value, ...fromFlags }, flags);
   const body = withDefaults(written);
   if (body === null) return refuseMissing(written, flags, terminal);
-  const places: Places = (loc) =>
-    file === null || Object.hasOwn(fromFlags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
+  const places: Places = (loc) => {
+    const isMembershipFlag = loc[2] === "membership" && flags.membership !== undefined;
+    const isFlag = file === null || Object.hasOwn(fromFlags, String(loc[1])) || isMembershipFlag;
+    return isFlag ? FLAGS(loc) : file.places(loc);
+  };
   const describe = describeUnmatched(fromFlags.selection);
   return withService(flags, context, async (service) => {
     if (flags.dryRun !== true && flags.json !== true) {

@@ -49,9 +49,11 @@ describe("fleets create --membership follow", () => {
   });
 
   it("named robots, which have no selector to follow → the service's error at the flag", async () => {
-    expect(await create("named", "--robot", "arm-1", ...FOLLOW)).toMatchObject(
-      endedWith(6, '--membership "follow": a fleet of named robots has no selector to follow'),
-    );
+    const error = endedWith(6, 'error: --membership "follow": a fleet of named robots has no selector to follow');
+    expect(await create("named", "--robot", "arm-1", ...FOLLOW)).toMatchObject(error);
+    const from = join(site.home, "named.yaml");
+    await writeFile(from, `name: named\nsubject: ${STEADY.slug}\nselection: {robots: [arm-1]}\n`);
+    expect(await site.run("fleets", "create", "--from", from, ...FOLLOW)).toMatchObject(error);
   });
 });
 
