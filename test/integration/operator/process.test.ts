@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 
 import { openOperatorSite } from "../../support/operator/operator.ts";
-import { startWords } from "../../support/programs/command.ts";
+import { startWords, wordsOnTerminal } from "../../support/programs/command.ts";
 import { hasProgram } from "../../support/programs/programs.ts";
 import { OPERATOR_PROGRAM } from "../../support/programs/programs-built.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
@@ -59,10 +59,8 @@ it.each([
 it.skipIf(!hasProgram("script"))("a watched list whose terminal closes → exit 130", async () => {
   const { site, environment } = await openSite();
   const exitCode = join(site.home, "exit-code");
-  const list = `timeout --foreground ${PATIENCE_MS / 1000} ${process.execPath} ${OPERATOR_PROGRAM} robots list --watch`;
-  // The inner shell outlives the terminal, to tell how the program ended.
-  const line = `(trap '' HUP; ${list}; echo $? >${exitCode}); true`;
-  const terminal = startWith({ ...environment, TERM: "xterm" }, ["script", "-qec", line, "/dev/null"]);
+  const words = [process.execPath, OPERATOR_PROGRAM, "robots", "list", "--watch"];
+  const terminal = startWith({ ...environment, TERM: "xterm" }, wordsOnTerminal(words, exitCode));
   await terminal.wrote("No robots are registered yet.");
   terminal.child.kill("SIGKILL");
   await expect.poll(() => readFile(exitCode, "utf8").catch(() => ""), { timeout: PATIENCE_MS }).toBe("130\n");

@@ -1,7 +1,9 @@
 /** A command of the agent as a process that a test can interrupt or type into. */
 import type { ChildProcess } from "node:child_process";
 
+import { shellWord } from "../../../src/platform/text/shell-word.ts";
 import { eventually, type Robot } from "../robot/robot.ts";
+import { PATIENCE_MS } from "../run/patience.ts";
 import { startProgram } from "./children.ts";
 import { AGENT_PROGRAM } from "./programs-built.ts";
 
@@ -43,6 +45,16 @@ export function startWords(
       await ended;
     },
   };
+}
+
+/**
+ * The command line on a terminal of its own (script(1)), which closes when that is killed.
+ *
+ * @param exitCodePath a shell that outlives the terminal writes the exit code to this file.
+ */
+export function wordsOnTerminal(argv: readonly string[], exitCodePath: string): readonly string[] {
+  const limited = ["timeout", "--foreground", `${PATIENCE_MS / 1000}`, ...argv].map(shellWord).join(" ");
+  return ["script", "-qec", `(trap '' HUP; ${limited}; echo $? >${shellWord(exitCodePath)}); true`, "/dev/null"];
 }
 
 /** Starts a command of the agent with the robot's folders. */

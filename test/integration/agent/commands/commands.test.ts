@@ -10,11 +10,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
 import { agentProgram } from "../../../../src/cli/agent-program.ts";
-import { agentWords, startCommand, startWords } from "../../../support/programs/command.ts";
+import { agentWords, startCommand, startWords, wordsOnTerminal } from "../../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, hasProgram, isRoot } from "../../../support/programs/programs.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 import { type CommandResult, type Robot, runAgent, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { times } from "../../../support/run/tier.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import {
@@ -1042,6 +1043,15 @@ describe("interrupted → exit 130:", () => {
 });
 
 describe("output", () => {
+  test.skipIf(!hasProgram("script"))("the terminal closes → status --watch ends", async ({ scene }) => {
+    const exitCode = scene.robot.path("exit-code");
+    const words = wordsOnTerminal(agentWords(scene.robot, ["status", "--watch"]), exitCode);
+    await using terminal = startWords(words, { TERM: "xterm" });
+    await terminal.wrote("on disk");
+    terminal.child.kill("SIGKILL");
+    await expect.poll(() => readFile(exitCode, "utf8").catch(() => ""), { timeout: PATIENCE_MS }).toBe("130\n");
+  });
+
   test("the reader of a pipe ends → no error, and status --watch ends", async ({ scene }) => {
     const args = agentWords(scene.robot, ["status", "--watch"]).map((word) => `'${word}'`);
     await using watching = startWords(["sh", "-c", `${args.join(" ")} | true`]);
