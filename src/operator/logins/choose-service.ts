@@ -151,7 +151,7 @@ const NO_SERVICE: Problem = {
 };
 
 /** `--key-file "$UNSET"` gives an empty path. Fail then, instead of using a key from the environment. */
-const NO_KEY_FILE: Problem = {
+export const NO_KEY_FILE: Problem = {
   code: "usage",
   what: "--key-file names no file",
   fix: "give the path of a file with the key",

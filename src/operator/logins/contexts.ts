@@ -4,7 +4,7 @@ import type { OperatorCommand } from "../context.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
-import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
+import { baseUrl, contextFilesOf, NO_HOME, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
 import { CONTEXT_NAME, type FoundContext, type ServiceContext } from "./context-files.ts";
 import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 
@@ -84,6 +84,7 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
     return refuseUsage("the address of the service is missing", fix, terminal);
   }
+  if (flags.keyFile === "") return refuse(NO_KEY_FILE, EXIT.usage, terminal);
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
   if (badUrl !== null) return refuse(badUrl, EXIT.usage, context.terminal);

@@ -198,6 +198,8 @@ describe("contexts", () => {
       "warning: there is no file /nowhere yet\n",
     );
     await run("remove", "later");
+    const unset = await run("add", "later", "--url", "https://later.example", "--key-file", "");
+    expect(unset).toMatchObject(endedWith(2, "--key-file names no file"));
     expect(await run("use", "other")).toMatchObject({
       out: expect.stringContaining("other (https://other.example) is the current context"),
       err: "",
