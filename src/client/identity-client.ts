@@ -10,7 +10,7 @@ import { operationUrl } from "./address.ts";
 import { readAnswer } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { RECORD_LIMIT_BYTES } from "./client.ts";
-import { Secret } from "./secret.ts";
+import { NO_SECRET, Secret } from "./secret.ts";
 import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
 
 export type IdentityClient = ReturnType<typeof createIdentityClient>;
@@ -75,8 +75,6 @@ export type Polled = z.output<typeof polledSchema>;
 const renewedSchema = issuedSchema.extend({ recovered: z.boolean().catch(false) });
 
 export type RenewedCredential = z.output<typeof renewedSchema>;
-
-const NO_SECRET = new Secret("");
 
 export function createIdentityClient(access: ServiceAccess) {
   async function call<T>(

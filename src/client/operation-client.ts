@@ -10,7 +10,7 @@ import { readAnswer, readDocument } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
 import type { CredentialProblem } from "./credential.ts";
-import { Secret } from "./secret.ts";
+import { NO_SECRET, type Secret } from "./secret.ts";
 import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
 import type { HttpAnswer } from "./transport/transport.ts";
 
@@ -46,9 +46,6 @@ export interface OperationClientOptions extends ServiceAccess {
   /** Called before each request that needs one. */
   readonly credential: () => Promise<{ readonly kind: "credential"; readonly secret: Secret } | CredentialProblem>;
 }
-
-/** For public operations. */
-const NO_SECRET = new Secret("");
 
 export function createOperationClient(options: OperationClientOptions) {
   return {

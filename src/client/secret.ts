@@ -32,3 +32,6 @@ export class Secret {
     return SHOWN;
   }
 }
+
+/** For requests without a credential. */
+export const NO_SECRET = new Secret("");

@@ -1,11 +1,11 @@
-import { isTooDeep, readNextCursor } from "../../client/operation-client.ts";
+import { isTooDeep, ITEMS_PER_REQUEST, readNextCursor } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import { readGiven } from "../files/given-file.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
+import { joinPages, NAMES_ITSELF, PAGES_LIMIT } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
 import { refuseFlags } from "../refuse.ts";
 import type { RawRequest, Service } from "../service.ts";
@@ -14,8 +14,6 @@ import { readFields } from "./fields.ts";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const;
 /** Above the service's own limit, so that the service answers 413. */
 const INPUT_LIMIT_BYTES = 2_097_152;
-const PAGES_LIMIT = 1000;
-const PAGE_ITEMS = "1000";
 
 /** `api [METHOD] PATH`: sends any request, and prints the answer unchanged. */
 export const api: OperatorCommand = async (flags, context, first, second) => {
@@ -38,7 +36,7 @@ async function pages(service: Service, request: RawRequest): Promise<ExitCode> {
   const documents: unknown[] = [];
   // Not resolved against a base: a path such as `/\host` would name another host.
   const url = new URL(`http://service${request.path}`);
-  if (!url.searchParams.has("limit")) url.searchParams.set("limit", PAGE_ITEMS);
+  if (!url.searchParams.has("limit")) url.searchParams.set("limit", String(ITEMS_PER_REQUEST));
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
     const { result, answer } = await service.send({ ...request, path: url.pathname + url.search });
     if (result.kind !== "ok") {

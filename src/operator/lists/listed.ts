@@ -23,7 +23,7 @@ type ListedRecord<Item> = Pick<Answered<Item>, "value" | "document">;
 type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
 
 /** Requests for one list, with up to a thousand items each. */
-const PAGES_LIMIT = 1000;
+export const PAGES_LIMIT = 1000;
 
 export interface ListOptions {
   readonly parameters?: Readonly<Record<string, string>>;
