@@ -98,9 +98,10 @@ export function urlProblem(url: string, allowInsecure: boolean): Problem | null 
   return { code: parsed.code, what: parsed.what, fix };
 }
 
-/** The context with this address; null for none. */
+/** The context with this address, the current one before others; null for none. */
 export async function contextAt(url: string, contexts: ContextFiles): Promise<ServiceContext | null> {
-  for (const name of await contexts.names()) {
+  const current = await contexts.current();
+  for (const name of [...(current === null ? [] : [current]), ...(await contexts.names())]) {
     const found = await contexts.find(name);
     if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return found.context;
   }

@@ -311,6 +311,14 @@ describe("a login", () => {
     expect((await site.later("whoami")).exitCode).toBe(0);
   });
 
+  it("two contexts with its address → logout and login --url mean the current one", async () => {
+    const site = await signedIn();
+    await site.later("contexts", "add", "a", "--url", site.urls.whole);
+    expect((await site.later("whoami", "--url", site.urls.whole)).out).toMatch(/^context +lab$/m);
+    expect((await site.later("logout", "--url", site.urls.whole)).out).toBe("Signed out of lab.\n");
+    expect((await site.signIn("--url", site.urls.whole)).out).toContain("it is the current context, lab.");
+  });
+
   it("ROBOT_POLICY_CONTEXT → the login belongs to that context", async () => {
     const site = await scene({ ROBOT_POLICY_CONTEXT: "lab" });
     await site.later("contexts", "add", "current", "--url", "https://other.example");
