@@ -89,7 +89,9 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   const badUrl = urlProblem(flags.url, allowInsecure);
   if (badUrl !== null) return refuse(badUrl, EXIT.usage, context.terminal);
   const found = await contexts.find(name);
-  if (found.kind === "context" || found.problem.code !== "context-missing") {
+  if (found.kind === "no-context" && found.problem.code !== "context-missing")
+    return refuse(found.problem, EXIT.usage, terminal);
+  if (found.kind === "context") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
     const what = `there is a context ${name} already`;
     return refuse({ code: "context-taken", what, fix }, EXIT.conflict, terminal);

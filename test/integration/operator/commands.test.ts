@@ -214,7 +214,11 @@ describe("contexts", () => {
     expect((await run("add", "plain", "--url", "http://x.example")).err).toContain("--allow-insecure");
     expect((await run("remove", "other")).out).toContain("no context is current now");
     await writeFile(join(site.home, ".config/robot-policy/contexts/lab.json"), "{ torn", { mode: 0o600 });
-    expect(await run("show", "lab")).toMatchObject(endedWith(2, "it is damaged"));
+    for (const args of [
+      ["show", "lab"],
+      ["add", "lab", "--url", "https://x.example"],
+    ])
+      expect(await run(...args)).toMatchObject(endedWith(2, "it is damaged"));
     expect((await run("remove", "lab")).exitCode).toBe(0);
     expect(JSON.parse((await run("list", "--json")).out)).toEqual([]);
   });
