@@ -9,27 +9,27 @@ interface ListenProblem {
   readonly fix: string;
 }
 
-const CHOOSE_ANOTHER = "Choose another address with --listen HOST:PORT.";
+const CHOOSE_ANOTHER = "choose another address with --listen HOST:PORT";
 const UNIT = "systemd/robot-policy-service.service";
 
 const LISTEN_PROBLEMS: ReadonlyMap<string, ListenProblem> = new Map([
-  ["EADDRINUSE", { what: "Another program listens there.", fix: CHOOSE_ANOTHER }],
-  ["EADDRNOTAVAIL", { what: "This computer does not have that address.", fix: CHOOSE_ANOTHER }],
-  ["ENOTFOUND", { what: "There is no such host.", fix: CHOOSE_ANOTHER }],
-  ["EAI_AGAIN", { what: "The host name could not be resolved.", fix: CHOOSE_ANOTHER }],
-  ["EAFNOSUPPORT", { what: "This computer has no addresses of that kind, or withholds them.", fix: CHOOSE_ANOTHER }],
+  ["EADDRINUSE", { what: "another program listens there", fix: CHOOSE_ANOTHER }],
+  ["EADDRNOTAVAIL", { what: "this computer does not have that address", fix: CHOOSE_ANOTHER }],
+  ["ENOTFOUND", { what: "there is no such host", fix: CHOOSE_ANOTHER }],
+  ["EAI_AGAIN", { what: "the host name could not be resolved", fix: CHOOSE_ANOTHER }],
+  ["EAFNOSUPPORT", { what: "this computer has no addresses of that kind, or withholds them", fix: CHOOSE_ANOTHER }],
   [
     "ERR_SYSTEM_ERROR",
     {
-      what: "The system withholds the addresses of this computer.",
-      fix: `Under systemd, add AF_NETLINK to RestrictAddressFamilies= of the unit, as in ${UNIT}.`,
+      what: "the system withholds the addresses of this computer",
+      fix: `under systemd, add AF_NETLINK to RestrictAddressFamilies= of the unit, as in ${UNIT}`,
     },
   ],
 ]);
 
 const PRIVILEGED_PORT: ListenProblem = {
-  what: "Ports below 1024 need the capability CAP_NET_BIND_SERVICE.",
-  fix: `Under systemd, the unit gives it with AmbientCapabilities=, as ${UNIT} does. Otherwise choose a port from 1024 on.`,
+  what: "ports below 1024 need the capability CAP_NET_BIND_SERVICE",
+  fix: `under systemd, the unit gives it with AmbientCapabilities=, as ${UNIT} does; otherwise choose a port from 1024 on`,
 };
 
 /** The message for a service that could not start; null for a bug. */
@@ -59,8 +59,8 @@ function isListenError(error: unknown): boolean {
 export function modelsRefused(path: string): Problem {
   return {
     code: "models-refused",
-    what: "The model catalog cannot be applied.",
+    what: "the model catalog cannot be applied",
     where: path,
-    fix: `Correct the errors above, then check the catalog with: robot-policy-service models apply --dry-run ${path}`,
+    fix: `correct the errors above, then check the catalog with: robot-policy-service models apply --dry-run ${path}`,
   };
 }

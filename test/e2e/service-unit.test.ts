@@ -149,7 +149,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test.each([
-      ["192.0.2.1:8080", /This computer does not have that address/],
+      ["192.0.2.1:8080", /this computer does not have that address/],
       ["no-such-host.invalid:8080", /no such host|could not be resolved/],
     ])("listen: %s → the start fails, the journal has the reason", async (listen, why) => {
       await configure(`listen: ${listen}`);
@@ -169,7 +169,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await configure(`listen: 0.0.0.0:443\ntls: { cert_file: ${tls}/cert.pem, key_file: ${tls}/key.pem }`);
       await computer.run(`chgrp root ${tls}/key.pem`);
       expect((await computer.run(`systemctl restart ${UNIT}`, { may_fail: true })).code).not.toBe(0);
-      await wroteToJournal(computer, UNIT, /The TLS key file cannot be read \(EACCES\)/);
+      await wroteToJournal(computer, UNIT, /the TLS key file cannot be read \(EACCES\)/);
       await wroteToJournal(computer, UNIT, /SupplementaryGroups=/);
       await computer.run(`chgrp robot-policy-tls ${tls}/key.pem; systemctl restart ${UNIT}`);
       const argv = [

@@ -17,19 +17,19 @@ export async function chosenOrganization(
   const { org } = flags;
   const list = commandLine("orgs list", flags);
   if (org !== undefined) {
-    const what = "There is no such organization.";
-    const unknown = { code: "organization-unknown", what, where: org, fix: `List the organizations: ${list}` };
+    const what = "there is no such organization";
+    const unknown = { code: "organization-unknown", what, where: org, fix: `list the organizations: ${list}` };
     return (await findOrganization(reader, org)) ?? unknown;
   }
   const [only, ...others] = await listOrganizations(reader);
   if (only === undefined) {
-    const fix = `Create one: ${commandLine("orgs create NAME", flags)}`;
-    return { code: "no-organization", what: "There is no organization yet.", fix };
+    const fix = `create one: ${commandLine("orgs create NAME", flags)}`;
+    return { code: "no-organization", what: "there is no organization yet", fix };
   }
   if (others.length === 0) return only;
   return {
     code: "organization-ambiguous",
-    what: `There are ${others.length + 1} organizations, and none is selected.`,
-    fix: `Select one with --org NAME or --org ID; list them: ${list}`,
+    what: `there are ${others.length + 1} organizations, and none is selected`,
+    fix: `select one with --org NAME or --org ID; list them: ${list}`,
   };
 }

@@ -16,9 +16,9 @@ export type Expiry =
 /** The value of `--expires`: the start of a day in UTC, a time with its zone, or a duration from now, such as `90d`, `12h`, `30m`. */
 export function readExpiry(text: string, nowMs: number): Expiry {
   const expiresMs = readMoment(text, nowMs, "after");
-  if (expiresMs === null) return { state: "refused", what: "This is not a time." };
-  if (expiresMs <= nowMs) return { state: "refused", what: "This time is not in the future." };
-  if (expiresMs > nowMs + LATEST_MS) return { state: "refused", what: "This is more than 100 years away." };
+  if (expiresMs === null) return { state: "refused", what: "this is not a time" };
+  if (expiresMs <= nowMs) return { state: "refused", what: "this time is not in the future" };
+  if (expiresMs > nowMs + LATEST_MS) return { state: "refused", what: "this is more than 100 years away" };
   return { state: "read", at: isoTime(expiresMs) };
 }
 

@@ -14,8 +14,8 @@ export async function orgsCreate(flags: CommandFlags, { terminal }: CommandConte
     const { minimum, maximum } = ORGANIZATION_NAME_LENGTH;
     terminal.problem({
       code: "organization-name-invalid",
-      what: `A name has ${minimum} to ${maximum} visible characters, and no space around them.`,
-      fix: "Give another name.",
+      what: `a name has ${minimum} to ${maximum} visible characters, and no space around them`,
+      fix: "give another name",
     });
     return EXIT.usage;
   }
@@ -31,9 +31,9 @@ export async function orgsCreate(flags: CommandFlags, { terminal }: CommandConte
     if (!isAdded) {
       terminal.problem({
         code: "organization-exists",
-        what: "An organization has this name already.",
+        what: "an organization has this name already",
         where: name,
-        fix: `Give another name, or use that organization: ${commandLine("orgs list", flags)}`,
+        fix: `give another name, or use that organization: ${commandLine("orgs list", flags)}`,
       });
       return EXIT.conflict;
     }

@@ -72,7 +72,7 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
       robot_id: outcome.robotId,
       name: row.decided_name,
       reason: "the robot came online after the approval, and nobody agreed to replace its computer",
-      fix: "Enrol the computer again, and approve it with confirm_replace",
+      fix: "enroll the computer again, and approve it with confirm_replace",
     });
     return answerState("denied");
   }

@@ -80,11 +80,11 @@ async function readKeyFile(
 function notAKeyFile(path: string, isEmpty: boolean): Problem {
   return {
     code: "bootstrap-key-invalid",
-    what: `The bootstrap key file ${isEmpty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}.`,
+    what: `the bootstrap key file ${isEmpty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}`,
     where: path,
     fix: isEmpty
-      ? "Remove it to have a new key written there, or put back the key it held."
-      : "Name another file with --bootstrap-key-file, one that is not there yet to have a new key written.",
+      ? "remove it to have a new key written there, or put back the key it held"
+      : "name another file with --bootstrap-key-file, one that is not there yet to have a new key written",
   };
 }
 
@@ -102,8 +102,8 @@ function unusable(path: string, error: unknown): Problem {
   if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
   return {
     code: "bootstrap-key-file-unusable",
-    what: `The bootstrap key file cannot be used: ${systemReason(error)}.`,
+    what: `the bootstrap key file cannot be used: ${systemReason(error)}`,
     where: path,
-    fix: "Name a file in a directory that exists and that this user can write to.",
+    fix: "name a file in a directory that exists and that this user can write to",
   };
 }

@@ -67,7 +67,7 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
     const { key, changed, keysEnded, isLockedOut } = revoked;
     if (changed) logChange(machine, "api_key_revoked", author, { key_id: key.id, keys_ended: keysEnded });
     if (isLockedOut) {
-      const fix = "Make one on this computer: robot-policy-service keys create";
+      const fix = "make one on this computer: robot-policy-service keys create";
       machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
     }
     return answerValue(keyView(key));

@@ -116,7 +116,7 @@ describe("robot-policy-service serve", () => {
     const second = serveProgram();
     expect(await second.ended).toBe(1);
     expect(second.stdout()).toBe("");
-    expect(second.stderr()).toContain("Another robot-policy-service runs on this data directory");
+    expect(second.stderr()).toContain("another robot-policy-service runs on this data directory");
     expect(second.stderr()).toContain(join(folder, "data"));
   });
 
@@ -180,7 +180,7 @@ describe("robot-policy-service serve", () => {
         ];
         const { status, stderr } = spawnSync(program, more, { encoding: "utf8" });
         expect([status, stderr]).toEqual([1, expect.stringContaining("this user has no permission")]);
-        expect(stderr).toContain("Run this as root or as the user of the service");
+        expect(stderr).toContain("run this as root or as the user of the service");
       }
     },
   );
@@ -195,7 +195,7 @@ describe("robot-policy-service serve", () => {
     const { url } = await listening(serveHere());
     const other = run("serve", "--data", join(folder, "other"), "--listen", new URL(url).host);
     expect(await other.ended).toBe(1);
-    expect(other.stderr()).toContain("Another program listens there");
+    expect(other.stderr()).toContain("another program listens there");
   });
 
   it.each([
@@ -297,7 +297,7 @@ describe("robot-policy-service serve --config", () => {
   });
 
   it.each([
-    ["192.0.2.1:8080", "This computer does not have that address. (192.0.2.1:8080)"],
+    ["192.0.2.1:8080", "this computer does not have that address (192.0.2.1:8080)"],
     [`${INVALID_HOST}:8080`, `(${INVALID_HOST}:8080)`],
   ])("--check, the service cannot listen on %s → the same error as at start", async (address, message) => {
     const path = await configure(usual().replace("127.0.0.1:0", address));

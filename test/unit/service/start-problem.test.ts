@@ -8,8 +8,8 @@ const failed = (syscall: string, code: string) => Object.assign(new Error(code),
 test.each([
   ["listen", "EACCES", 443, /CAP_NET_BIND_SERVICE/, /AmbientCapabilities=.*port from 1024 on/],
   ["uv_interface_addresses", "ERR_SYSTEM_ERROR", 8080, /withholds the addresses/, /AF_NETLINK/],
-  ["listen", "EADDRINUSE", 8080, /Another program listens there/, /--listen HOST:PORT/],
-  ["listen", "EADDRINUSE", 443, /Another program listens there/, /--listen HOST:PORT/],
+  ["listen", "EADDRINUSE", 8080, /another program listens there/, /--listen HOST:PORT/],
+  ["listen", "EADDRINUSE", 443, /another program listens there/, /--listen HOST:PORT/],
 ])("startProblem: %s → %s on port %i", (syscall, code, port, what, fix) => {
   const problem = startProblem(failed(syscall, code), { store, listen: { host: "0.0.0.0", port } });
   expect(problem).toMatchObject({ code: "cannot-listen", where: `0.0.0.0:${port}` });

@@ -71,9 +71,9 @@ function readFlags(flags: AuditFlags): Asked | Problem {
   if (flags.since !== undefined && since === null) {
     return {
       code: "usage",
-      what: "This is not a time.",
+      what: "this is not a time",
       where: `--since ${flags.since}`,
-      fix: "Write for example --since 2026-01-31, --since 2026-01-31T08:00:00Z, or --since 2h for the last two hours.",
+      fix: "write for example --since 2026-01-31, --since 2026-01-31T08:00:00Z, or --since 2h for the last two hours",
     };
   }
   const { limit: written = String(LIMIT.standard) } = flags;
@@ -81,16 +81,16 @@ function readFlags(flags: AuditFlags): Asked | Problem {
   if (limit < 1 || limit > LIMIT.maximum) {
     return {
       code: "usage",
-      what: `The limit is not a whole number from 1 to ${LIMIT.maximum}.`,
+      what: `the limit is not a whole number from 1 to ${LIMIT.maximum}`,
       where: `--limit ${written}`,
-      fix: "Write for example --limit 1000.",
+      fix: "write for example --limit 1000",
     };
   }
   if (flags.refused === true && (flags.subject ?? flags.actor ?? flags.action) !== undefined) {
     return {
       code: "usage",
-      what: "--refused cannot be combined with --subject, --actor or --action.",
-      fix: "Omit those, or omit --refused to see the changes.",
+      what: "--refused cannot be combined with --subject, --actor or --action",
+      fix: "omit those, or omit --refused to see the changes",
     };
   }
   return { since, limit };

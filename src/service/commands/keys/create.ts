@@ -44,9 +44,9 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
     if (!(await store.write((transaction) => addKey(transaction, row, author)))) {
       return {
         code: "too-many-keys",
-        what: `The organization has ${API_KEYS_MAXIMUM.command} keys that are not revoked.`,
+        what: `the organization has ${API_KEYS_MAXIMUM.command} keys that are not revoked`,
         where: organization.name,
-        fix: `Revoke keys that are not needed: ${commandLine("keys revoke ID", flags)}`,
+        fix: `revoke keys that are not needed: ${commandLine("keys revoke ID", flags)}`,
       };
     }
     const view = createdView(row, key);
@@ -66,8 +66,8 @@ function readNewKey(
   nowMs: number,
 ): Omit<NewKey, "organization_id"> | Problem {
   if (!text({ minimum: 1, ...API_KEY_LABEL_LENGTH }).safeParse(label).success) {
-    const what = `A label has 1 to ${API_KEY_LABEL_LENGTH.maximum} characters.`;
-    return { code: "usage", what, where: "--label", fix: "Describe the use of the key, such as --label 'arm 3'." };
+    const what = `a label has 1 to ${API_KEY_LABEL_LENGTH.maximum} characters`;
+    return { code: "usage", what, where: "--label", fix: "describe the use of the key, such as --label 'arm 3'" };
   }
   const expiry = expires === undefined ? null : readExpiry(expires, nowMs);
   if (expiry !== null && expiry.state !== "read") {
@@ -76,13 +76,13 @@ function readNewKey(
   const scopes = scope === undefined ? null : GENERAL_SCOPES.filter((known) => scope.includes(known));
   const unknown = scope?.find((name) => !GENERAL_SCOPES.some((known) => known === name));
   if (unknown !== undefined) {
-    const repeat = unknown.includes(",") ? "Repeat the flag for each: --scope A --scope B. " : "";
+    const repeat = unknown.includes(",") ? "repeat the flag for each: --scope A --scope B; " : "";
     if (unknown === ENROLL_SCOPE) {
-      const fix = "An operator makes it: robot-policy keys create --enroll --uses N --expires 7d";
-      return { code: "usage", what: "A key for enrolments is not made here.", where: `--scope ${unknown}`, fix };
+      const fix = "an operator makes it: robot-policy keys create --enroll --uses N --expires 7d";
+      return { code: "usage", what: "a key for enrolments is not made here", where: `--scope ${unknown}`, fix };
     }
-    const fix = `${repeat}The scopes are ${GENERAL_SCOPES.join(", ")}.`;
-    return { code: "usage", what: "There is no such scope.", where: `--scope ${unknown}`, fix };
+    const fix = `${repeat}the scopes are ${GENERAL_SCOPES.join(", ")}`;
+    return { code: "usage", what: "there is no such scope", where: `--scope ${unknown}`, fix };
   }
   const robots = { names: robot ?? null, maximum: maxRobots === undefined ? null : Number(maxRobots) };
   const unbound = boundWrongly(scopes, robots);
@@ -96,23 +96,23 @@ function boundWrongly(scopes: NewKey["scopes"], { names, maximum }: KeyRobots): 
   const problem = bindingProblem(scopes);
   if (problem !== null) {
     const what = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
-    return { code: "usage", what, where, fix: "Give it only the scope for that: --scope robots:setup." };
+    return { code: "usage", what, where, fix: "give it only the scope for that: --scope robots:setup" };
   }
   if (names !== null && !apiKeyRobotsSchema.safeParse(names).success) {
-    const what = `A key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters.`;
+    const what = `a key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters`;
     return {
       code: "usage",
       what,
       where,
-      fix: "Give the name of each robot as it registers: --robot cell-4 --robot cell-5.",
+      fix: "give the name of each robot as it registers: --robot cell-4 --robot cell-5",
     };
   }
   if (maximum !== null && !apiKeyMaxRobotsSchema.safeParse(maximum).success) {
-    const what = `The number of robots is not a whole number from 1 to ${API_KEY_ROBOTS.count}.`;
-    return { code: "usage", what, where, fix: "Write for example --max-robots 20." };
+    const what = `the number of robots is not a whole number from 1 to ${API_KEY_ROBOTS.count}`;
+    return { code: "usage", what, where, fix: "write for example --max-robots 20" };
   }
   return null;
 }
 
 const EXPIRY_FIX =
-  "Give a day, 2030-01-31 (UTC), a time with its zone, 2030-01-31T08:00:00Z, or a duration from now: 90d, 12h, 30m.";
+  "give a day, 2030-01-31 (UTC), a time with its zone, 2030-01-31T08:00:00Z, or a duration from now: 90d, 12h, 30m";

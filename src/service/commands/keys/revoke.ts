@@ -18,8 +18,8 @@ interface KeysRevokeFlags extends CommandFlags {
 export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandContext, id = ""): Promise<ExitCode> {
   return withStore(flags, terminal, async (opened) => {
     const { store } = opened;
-    const fix = `List the keys: ${commandLine("keys list", flags)}`;
-    const unknown = { code: "key-unknown", what: "There is no key with this id.", where: id, fix };
+    const fix = `list the keys: ${commandLine("keys list", flags)}`;
+    const unknown = { code: "key-unknown", what: "there is no key with this id", where: id, fix };
     const organizationId = await findKeyOrganization(store.reader, id);
     if (organizationId === undefined) return unknown;
     const author = commandAuthor(opened, organizationId);
@@ -29,8 +29,8 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
       return revokeKey(transaction, organizationId, id, null, author);
     });
     if ("others" in revocation) {
-      const what = `Revoking this key also ends ${keysInWords(revocation.others)}.`;
-      terminal.problem({ code: "keys-end-too", what, where: id, fix: `${fix}; give --yes to revoke all of them.` });
+      const what = `revoking this key also ends ${keysInWords(revocation.others)}`;
+      terminal.problem({ code: "keys-end-too", what, where: id, fix: `${fix}; give --yes to revoke all of them` });
       return EXIT.usage;
     }
     if (isAnswer(revocation)) return unknown;

@@ -67,9 +67,9 @@ export async function readServeConfiguration(flags: ServeFlags, files: Files): P
 function notAnAddress(listen: string): Refused {
   const problem = {
     code: "usage",
-    what: "The address to listen on is not HOST:PORT.",
+    what: "the address to listen on is not HOST:PORT",
     where: `--listen ${listen}`,
-    fix: "Write for example --listen 127.0.0.1:8080 or --listen '[::1]:8080'; port 0 means any free port.",
+    fix: "write for example --listen 127.0.0.1:8080 or --listen '[::1]:8080'; port 0 means any free port",
   };
   return { state: "refused", problem, exitCode: EXIT.usage };
 }

@@ -96,7 +96,7 @@ async function untilStopped(service: Service, log: Log, url: string, context: Co
 /** Keys would cross the network for anyone to read; that a trusted proxy is named says that one stands in front. */
 function warnOfPlainHttp({ listen, tls, trustedProxies }: ServiceConfiguration, url: string, log: Log): void {
   if ((tls ?? null) !== null || isLoopback(listen) || (trustedProxies ?? []).length > 0) return;
-  const fix = "Give it a certificate (tls), or put a proxy that speaks TLS in front and name it in trusted_proxies.";
+  const fix = "give it a certificate (tls), or put a proxy that speaks TLS in front and name it in trusted_proxies";
   log.warn("listening_without_tls", { url, fix });
 }
 

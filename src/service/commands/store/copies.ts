@@ -12,8 +12,8 @@ export async function backup(flags: CommandFlags, { terminal, signal }: CommandC
   if (path === "" || path === "-") {
     terminal.problem({
       code: "usage",
-      what: "A backup is written to a file, not to stdout.",
-      fix: "Name a new file, such as robots.db; for a file called -, write ./-.",
+      what: "a backup is written to a file, not to stdout",
+      fix: "name a new file, such as robots.db; for a file called -, write ./-",
     });
     return EXIT.usage;
   }

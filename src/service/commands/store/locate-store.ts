@@ -56,38 +56,38 @@ async function readUrlFile(path: string, files: Files): Promise<string | Problem
     if (parseDatabaseUrl(url) !== null) return url;
     return {
       code: "database-url-invalid",
-      what: "The file does not contain the URL of a PostgreSQL database.",
+      what: "the file does not contain the URL of a PostgreSQL database",
       where: path,
-      fix: "Write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE.",
+      fix: "write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE",
     };
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
     return {
       code: "database-url-unreadable",
-      what: `The file with the URL of the database cannot be read (${code}).`,
+      what: `the file with the URL of the database cannot be read (${code})`,
       where: path,
-      fix: "Set database.url_file to a file that exists and that this user may read.",
+      fix: "set database.url_file to a file that exists and that this user may read",
     };
   }
 }
 
 function fromFlags({ data, database }: StoreFlags): Located {
   if (data !== undefined && database !== undefined) {
-    return usage("--data and --database name two different places.", "Omit one of them.");
+    return usage("--data and --database name two different places", "omit one of them");
   }
   if (database !== undefined) {
     return parseDatabaseUrl(database) === null
       ? usage(
-          "The database is not a PostgreSQL URL.",
-          "Write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE.",
+          "the database is not a PostgreSQL URL",
+          "write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE",
         )
       : postgres(database, null);
   }
   if (data === undefined || data === "") {
     return usage(
-      "The place of the data is not given.",
-      "Give --data DIR, --database URL for PostgreSQL, or --config FILE with one of them in the file.",
+      "the place of the data is not given",
+      "give --data DIR, --database URL for PostgreSQL, or --config FILE with one of them in the file",
     );
   }
   return { state: "located", store: { kind: "sqlite", dataDirectory: data } };

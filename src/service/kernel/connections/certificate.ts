@@ -63,10 +63,10 @@ export function createCertificate(
     metrics.certificateEnds(validToMs / 1000);
     const path = tls.certFile;
     if (validFromMs > nowMs) {
-      const fix = "If it should be, set the clock of this machine.";
+      const fix = "if it should be, set the clock of this machine";
       log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoTime(validFromMs), fix });
     } else if (validToMs - nowMs < WARN_BEFORE_MS) {
-      log.warn("tls_certificate_expires_soon", { path, expires_at: isoTime(validToMs), fix: "Have it renewed." });
+      log.warn("tls_certificate_expires_soon", { path, expires_at: isoTime(validToMs), fix: "have it renewed" });
     }
   }
 

@@ -61,28 +61,28 @@ export async function readCertificatePair(
   if (typeof key !== "string") return key;
   const certificate = parseCertificate(cert);
   if (certificate === null) {
-    const fix = "Name a PEM file that begins with the certificate of this service, its chain after it.";
-    return refused("tls-certificate-invalid", "The TLS certificate file holds no certificate.", certFile, fix);
+    const fix = "name a PEM file that begins with the certificate of this service, its chain after it";
+    return refused("tls-certificate-invalid", "the TLS certificate file holds no certificate", certFile, fix);
   }
   const privateKey = parseKey(key);
   if (privateKey === null) {
-    const fix = "Name a PEM file with the private key, without a passphrase.";
-    return refused("tls-key-invalid", "The TLS key file holds no private key that can be used.", keyFile, fix);
+    const fix = "name a PEM file with the private key, without a passphrase";
+    return refused("tls-key-invalid", "the TLS key file holds no private key that can be used", keyFile, fix);
   }
   if (!certificate.checkPrivateKey(privateKey)) {
-    const fix = `Name the key that ${certFile} was made for.`;
-    return refused("tls-pair-mismatch", "The TLS key is not that of the certificate.", keyFile, fix);
+    const fix = `name the key that ${certFile} was made for`;
+    return refused("tls-pair-mismatch", "the TLS key is not that of the certificate", keyFile, fix);
   }
   const [validFromMs, validToMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (validToMs <= nowMs) {
-    const what = `The TLS certificate expired on ${isoTime(validToMs)}.`;
-    const fix = "Have it renewed; if it was not to expire yet, set the clock of this machine.";
+    const what = `the TLS certificate expired on ${isoTime(validToMs)}`;
+    const fix = "have it renewed; if it was not to expire yet, set the clock of this machine";
     return refused("tls-certificate-expired", what, certFile, fix);
   }
   const unusable = servingProblem(cert, key);
   if (unusable !== null) {
-    const fix = "Have a certificate made with a key of today's strength, such as ECDSA P-256 or RSA 2048.";
-    return refused("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, certFile, fix);
+    const fix = "have a certificate made with a key of today's strength, such as ECDSA P-256 or RSA 2048";
+    return refused("tls-pair-unusable", `TLS refuses the certificate: ${unusable}`, certFile, fix);
   }
   return {
     state: "read",
@@ -95,15 +95,15 @@ async function readPem(files: Files, path: string, what: "certificate" | "key"):
   try {
     const bytes = await readBounded(files, path, PEM_BYTES_MAXIMUM);
     if (bytes !== "too-large") return Buffer.from(bytes).toString("utf8");
-    return refused(code, `The TLS ${what} file is larger than 1 MiB.`, path, "Name a PEM file.");
+    return refused(code, `the TLS ${what} file is larger than 1 MiB`, path, "name a PEM file");
   } catch (error) {
     const reason = errorCode(error);
     if (reason === undefined) throw error;
     const fix =
       reason === "EACCES"
-        ? "Give this user permission to read it; the unit of systemd gets it by a group, SupplementaryGroups=."
-        : "Name a PEM file that is there.";
-    return refused(code, `The TLS ${what} file cannot be read (${reason}).`, path, fix);
+        ? "give this user permission to read it; the unit of systemd gets it by a group, SupplementaryGroups="
+        : "name a PEM file that is there";
+    return refused(code, `the TLS ${what} file cannot be read (${reason})`, path, fix);
   }
 }
 

@@ -16,9 +16,9 @@ export function storeProblem(error: unknown, location: StoreLocation): Problem |
   if (cause instanceof NewerSchemaError) {
     return {
       code: "store-is-newer",
-      what: `The store cannot be used: ${cause.message}.`,
+      what: `the store cannot be used: ${cause.message}`,
       where,
-      fix: "Run at least that version. A schema never goes back; a backup made before the upgrade can be restored.",
+      fix: "run at least that version; a schema never goes back; a backup made before the upgrade can be restored",
     };
   }
   if (cause instanceof NoStoreError) return noStore(location);
@@ -47,14 +47,14 @@ export function hasPassword({ password, searchParams }: URL): boolean {
 export function noStore(location: StoreLocation): Problem {
   const [what, fix] =
     location.kind === "sqlite"
-      ? ["in this directory", "Check --data; a new store is made by the first: robot-policy-service serve --data DIR"]
+      ? ["in this directory", "check --data; a new store is made by the first: robot-policy-service serve --data DIR"]
       : [
           "in this database",
-          "Check --database; a new store is made by the first: robot-policy-service serve --database URL",
+          "check --database; a new store is made by the first: robot-policy-service serve --database URL",
         ];
   return {
     code: "no-store",
-    what: `There is no store of robot-policy-service ${what}.`,
+    what: `there is no store of robot-policy-service ${what}`,
     where: describeLocation(location),
     fix,
   };
@@ -72,36 +72,36 @@ function isOfTheMachine(error: unknown): error is Error {
 function directoryProblem(error: Error, where: string): Problem {
   return {
     code: "data-directory-unusable",
-    what: `The data directory cannot be used: ${systemReason(error)}.`,
+    what: `the data directory cannot be used: ${systemReason(error)}`,
     where,
     fix: isPermissionDenied(error)
-      ? "Run this as root or as the user of the service, for example with sudo."
+      ? "run this as root or as the user of the service, for example with sudo"
       : (DIRECTORY_REMEDIES.get(errorCode(error) ?? "") ??
-        "Run this as root or as the user of the service, and make sure that its disk is not full."),
+        "run this as root or as the user of the service, and make sure that its disk is not full"),
   };
 }
 
-const ANOTHER_DIRECTORY = "Name with --data a directory that is there, or one that can be made.";
+const ANOTHER_DIRECTORY = "name with --data a directory that is there, or one that can be made";
 
 const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
   ["EEXIST", ANOTHER_DIRECTORY],
   ["ENOENT", ANOTHER_DIRECTORY],
   ["ENOTDIR", ANOTHER_DIRECTORY],
-  ["ENOSPC", "Make room on its disk."],
+  ["ENOSPC", "make room on its disk"],
 ]);
 
 const PASSWORD_REFUSED = "28P01";
 
 /** Remedies by SQLSTATE or errno. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
-  [PASSWORD_REFUSED, "Check user and password in the database URL."],
-  ["28000", "Check the user in the database URL, and that pg_hba.conf lets it in from here."],
-  ["3D000", "Make the database first, for example: createdb robot-policy."],
-  ["42501", "Let the user of the URL create tables in this database, or make it the owner."],
-  ["25006", "This server is a standby; name the primary in the database URL."],
-  ["53300", "Raise max_connections of the server, or lower the pool size of each service."],
-  ["ENOTFOUND", "Check the host in the database URL."],
-  ["EAI_AGAIN", "Check the host in the database URL and the name server."],
+  [PASSWORD_REFUSED, "check user and password in the database URL"],
+  ["28000", "check the user in the database URL, and that pg_hba.conf lets it in from here"],
+  ["3D000", "make the database first, for example: createdb robot-policy"],
+  ["42501", "let the user of the URL create tables in this database, or make it the owner"],
+  ["25006", "this server is a standby; name the primary in the database URL"],
+  ["53300", "raise max_connections of the server, or lower the pool size of each service"],
+  ["ENOTFOUND", "check the host in the database URL"],
+  ["EAI_AGAIN", "check the host in the database URL and the name server"],
 ]);
 
 /** The message of `pg` when the server requires a password by SCRAM and the URL has none. With MD5 it sends an empty one, which is refused. */
@@ -112,18 +112,18 @@ function databaseProblem(error: StoreUnavailableError, url: string, where: strin
   if (error.message.includes(NO_PASSWORD) || (isRefused && !hasPassword(new URL(url)))) {
     return {
       code: "database-password-missing",
-      what: "The database asks for a password, and its URL has none.",
+      what: "the database asks for a password, and its URL has none",
       where,
-      fix: "Write it into the URL, postgres://USER:PASSWORD@HOST/DATABASE; in a file named by database.url_file nobody sees it.",
+      fix: "write it into the URL, postgres://USER:PASSWORD@HOST/DATABASE; in a file named by database.url_file nobody sees it",
     };
   }
   return {
     code: "database-unreachable",
-    what: `The database cannot be used: ${reasonOf(error)}.`,
+    what: `the database cannot be used: ${reasonOf(error)}`,
     where,
     fix:
       REMEDIES.get(errorCode(error.cause) ?? "") ??
-      "Make sure that PostgreSQL runs there and accepts connections of this user.",
+      "make sure that PostgreSQL runs there and accepts connections of this user",
   };
 }
 
@@ -138,8 +138,8 @@ function reasonOf({ message, cause }: StoreUnavailableError): string {
 export function alreadyInUse(directory: string): Problem {
   return {
     code: "data-directory-in-use",
-    what: "Another robot-policy-service runs on this data directory.",
+    what: "another robot-policy-service runs on this data directory",
     where: directory,
-    fix: "Stop the other one, or give this one a directory of its own with --data.",
+    fix: "stop the other one, or give this one a directory of its own with --data",
   };
 }

@@ -141,7 +141,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const refused = await run("keys", "revoke", parent.id);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining("Revoking this key also ends 1 key made with it."),
+      expect.stringContaining("revoking this key also ends 1 key made with it"),
     ]);
     expect([await status(parent.api_key), await status(child)]).toEqual([200, 200]);
     const revoked = await run("keys", "revoke", parent.id, "--yes");
@@ -192,11 +192,11 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       [["orgs", "create"], 2, "name"],
       [["keys", "create", ...label], 1, "organization-ambiguous"],
       [["keys", "create", ...label, "--org", "nobody"], 1, `robot-policy-service orgs list ${pasted}\n`],
-      [["keys", "create", ...label, "--org", "taken", "--scope", "root"], 2, "There is no such scope"],
-      [["keys", "create", ...label, "--org", "taken", "--scope", "robots:read,fleets:read"], 2, "Repeat the flag"],
-      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "This is not a time"],
-      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "This time is not in the future"],
-      [["keys", "create", "--label", "", "--org", "taken"], 2, "A label has"],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "root"], 2, "there is no such scope"],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "robots:read,fleets:read"], 2, "repeat the flag"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "this is not a time"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "this time is not in the future"],
+      [["keys", "create", "--label", "", "--org", "taken"], 2, "a label has"],
       [["keys", "create", "--org", "taken"], 2, "--label"],
       [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],
       [["keys", "list"], 1, "organization-ambiguous"],

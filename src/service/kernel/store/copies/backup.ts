@@ -64,7 +64,7 @@ export async function backUp(
 
 /** @throws a bug. */
 function failed(error: unknown, location: StoreLocation, path: string): CopyOutcome {
-  const problem = copyProblem(error, location, "The backup could not be made", path);
+  const problem = copyProblem(error, location, "the backup could not be made", path);
   if (problem === null) throw error;
   return { state: "failed", problem };
 }

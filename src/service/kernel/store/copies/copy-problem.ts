@@ -9,17 +9,17 @@ export function claimProblem(error: unknown, path: string): Problem {
   if (errorCode(error) === "EEXIST") {
     return {
       code: "backup-exists",
-      what: "There is a file of that name, and a backup never replaces one.",
+      what: "there is a file of that name, and a backup never replaces one",
       where: path,
-      fix: "Choose another name, for example with the date in it, or move the file away.",
+      fix: "choose another name, for example with the date in it, or move the file away",
     };
   }
   if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
   return {
     code: "backup-file-unusable",
-    what: `The backup cannot be written there: ${systemReason(error)}.`,
+    what: `the backup cannot be written there: ${systemReason(error)}`,
     where: path,
-    fix: "Name a file in a directory that exists and that this user can write to.",
+    fix: "name a file in a directory that exists and that this user can write to",
   };
 }
 
@@ -29,9 +29,9 @@ export function copyProblem(error: unknown, location: StoreLocation, what: strin
   if (errorCode(error) === "ERR_SQLITE_ERROR" && error instanceof Error) {
     return {
       code: "copy-failed",
-      what: `${what}: ${error.message}.`,
+      what: `${what}: ${error.message}`,
       where: path,
-      fix: "Make sure that the file can be read, and that its disk and that of the store have room.",
+      fix: "make sure that the file can be read, and that its disk and that of the store have room",
     };
   }
   return storeProblem(error, location);
@@ -41,9 +41,9 @@ export function copyProblem(error: unknown, location: StoreLocation, what: strin
 export function backupUnreadable(path: string, error: Error): Problem {
   return {
     code: "backup-file-unreadable",
-    what: `The backup cannot be read: ${systemReason(error)}.`,
+    what: `the backup cannot be read: ${systemReason(error)}`,
     where: path,
-    fix: "Name a file that is there and that this user may read.",
+    fix: "name a file that is there and that this user may read",
   };
 }
 
@@ -51,9 +51,9 @@ export function backupUnreadable(path: string, error: Error): Problem {
 export function notABackup(path: string, reason: string): Problem {
   return {
     code: "not-a-backup",
-    what: `The file is no backup of robot-policy-service: ${reason}.`,
+    what: `the file is no backup of robot-policy-service: ${reason}`,
     where: path,
-    fix: "Name a file that was made by: robot-policy-service backup FILE",
+    fix: "name a file that was made by: robot-policy-service backup FILE",
   };
 }
 
@@ -61,8 +61,8 @@ export function notABackup(path: string, reason: string): Problem {
 export function notEmpty(where: string): Problem {
   return {
     code: "store-not-empty",
-    what: "There is a store in that place already, and a restore never touches one that holds anything.",
+    what: "there is a store in that place already, and a restore never touches one that holds anything",
     where,
-    fix: "Name a new directory with --data, or a new empty database with --database.",
+    fix: "name a new directory with --data, or a new empty database with --database",
   };
 }

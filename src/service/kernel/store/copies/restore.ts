@@ -37,7 +37,7 @@ export async function restore(
     if (rows === null) return { state: "failed", problem: notEmpty(describeLocation(location)) };
     return { state: "copied", schema, rows };
   } catch (error) {
-    const problem = copyProblem(error, location, "The backup could not be put back", path);
+    const problem = copyProblem(error, location, "the backup could not be put back", path);
     if (problem === null) throw error;
     return { state: "failed", problem };
   }

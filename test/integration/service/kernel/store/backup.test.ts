@@ -104,7 +104,7 @@ describe.skipIf(WITHOUT_POSTGRES)("database URL without a password", () => {
     const url = (await databases.empty()).url.replace(`:${password}`, "");
     const outcome = await run("orgs", "list", "--database", url);
     expect(outcome.code).toBe(1);
-    expect(outcome.stderr).toContain("The database asks for a password, and its URL has none.");
+    expect(outcome.stderr).toContain("the database asks for a password, and its URL has none");
   });
 });
 
@@ -197,7 +197,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(refused.stderr).toContain("a backup never replaces one");
       expect(await readFile(file, "utf8")).toBe("mine");
       const nowhere = await run("backup", join(folder, "no", "where"), ...flagsOf(store));
-      expect(nowhere.stderr).toContain("The backup cannot be written there");
+      expect(nowhere.stderr).toContain("the backup cannot be written there");
       expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
     });
 
@@ -206,7 +206,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       const file = join(folder, "backup.db");
       const outcome = await run("backup", file, ...flagsOf(store));
       expect(outcome.code).toBe(1);
-      expect(outcome.stderr).toContain("There is no store of robot-policy-service");
+      expect(outcome.stderr).toContain("there is no store of robot-policy-service");
       expect(await readdir(folder)).not.toContain("backup.db");
     });
   });
@@ -221,11 +221,11 @@ for (const { kind, skip, locate, newStore } of kinds) {
         await run("backup", file, ...flagsOf(store));
         const running = await run("restore", file, ...flagsOf(store));
         expect(running.code).toBe(1);
-        expect(running.stderr).toMatch(/Another robot-policy-service runs|There is a store in that place already/);
+        expect(running.stderr).toMatch(/another robot-policy-service runs|there is a store in that place already/);
       }
       const full = await run("restore", file, ...flagsOf(store));
       expect(full.code).toBe(1);
-      expect(full.stderr).toContain("There is a store in that place already");
+      expect(full.stderr).toContain("there is a store in that place already");
       await using service = await serve(store, folder);
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
     });
@@ -314,7 +314,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(restored).toMatchObject({ code: 0, stderr: "" });
       expect(restored.stdout).toMatch(/^Restored \d+ rows \(schema \S+\) from \S+backup\.db into \S+$/m);
       expect((await run("restore", file, ...flagsOf(target))).stderr).toContain(
-        "There is a store in that place already",
+        "there is a store in that place already",
       );
       await using service = await serve(target, folder);
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);

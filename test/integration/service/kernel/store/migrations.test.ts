@@ -71,7 +71,7 @@ for (const { name, skip, locate } of engines) {
       const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
       expect(storeProblem(error, location)).toMatchObject({
         code: "store-is-newer",
-        what: "The store cannot be used: a newer robot-policy-service wrote it (schema 9998-greetings).",
+        what: "the store cannot be used: a newer robot-policy-service wrote it (schema 9998-greetings)",
       });
     });
 

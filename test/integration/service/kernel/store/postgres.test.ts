@@ -184,14 +184,14 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
   });
 
   it.each<[string, (url: URL) => void, string]>([
-    ["a wrong password", (url) => (url.password = password), "Check user and password"],
-    ["a missing database", (url) => (url.pathname = "/nowhere"), "Make the database first"],
-    ["a closed port", (url) => (url.port = "1"), "Make sure that PostgreSQL runs there"],
-    ["an unknown host", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "Check the host"],
+    ["a wrong password", (url) => (url.password = password), "check user and password"],
+    ["a missing database", (url) => (url.pathname = "/nowhere"), "make the database first"],
+    ["a closed port", (url) => (url.port = "1"), "make sure that PostgreSQL runs there"],
+    ["an unknown host", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "check the host"],
   ])("%s → the error has a remedy and no password", async (_name, spoil, fix) => {
     const url = new URL((await locate()).url);
     url.password = password;
-    if (fix !== "Check user and password") url.password = postgres.password;
+    if (fix !== "check user and password") url.password = postgres.password;
     spoil(url);
     const location: StoreLocation = { kind: "postgres", url: url.href };
     const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
