@@ -38,7 +38,7 @@ export interface Service {
   listAll<T, Item>(
     row: OperationOf<T>,
     itemsOf: (value: T) => readonly Item[],
-    options?: ListOptions,
+    options?: ListOptions<T>,
   ): Promise<CallResult<Listed<Item>>>;
   /** Sends any request below the service's address; `path` begins with a slash. */
   send(request: RawRequest): Promise<RawResult>;

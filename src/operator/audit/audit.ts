@@ -48,7 +48,7 @@ export const audit: OperatorCommand = async (flags, context) => {
   if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const entries: Entry[] = [];
-    for (const { load, newest } of sourcesFor(flags)) {
+    for (const { load, newest } of sourcesFor(flags, since.timeMs)) {
       const result = await load(service);
       if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
       const inPeriod = result.value.filter(({ at }) => Date.parse(at) >= since.timeMs);
@@ -74,11 +74,11 @@ interface Source {
   readonly newest?: { readonly maximum: number; readonly what: string };
 }
 
-function sourcesFor({ robot = [], refused }: OperatorFlags): readonly Source[] {
+function sourcesFor({ robot = [], refused }: OperatorFlags, sinceMs: number): readonly Source[] {
   if (robot.length === 0) {
     const newest = { maximum: REFUSALS_SHOWN.maximum, what: "refused registrations" };
     const refusals: Source = { load: (service) => loadRefusals(service, {}), newest };
-    return refused === true ? [refusals] : [{ load: loadChanges }, refusals];
+    return refused === true ? [refusals] : [{ load: (service) => loadChanges(service, sinceMs) }, refusals];
   }
   return robot.flatMap((name) => {
     const newest = { maximum: HISTORY_SHOWN.maximum, what: `registrations of ${name}` };
@@ -88,8 +88,11 @@ function sourcesFor({ robot = [], refused }: OperatorFlags): readonly Source[] {
   });
 }
 
-async function loadChanges(service: Service): Promise<Entries> {
-  const result = await service.listAll(beyondSpec.listAudit, ({ items }) => items);
+async function loadChanges(service: Service, sinceMs: number): Promise<Entries> {
+  const result = await service.listAll(beyondSpec.listAudit, ({ items }) => items, {
+    // Newest first. The clocks of replicas may differ, so one older entry alone is not the end.
+    isLast: ({ items }) => items.every(({ at }) => Date.parse(at) < sinceMs),
+  });
   if (result.kind !== "ok") return result;
   const entries = result.value.records.map(({ value, document }) => entryOfChange(value, document));
   return { ...result, value: entries };

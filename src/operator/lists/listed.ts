@@ -25,10 +25,12 @@ type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResul
 /** Requests for one list, with up to a thousand items each. */
 export const PAGES_LIMIT = 1000;
 
-export interface ListOptions {
+export interface ListOptions<T> {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Fewer than `ITEMS_PER_REQUEST`: not more of the list than these. */
   readonly maximum?: number;
+  /** Whether the page with this value is the last one that is needed. */
+  readonly isLast?: (value: T) => boolean;
 }
 
 /** Fetches a whole list, page by page where the service has pages. */
@@ -36,7 +38,7 @@ export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
   itemsOf: (value: T) => readonly Item[],
-  { parameters = {}, maximum }: ListOptions = {},
+  { parameters = {}, maximum, isLast }: ListOptions<T> = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
   let cursor: string | null = null;
@@ -53,7 +55,8 @@ export async function listAll<T, Item>(
     const { documents, ...rest } = takeApart(document, memberWith(value, items));
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
-    if (nextCursor === null || maximum !== undefined) return { ...result, value: { records, ...shape } };
+    if (nextCursor === null || maximum !== undefined || isLast?.(value) === true)
+      return { ...result, value: { records, ...shape } };
     if (nextCursor === cursor) return endless(NAMES_ITSELF);
     cursor = nextCursor;
   }

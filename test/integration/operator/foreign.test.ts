@@ -157,19 +157,36 @@ describe("answers", () => {
     });
   });
 
+  const audited = (id: string, at: string) => ({
+    id,
+    at,
+    action: "robot.enroll",
+    subject_id: "",
+    subject_name: null,
+    subject_model: null,
+    actor: { id: "x", label: null },
+    request_id: null,
+    details: {},
+  });
+
   it("an audit log of more entries than a call has room for arguments → all of them", async () => {
-    const entry = { action: "robot.enroll", subject_id: "", subject_name: null, subject_model: null, request_id: null };
-    const log = Array.from({ length: 150_000 }, (_, index) =>
-      Object.assign(
-        { id: `${index}`, at: new Date().toISOString(), actor: { id: "x", label: null }, details: {} },
-        entry,
-      ),
-    );
+    const log = Array.from({ length: 150_000 }, (_, index) => audited(`${index}`, new Date().toISOString()));
     const { run } = await startForeign((request, response) =>
       json(response, 200, { items: (request.url ?? "").startsWith("/v1/me/audit") ? log : [] }),
     );
     const { exitCode, out } = await run("audit", "--columns", "what");
     expect([exitCode, out.split("\n").length]).toEqual([0, "WHAT\n".split("\n").length + log.length]);
+  });
+
+  it("an audit log, newest first → no page beyond --since is requested", async () => {
+    const { run, requests } = await startForeign((request, response) => {
+      if (!(request.url ?? "").startsWith("/v1/me/audit")) return json(response, 200, { items: [] });
+      const at = requests.length < 2 ? new Date().toISOString() : "2020-01-01T00:00:00Z";
+      const link = { link: `</v1/me/audit?cursor=${requests.length}>; rel="next"` };
+      return json(response, 200, { items: [audited(`${requests.length}`, at)] }, link);
+    });
+    expect(JSON.parse((await run("audit", "--since", "1d", "--json")).out).items).toMatchObject([{ id: "1" }]);
+    expect(requests.filter((line) => line.includes("audit"))).toHaveLength(2);
   });
 
   it("control characters → escaped", async () => {
