@@ -3,12 +3,14 @@ import type { OperatorCommand } from "../context.ts";
 import { failureText } from "../failure.ts";
 import { refuse } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
+import { nonEmpty, URL_VARIABLE } from "./choose-service.ts";
 import { endLogin } from "./login.ts";
 
 /** `logout`: ends the login at the service, and deletes it here even if the service cannot be reached. */
 export const logout: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
-  const chosen = await chooseContext(flags, context);
+  const url = flags.url ?? nonEmpty(context.environment[URL_VARIABLE]);
+  const chosen = await chooseContext(url === undefined ? flags : { ...flags, url }, context);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const { context: known, contexts } = chosen;
   const { login, name } = known;

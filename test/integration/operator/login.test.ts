@@ -319,6 +319,16 @@ describe("a login", () => {
     expect((await site.signIn("--url", site.urls.whole)).out).toContain("it is the current context, lab.");
   });
 
+  it("ROBOT_POLICY_URL → logout ends the login that other commands use", async () => {
+    const site = await signedIn();
+    await site.later("contexts", "add", "other", "--url", "https://other.example");
+    await site.later("contexts", "use", "other");
+    const environment = { ROBOT_POLICY_URL: site.urls.whole };
+    expect((await site.runWith({ environment }, "whoami")).out).toMatch(/^context +lab$/m);
+    expect((await site.runWith({ environment }, "logout", "--context", "other")).out).toContain("signed in to other");
+    expect((await site.runWith({ environment }, "logout")).out).toBe("Signed out of lab.\n");
+  });
+
   it("ROBOT_POLICY_CONTEXT → the login belongs to that context", async () => {
     const site = await scene({ ROBOT_POLICY_CONTEXT: "lab" });
     await site.later("contexts", "add", "current", "--url", "https://other.example");
