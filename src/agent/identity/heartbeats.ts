@@ -28,6 +28,8 @@ export function createHeartbeats(
   periodMs: () => number,
 ) {
   let dueMs = 0;
+  /** A failed one is not repeated before, whatever changes. */
+  let notBeforeMs = 0;
   let isUnknownHere = false;
   let told: { readonly problem: string | null; readonly digest: string | null } | null = null;
 
@@ -78,7 +80,8 @@ export function createHeartbeats(
       // The reason may change often; what counts is whether the robot is ready.
       const isSame = (problem === null) === (told.problem === null);
       if (isSame && (registeredDigest === null || registeredDigest === told.digest)) return;
-      dueMs = Math.min(dueMs, clock.monotonicMs() + CHANGE_MS * random.unit());
+      const soonMs = clock.monotonicMs() + CHANGE_MS * random.unit();
+      dueMs = Math.min(dueMs, Math.max(notBeforeMs, soonMs));
     },
     /** After a pause: the next one within a tenth of the period. */
     resume() {
@@ -88,6 +91,7 @@ export function createHeartbeats(
     /** @param delayMs until the next heartbeat, whatever the period. */
     postpone(delayMs: number) {
       dueMs = clock.monotonicMs() + delayMs;
+      notBeforeMs = dueMs;
     },
   };
 }

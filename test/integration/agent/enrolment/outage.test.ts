@@ -44,6 +44,26 @@ test("another server answers a heartbeat with 404 → the next one within 6 minu
   expect([waitedMs > 4 * 60_000, waitedMs < 6.5 * 60_000]).toEqual([true, true]);
 });
 
+test("heartbeats fail while the robot is not ready → sent no more often for each look at its files", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  await enrol(scene, daemon, clock);
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  scene.proxy.inject({ kind: "answer", status: 503 }, 1000);
+  await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
+  await advanceUntil(daemon, clock, ({ state }) => state === "unreachable");
+  await daemon.untilLogged("heartbeat-failed");
+  const count = () => scene.proxy.requests.filter(({ path }) => path === "/v1/robot-agent/heartbeat").length;
+  const before = count();
+  for (let seconds = 0; seconds < 60; seconds += 2) {
+    clock.push(2000);
+    await daemon.lookAgain();
+  }
+  // Random delays of up to 2 s, 4 s, 8 s and so on.
+  expect(count() - before).toBeLessThanOrEqual(12);
+});
+
 test("a proxy answers a poll with 404 → the shown code can still be approved", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
