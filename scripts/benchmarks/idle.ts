@@ -29,7 +29,7 @@ export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
   const notified: Record<string, string> = manager === null ? {} : { NOTIFY_SOCKET: manager.path };
   for (const robot of [before, after, beating]) await robot.register(listener);
   await after.forget();
-  await beating.enrol(listener.url);
+  await beating.enroll(listener.url);
 
   const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e9)"], {
     stdio: "ignore",

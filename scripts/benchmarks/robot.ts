@@ -50,7 +50,7 @@ export interface Robot extends AsyncDisposable {
   /** Starts the daemon; returns at once. */
   start(environment?: Readonly<Record<string, string>>): Daemon;
   /** Gives the robot its own credential, so that it sends heartbeats. */
-  enrol(url: string): Promise<void>;
+  enroll(url: string): Promise<void>;
   /** Removes the state, so that the next start is a first one. */
   forget(): Promise<void>;
   /** Runs a first start up to its registration, which fills state and compile cache. @returns exec → POST, in milliseconds. */
@@ -136,7 +136,7 @@ export async function createRobot(
     paths,
     cache: path("cache"),
     start: (environment = {}) => startDaemon([bundle, "run", ...flags], environment),
-    async enrol(serviceUrl) {
+    async enroll(serviceUrl) {
       const now = new Date();
       const machineId = await systemMachine({}, process.pid).identity.machine();
       const identity = createIdentityFiles(systemFiles, state);

@@ -41,8 +41,8 @@ export async function playFleet(service: LoadedService, plan: FleetPlan): Promis
     plan.note(`${service.store}: ${title} …`);
     scenes.push(await measure(service, fleet, { title, samples, act }));
   };
-  await play(`${plan.robots} robots enrol`, async () => {
-    await fleet.enrol();
+  await play(`${plan.robots} robots enroll`, async () => {
+    await fleet.enroll();
     return "";
   });
   // Robots that enroll together send heartbeats together, because the first heartbeats spread over only a tenth of a period.

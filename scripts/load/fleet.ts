@@ -11,7 +11,7 @@ import type { Samples } from "./samples.ts";
 export interface Fleet extends AsyncDisposable {
   readonly robots: readonly LoadRobot[];
   /** Resolves when all are enrolled and registered. */
-  enrol(): Promise<void>;
+  enroll(): Promise<void>;
 }
 
 /** Robots that enroll at the same time. A real fleet grows over days; this one as fast as this process can. */
@@ -48,7 +48,7 @@ export async function createFleet(
   const running: { readonly ended: Promise<void>; readonly end: AbortController }[] = [];
   return {
     robots,
-    async enrol() {
+    async enroll() {
       const waiting = robots.values();
       const next = async () => {
         for (const robot of waiting) {

@@ -5,8 +5,8 @@ import type { Samples } from "./samples.ts";
 
 /** The paths whose requests are measured separately. */
 const KINDS: ReadonlyMap<string, string> = new Map([
-  ["/v1/robot-agent/enrollment", "enrol: start"],
-  ["/v1/robot-agent/enrollment/poll", "enrol: poll"],
+  ["/v1/robot-agent/enrollment", "enroll: start"],
+  ["/v1/robot-agent/enrollment/poll", "enroll: poll"],
   ["/v1/robot-agent/heartbeat", "heartbeat"],
   ["/v1/robot-agent/credential/renew", "renewal"],
   ["/v1/robots/setup", "setup"],

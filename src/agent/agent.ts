@@ -316,8 +316,8 @@ export function createAgent(options: AgentOptions) {
       return isRebound ? status() : null;
     },
     /** Begins an enrolment, unless the robot has a credential that is good or waits for approval; resolves with the new status. */
-    async enrol(): Promise<StatusDocument> {
-      await identity.enrol();
+    async enroll(): Promise<StatusDocument> {
+      await identity.enroll();
       return status();
     },
     /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */

@@ -15,7 +15,7 @@ export function approvalFix(code: string | null): string {
 
 /** For a key or a credential that the service does not accept. */
 export function credentialFix({ failure, identity }: Pick<StatusDocument, "failure" | "identity">): string {
-  if (identity?.state === "enrolled") return "if it continues, enrol this robot again: sudo robot-policy-agent enroll";
+  if (identity?.state === "enrolled") return "if it continues, enroll this robot again: sudo robot-policy-agent enroll";
   const code = identity?.user_code ?? null;
   if (code !== null) return `${approvalFix(code)}; then, unless the agent runs: sudo robot-policy-agent enroll`;
   if (failure?.reason === "no-credential")

@@ -121,14 +121,14 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     ({ identity }) => {
       const { user_code: code = null, key_fingerprint: fingerprint = null, problem = null } = identity ?? {};
       if (code !== null) return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
-      return problem === null ? "Asking the service to enrol this robot" : `Not enrolled yet, retrying: ${problem}`;
+      return problem === null ? "Asking the service to enroll this robot" : `Not enrolled yet, retrying: ${problem}`;
     },
     (status) => atIdentity(status, "waiting-for-approval", approvalFix(status.identity?.user_code ?? null)),
   ),
   unenrolled: refused(
     EXIT.unauthorized,
     (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
-    (status) => atIdentity(status, "unenrolled", "to enrol it again: sudo robot-policy-agent enroll"),
+    (status) => atIdentity(status, "unenrolled", "to enroll it again: sudo robot-policy-agent enroll"),
   ),
   frozen: refused(
     EXIT.unauthorized,
@@ -137,7 +137,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       atIdentity(
         status,
         "frozen",
-        "if this is the right computer, enrol it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
+        "if this is the right computer, enroll it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
       ),
   ),
   lapsed: refused(
@@ -147,7 +147,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       atIdentity(
         status,
         "lapsed",
-        "an operator allows more recoveries, and the agent goes on by itself; or enrol it again: sudo robot-policy-agent enroll",
+        "an operator allows more recoveries, and the agent goes on by itself; or enroll it again: sudo robot-policy-agent enroll",
       ),
   ),
   stopped: {

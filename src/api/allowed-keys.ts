@@ -22,7 +22,7 @@ export const allowedKeysSchema = z
       .describe("Public keys, as in an enrolment, or their fingerprints: SHA256: and 43 characters of base64."),
     expires_at: z.iso
       .datetime({ offset: true })
-      .describe(`Until when a computer may enrol; at most ${ALLOWED_KEY_DAYS.maximum} days ahead.`),
+      .describe(`Until when a computer may enroll; at most ${ALLOWED_KEY_DAYS.maximum} days ahead.`),
   })
   .meta({ id: "AllowedKeysCreate" });
 export type AllowedKeysCreate = z.output<typeof allowedKeysSchema>;
@@ -40,7 +40,7 @@ export const allowedKeyViewSchema = z
     robot_id: z.string().nullable().describe("The robot that it enrolled as."),
     robot: z.string().nullable().describe("The robot's name."),
   })
-  .meta({ id: "AllowedKey", description: "A key whose computer may enrol once, without a person's approval." });
+  .meta({ id: "AllowedKey", description: "A key whose computer may enroll once, without a person's approval." });
 export type AllowedKeyView = z.output<typeof allowedKeyViewSchema>;
 
 export const allowedKeyListSchema = z.object({ items: z.array(allowedKeyViewSchema) }).meta({ id: "AllowedKeyList" });
@@ -56,7 +56,7 @@ export const allowedKeyRemovedSchema = z
 const operation = operationsOf("robots");
 
 export const allowKeys = operation("POST", "/v1/robot-allowed-keys", {
-  summary: "Allow computers to enrol by their keys",
+  summary: "Allow computers to enroll by their keys",
   scopes: ["robots:write"],
   request: allowedKeysSchema,
   bodyBytes: BODY_BYTES.fleet,
@@ -64,7 +64,7 @@ export const allowKeys = operation("POST", "/v1/robot-allowed-keys", {
 });
 
 export const listAllowedKeys = operation("GET", "/v1/robot-allowed-keys", {
-  summary: "List the keys whose computers may enrol",
+  summary: "List the keys whose computers may enroll",
   scopes: ["robots:write"],
   query: pageQuerySchema,
   response: allowedKeyListSchema,

@@ -26,19 +26,19 @@ export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
 export const ENROLLMENT_USES = { minimum: 1, maximum: 100_000 } as const;
 export const ENROLLMENT_DAYS = { maximum: 90 } as const;
 
-/** What a key for enrolments says of the robots that enrol with it. */
+/** What a key for enrolments says of the robots that enroll with it. */
 export const keyEnrollmentSchema = z
   .object({
     uses: z
       .int()
       .min(ENROLLMENT_USES.minimum)
       .max(ENROLLMENT_USES.maximum)
-      .describe("How many robots may enrol with the key."),
+      .describe("How many robots may enroll with the key."),
     site: text(ROBOT_TEXTS.site.length).nullish().describe("Site of the robots; wins over what their computers say."),
     region: text(REGION_LENGTH).nullish().describe("Region of the robots; wins over what their computers say."),
     labels: labelsSchema(ENROLMENT_LABELS_COUNT.maximum).nullish().describe("Laid over the labels of each robot."),
   })
-  .meta({ id: "KeyEnrollment", description: "A key with which robots enrol without an approval." });
+  .meta({ id: "KeyEnrollment", description: "A key with which robots enroll without an approval." });
 
 /** Body of `POST /v1/me/api-keys`. */
 export const apiKeyCreateSchema = z
@@ -116,7 +116,7 @@ export const apiKeyViewSchema = z
       .nullish()
       .describe("Maximum number of new robots that the key may add; null if only the limits of the service apply."),
     enrollment: keyEnrollmentSchema.nullish().describe("What a key for enrolments is for; null for any other key."),
-    uses_remaining: z.number().nullish().describe("How many robots may still enrol with the key."),
+    uses_remaining: z.number().nullish().describe("How many robots may still enroll with the key."),
     last_robot_id: z.string().nullish().describe("The robot that enrolled last with the key."),
   })
   .meta({ id: "ApiKeyView" });

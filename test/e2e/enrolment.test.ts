@@ -1,4 +1,4 @@
-/** A robot that enrols and gets its own credential: no API key is ever stored on it. */
+/** A robot that enrolls and gets its own credential: no API key is ever stored on it. */
 import { readFileSync } from "node:fs";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const CA_FILE = `/etc/${PACKAGE}/site-ca.pem`;
 const ISSUE_FILE = `/etc/issue.d/${PACKAGE}.issue`;
 
 describe.skipIf(whySkipped !== "").each(RELEASES)(
-  `robot that enrols, step by step, under $suite, systemd $systemd${whySkipped}`,
+  `robot that enrolls, step by step, under $suite, systemd $systemd${whySkipped}`,
   STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();

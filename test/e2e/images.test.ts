@@ -71,7 +71,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(registrations).toHaveLength(2);
     });
 
-    test("12: image with an enrollment key → two robots enrol by themselves, and no key of the organization stays on them", async () => {
+    test("12: image with an enrollment key → two robots enroll by themselves, and no key of the organization stays on them", async () => {
       const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
       const { body } = await service.send("POST", "/v1/me/api-keys", {
         label: "plant",

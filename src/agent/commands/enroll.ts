@@ -28,7 +28,7 @@ export const enroll: Command<EnrollOptions> = async (options, context) => {
   const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
   if (taken.kind === "problem") return refuse(taken.problem, options, context);
   if (taken.kind === "lock") {
-    const exitCode = await enrolAlone(taken.lock, folders, options, context);
+    const exitCode = await enrollAlone(taken.lock, folders, options, context);
     const mayStart = exitCode === EXIT.ok && options.wait !== false && options.json !== true;
     if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
     return setup({ ...options, ifChanged: true }, context);
@@ -37,10 +37,10 @@ export const enroll: Command<EnrollOptions> = async (options, context) => {
   const begun = await running.look();
   // The user who may not take the lock, and finds no agent either.
   if ("fix" in begun && taken.kind === "denied") return refuse(taken.problem, options, context);
-  return enrolBy(running, folders, options, context);
+  return enrollBy(running, folders, options, context);
 };
 
-async function enrolAlone(
+async function enrollAlone(
   lock: AsyncDisposable,
   folders: Folders,
   options: EnrollOptions,
@@ -50,10 +50,10 @@ async function enrolAlone(
   const enroller = await enrollerAlone(folders, context);
   if ("fix" in enroller) return refuse(enroller, options, context);
   await using own = enroller;
-  return await enrolBy(own, folders, options, context);
+  return await enrollBy(own, folders, options, context);
 }
 
-async function enrolBy(
+async function enrollBy(
   enroller: Enroller,
   folders: Folders,
   options: EnrollOptions,

@@ -17,7 +17,7 @@ import { daemonProblem, NO_SOCKET, askRunningAgent } from "../control/running-ag
 import { dryRun, type SetupOptions } from "./preview.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
-/** How often a running agent that enrols is looked at. */
+/** How often a running agent that enrolls is looked at. */
 export const LOOK_PERIOD_MS = 500;
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */

@@ -54,7 +54,7 @@ const SERVICE = {
   organization_id: withDefault(
     registeredText(ORGANIZATION_LIMIT),
     null,
-    "Enrol in this organization only: no other one can approve the robot. robot-policy whoami shows the id.",
+    "Enroll in this organization only: no other one can approve the robot. robot-policy whoami shows the id.",
   ),
   heartbeat_s: withDefault(number(HEARTBEAT_BOUNDS), 30, "Seconds between heartbeats of an enrolled robot."),
   ca_file: withDefault(absolutePath, null, "Certificates (PEM) to trust beside the system's, for a private CA."),

@@ -7,7 +7,7 @@ import type { StatusDocument } from "../status.ts";
 import { createBucket } from "../registration/rate-cap.ts";
 import { renderMetrics } from "./metrics.ts";
 
-export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enrol" | "reload">;
+export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enroll" | "reload">;
 
 /** A client that does not send its request, or read its answer, within this time is disconnected. */
 export const CLIENT_LIMIT_MS = 10_000;
@@ -78,7 +78,7 @@ async function answerLater(agent: ControlledAgent, asked: string, response: Serv
       return json(response, 409, { detail: "the registration is still in the state directory" });
     }
     case "POST /enroll":
-      return json(response, 200, await agent.enrol());
+      return json(response, 200, await agent.enroll());
     case "POST /reload": {
       const reload = await agent.reload();
       return json(response, reload.reloaded ? 200 : 422, reload);

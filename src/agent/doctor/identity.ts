@@ -32,18 +32,18 @@ export async function judgeIdentity(
     ).load(false);
     const [torn] = setAside;
     if (torn !== undefined)
-      return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrols this robot again");
+      return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrolls this robot again");
     if (key === null && service.identity !== "enrolled") return ok(NONE);
     if (key !== null && isOtherMachine(key, await context.machine.identity.machine()))
       return warn(
         "of another computer, as in a copied image; it is not used",
-        "enrol this one: robot-policy-agent enroll",
+        "enroll this one: robot-policy-agent enroll",
       );
     const own = belonging(credential, key);
     if (own !== null) return ok(`${own.robot_name}, credential until ${own.credential_expires_at}`);
     const waiting = belonging(enrolment, key);
     if (waiting !== null) return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key));
-    return warn("this robot is not enrolled yet", "enrol it: sudo robot-policy-agent enroll");
+    return warn("this robot is not enrolled yet", "enroll it: sudo robot-policy-agent enroll");
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;

@@ -111,7 +111,7 @@ export interface IdentityOptions {
   /** Where the credential lies, for messages. */
   readonly credentialPath: string;
   service(): IdentityService;
-  /** What the robot says of itself when it enrols. */
+  /** What the robot says of itself when it enrolls. */
   describeRobot(): Promise<EnrolmentRequest>;
   readiness(): Readiness;
   /** Called when the state or the credential changed. */

@@ -1,4 +1,4 @@
-/** Who enrols this robot for the command `enroll`: the running agent, or the command itself. */
+/** Who enrolls this robot for the command `enroll`: the running agent, or the command itself. */
 import { once } from "node:events";
 
 import { errorCode } from "../../platform/files/files.ts";
@@ -94,7 +94,7 @@ export async function enrollerAlone(
         const problem = await discardKey(folders, machine.files);
         if (problem !== null) return problem;
       }
-      await Promise.race([part.enrol(), part.failure, interruption(signal)]);
+      await Promise.race([part.enroll(), part.failure, interruption(signal)]);
       return look();
     },
     look,

@@ -4,7 +4,7 @@ import type { Machine } from "../../platform/machine.ts";
 import type { Collector } from "../collector.ts";
 import { robotName } from "../robot-setup.ts";
 
-/** What a robot says of itself when it enrols; the key is added to it. */
+/** What a robot says of itself when it enrolls; the key is added to it. */
 export type EnrolmentRequest = Omit<EnrolmentStart, "public_key">;
 
 /** The digest of no files, for a robot whose files were not read yet. */

@@ -1,5 +1,5 @@
 /**
- * The identity of this robot: enrols (enrolling.ts), renews its credential and reports that it is alive (upkeep.ts), in a loop of its own
+ * The identity of this robot: enrolls (enrolling.ts), renews its credential and reports that it is alive (upkeep.ts), in a loop of its own
  * beside the agent's.
  *
  * Each turn does what is due. All times are monotonic or relative, so a wrong wall clock delays nothing. A credential is on the disk before
@@ -163,7 +163,7 @@ export function createIdentityLoop(options: IdentityOptions) {
         return { kind: "credential", secret, source: "enrolment", where };
       }
       const what = standing.kind === "refused" ? standing.detail : "this robot is enrolled at another service";
-      const fix = "enrol it again: sudo robot-policy-agent enroll";
+      const fix = "enroll it again: sudo robot-policy-agent enroll";
       return { kind: "credential-problem", code: "not-enrolled", what, where, fix };
     },
     /** The service refused the credential: a renewal decides. @param isAsked a person waits for it. */
@@ -182,8 +182,8 @@ export function createIdentityLoop(options: IdentityOptions) {
     readinessChanged() {
       if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
     },
-    /** A person asks to enrol; resolves when there is a code, a credential, or a reason why not. */
-    enrol() {
+    /** A person asks to enroll; resolves when there is a code, a credential, or a reason why not. */
+    enroll() {
       const answered = Promise.withResolvers<void>();
       waiting.push(answered);
       asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";

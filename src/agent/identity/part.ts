@@ -1,6 +1,6 @@
 /**
  * The identity as a part of the agent. Most robots have none, so its code is loaded only when the state directory has a key, the
- * configuration says `identity: enrolled`, or a person asks to enrol.
+ * configuration says `identity: enrolled`, or a person asks to enroll.
  */
 import { loadLate } from "../../client/transport/load-late.ts";
 import { TransportError } from "../../client/transport/transport.ts";
@@ -87,9 +87,9 @@ export function createIdentityPart(options: IdentityPartOptions) {
       await work;
     },
     /** Starts an enrolment; resolves when there is a code, a credential, or a reason why not. */
-    async enrol() {
+    async enroll() {
       await start();
-      await identity?.enrol();
+      await identity?.enroll();
     },
     async heldBack() {
       if (identity === null) return problem === null ? null : "unenrolled";

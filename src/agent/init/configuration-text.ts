@@ -45,7 +45,7 @@ service:
   # The agent removes the file once the robot is enrolled, so it lies where the agent may write.
   # enrolment_key_file: /var/lib/robot-policy-agent/enrolment-key
 
-  # The organization in which the robot enrols, as robot-policy whoami shows it: no other one can approve it. Where a service has
+  # The organization in which the robot enrolls, as robot-policy whoami shows it: no other one can approve it. Where a service has
   # several, the robot is let in by a list of allowed keys only if it names its organization.
   # organization_id: org_0123456789abcdefghijklmnop
 

@@ -98,7 +98,7 @@ export async function storedCredential(
     code: "not-enrolled",
     what: "this robot is not enrolled",
     where: identityCredentialPath(stateDirectory),
-    fix: "enrol it: sudo robot-policy-agent enroll",
+    fix: "enroll it: sudo robot-policy-agent enroll",
   };
 }
 

@@ -20,7 +20,7 @@ import type { Service } from "../service.ts";
 const DEFAULT_EXPIRY = "30d";
 const MISSING = ["has no list of allowed keys", "approve each code instead: robot-policy robots approve CODE"] as const;
 
-/** `robots allow --keys FILE`: computers with these keys enrol without an approval, each once. */
+/** `robots allow --keys FILE`: computers with these keys enroll without an approval, each once. */
 export const robotsAllow: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const { keys: path, expires = DEFAULT_EXPIRY } = flags;

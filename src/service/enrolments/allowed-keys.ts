@@ -33,7 +33,7 @@ export async function prepareAllowed(reader: Reader, room: Room, row: EnrolmentR
 
 /**
  * The unused entry for the computer of an enrolment. One that names no organization is approved only where there is no other: otherwise
- * anybody who knows a computer's key could allow it first, and have it enrol with them.
+ * anybody who knows a computer's key could allow it first, and have it enroll with them.
  */
 async function findAllowed(
   reader: Reader,

@@ -170,7 +170,7 @@ export async function giveBackUses(
 }
 
 /**
- * Changes what remains in one of the slots of a key: in one that no other transaction has locked, so that robots which enrol at the same
+ * Changes what remains in one of the slots of a key: in one that no other transaction has locked, so that robots which enroll at the same
  * time do not wait for each other's commits, else in any. False if none has enough.
  */
 async function changeUses(transaction: Transaction, keyId: string, by: number): Promise<boolean> {

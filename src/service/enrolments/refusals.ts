@@ -57,7 +57,7 @@ export function refuseOnline(name: string): Answer {
 }
 
 export function refuseOtherValues({ decided_name: name, decided_region: region }: EnrolmentRow): Answer {
-  const detail = `The code was approved already, as ${name} in ${region}; deny it to have the computer enrol again`;
+  const detail = `The code was approved already, as ${name} in ${region}; deny it to have the computer enroll again`;
   return refuse("Conflict", detail, {}, "already_approved");
 }
 

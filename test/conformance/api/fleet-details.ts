@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 
 import { COLD, DEAD, OTHER_REGION, PICKY, REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
-import { comeOnline, enrol } from "./enrolments/enrolling.ts";
+import { comeOnline, enroll } from "./enrolments/enrolling.ts";
 import { createFleet, fleetOf, readyFleet, untilFleet, updateFleet, windowOf, withRobots } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -60,8 +60,8 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
     it("enrolled members → online or offline", async ({ equipped: client }) => {
       const names = ["arm-1", "arm-2"];
       const [computer] = [
-        await enrol(client, { requested_name: "arm-1" }),
-        await enrol(client, { requested_name: "arm-2" }),
+        await enroll(client, { requested_name: "arm-1" }),
+        await enroll(client, { requested_name: "arm-2" }),
       ];
       await comeOnline(client, computer);
       const fleet = await createFleet(client, "f", { selection: { robots: ["r1", ...names] } });

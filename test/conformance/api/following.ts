@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 
 import { OTHER_REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import type { Client } from "./client.ts";
-import { enrol, reasonOf } from "./enrolments/enrolling.ts";
+import { enroll, reasonOf } from "./enrolments/enrolling.ts";
 import { createFleet, fleetOf, readyFleet, untilFleet, updateFleet } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -69,7 +69,7 @@ export function followingConformance({ it, itOnce }: Tests): void {
       const fleet = await createFleet(client, "f", {
         selection: { selector: { region: "us-west-2" }, membership: "follow" },
       });
-      await enrol(client);
+      await enroll(client);
       await untilMembers(client, fleet, ["arm-1"]);
       await client.call("renameRobot", { path: { robot: "arm-1" }, body: { name: "arm-9" } });
       await register(client, ["arm-9"], { confirm_replace: true });

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 
-import { comeOnline, computerOf, enrol, poll, reasonOf, start } from "./enrolments/enrolling.ts";
+import { comeOnline, computerOf, enroll, poll, reasonOf, start } from "./enrolments/enrolling.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 
@@ -11,7 +11,7 @@ export function lifeCycleConformance({ it }: Tests): void {
     it("heartbeat → online in the list, the view and the answer to its setup", async ({ client }) => {
       const [never] = await register(client, ["arm-0"]);
       expect(never).toMatchObject({ status: "offline", installation_id: null, last_seen_at: null });
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const { installationId } = computer;
       const silent = await client.call("getRobot", { path: { robot: "arm-1" } });
       expect(silent).toMatchObject({ status: "offline", installation_id: installationId, last_seen_at: null });
@@ -26,7 +26,7 @@ export function lifeCycleConformance({ it }: Tests): void {
     it("list by status with a limit → filtered, then paged", async ({ client }) => {
       await register(client, ["arm-0", "arm-4"]);
       for (const name of NAMES) {
-        await comeOnline(client, await enrol(client, { requested_name: name }), name);
+        await comeOnline(client, await enroll(client, { requested_name: name }), name);
       }
       const namesOf = async (query: Readonly<Record<string, string>>) =>
         (await client.call("listRobots", { query })).map(({ name }) => name);
@@ -40,7 +40,7 @@ export function lifeCycleConformance({ it }: Tests): void {
     });
 
     it("setup with an API key of an enrolled robot → its computer is revoked, the robot stays", async ({ client }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const before = await client.call("getRobot", { path: { robot: "arm-1" } });
       const [after] = await register(client, ["arm-1"], { region: before.region, robot_type_id: "another" });
       expect(after).toEqual({ ...before, robot_type_id: "another", installation_id: null });
@@ -59,7 +59,7 @@ export function lifeCycleConformance({ it }: Tests): void {
     });
 
     it("setup of an online enrolled robot → only with confirm_replace", async ({ client }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       await comeOnline(client, computer);
       const body = setupOf("arm-1", { site: "elsewhere" });
       for (const members of [{}, { confirm_replace: false }, { confirm_replace: null }]) {
@@ -78,7 +78,7 @@ export function lifeCycleConformance({ it }: Tests): void {
     it("setup of an enrolled robot with robots:setup only → 403; by the robot itself → revokes nothing", async ({
       client,
     }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const setupOnly = await client.withKey({ scopes: ["robots:setup"] });
       const body = { ...setupOf("arm-1"), confirm_replace: true };
       expect(await reasonOf(setupOnly, "setupRobot", { body })).toEqual([403, "scope"]);

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 
 import { STEADY } from "./catalog.ts";
 import type { Client } from "./client.ts";
-import { computerOf, enrol, poll, reasonOf, start } from "./enrolments/enrolling.ts";
+import { computerOf, enroll, poll, reasonOf, start } from "./enrolments/enrolling.ts";
 import { createFleet, createFleetOfBoth, fleetOf } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -13,7 +13,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
 
   describe("removing robots", () => {
     it("remove → computer revoked, name free, only the history shows it", async ({ client }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const { id } = await client.call("getRobot", at("arm-1"));
       await register(client, ["arm-2"]);
       const removed = await client.call("removeRobot", at("arm-1"));
@@ -48,7 +48,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       const [second] = await register(client, ["arm-1"]);
       expect(second?.id).not.toBe(first?.id);
       await client.call("removeRobot", at("arm-1"));
-      await enrol(client);
+      await enroll(client);
       const third = await client.call("getRobot", at("arm-1"));
       expect([first?.id, second?.id]).not.toContain(third.id);
       expect(third).toMatchObject({ site: null, labels: {} });
@@ -111,7 +111,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
 
     itOnce.for(["removeRobot", "renameRobot"] as const)("%s → needs robots:write", async (name, { client }) => {
       await register(client, ["arm-1"]);
-      const computer = await enrol(client, { requested_name: "arm-2" });
+      const computer = await enroll(client, { requested_name: "arm-2" });
       const key = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup", "robots:read"] } });
       const body = name === "renameRobot" ? { body: { name: "arm-9" } } : {};
       for (const credential of [key.api_key, computer.token]) {
@@ -125,7 +125,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
 
   describe("renaming robots", () => {
     it("rename → id, computer and fleets stay; the computer registers with the new name", async ({ client }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const before = await client.call("getRobot", at("arm-1"));
       await client.as(computer.token).call("setupRobot", { body: setupOf("arm-1") });
       const fleet = await createFleet(client, "f", { selection: { robots: ["arm-1"] } });

@@ -55,7 +55,7 @@ async function serve() {
       },
       confirm: async () => status,
       rebind: async () => status,
-      enrol: async () => status,
+      enroll: async () => status,
       reload() {
         counts.reloads += 1;
         return reload.promise;
@@ -178,7 +178,9 @@ test("askDaemon: the daemon hangs → fails after 5 s", async () => {
   }
 });
 
-test.concurrent("the socket cannot be opened at start → opened later; failure and success are logged once", async () => {
+test.concurrent("the socket cannot be opened at start → opened later; failure and success are logged once", async ({
+  expect,
+}) => {
   await using scene = await createScene();
   const { robot } = scene;
   const clock = new PushedClock();
@@ -201,7 +203,7 @@ test.concurrent("the socket cannot be opened at start → opened later; failure 
   expect(daemon.logged("control-socket-opened")).toHaveLength(1);
 });
 
-test.concurrent("the socket file is deleted → made again at the next resync", async () => {
+test.concurrent("the socket file is deleted → made again at the next resync", async ({ expect }) => {
   await using scene = await createScene();
   const { robot } = scene;
   const clock = new PushedClock();

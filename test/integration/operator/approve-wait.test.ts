@@ -58,7 +58,7 @@ it("approve --wait: prints the computer's progress until its robot is registered
 });
 
 it("approve --wait: the robot already has a computer → waits for the new one", async () => {
-  const { computer: old } = await enrolling.enrol("arm-2");
+  const { computer: old } = await enrolling.enroll("arm-2");
   await old.heartbeat();
   const { code, poll, computer } = await enrolling.start("arm-2");
   const ran = await runAlong(

@@ -6,10 +6,10 @@ import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;
 let start: Enrolling["start"];
-let enrolOnline: Enrolling["enrolOnline"];
+let enrollOnline: Enrolling["enrollOnline"];
 beforeAll(async () => {
   site = await openOperatorSite();
-  ({ start, enrolOnline } = openEnrolling(site));
+  ({ start, enrollOnline } = openEnrolling(site));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -180,7 +180,7 @@ describe("robots approve", () => {
 
 describe("robots approve, for a robot that is online", () => {
   it("requires the robot's name, typed or as --replace", async () => {
-    const { code, poll: pollOld, computer } = await enrolOnline("arm-30");
+    const { code, poll: pollOld, computer } = await enrollOnline("arm-30");
     expect(await site.run("robots", "approve", code, "--yes")).toMatchObject(
       endedWith(
         7,
@@ -209,7 +209,7 @@ describe("robots approve, for a robot that is online", () => {
   });
 
   it("--replace with the name in another case → approved without a question", async () => {
-    const { computer: old } = await enrolOnline("arm-31");
+    const { computer: old } = await enrollOnline("arm-31");
     const { code, poll } = await start("arm-31");
     expect(await site.run("robots", "approve", code, "--replace", "ARM-31")).toMatchObject({ exitCode: 0 });
     expect(await poll()).toBe("approved");
@@ -217,7 +217,7 @@ describe("robots approve, for a robot that is online", () => {
   });
 
   it("--name of another robot that is online → requires that robot's name", async () => {
-    await enrolOnline("arm-32");
+    await enrollOnline("arm-32");
     const { code } = await start("arm-33");
     expect(await site.run("robots", "approve", code, "--name", "arm-32")).toMatchObject(
       endedWith(7, "error: the robot arm-32 is online on another computer"),

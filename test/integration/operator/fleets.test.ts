@@ -229,9 +229,9 @@ describe("deploy", () => {
 });
 
 it("fleets show: names offline members, but not those that never enrolled a computer", async () => {
-  const { enrol, enrolOnline } = openEnrolling(site);
-  await enrolOnline("here");
-  await enrol("gone");
+  const { enroll, enrollOnline } = openEnrolling(site);
+  await enrollOnline("here");
+  await enroll("gone");
   await create("partly", STEADY.slug, "--robot", "here", "--robot", "gone", ...ARMS);
   const { out } = await site.run("fleets", "show", "partly");
   expect(out).toMatch(/^offline, 1 robot: no heartbeats arrive\n {2}gone$/m);

@@ -5,16 +5,16 @@ import { type Enrolling, openEnrolling, steady } from "../../support/operator/en
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
-let enrol: Enrolling["enrol"];
-let enrolOnline: Enrolling["enrolOnline"];
+let enroll: Enrolling["enroll"];
+let enrollOnline: Enrolling["enrollOnline"];
 beforeAll(async () => {
   site = await openOperatorSite();
-  ({ enrol, enrolOnline } = openEnrolling(site));
+  ({ enroll, enrollOnline } = openEnrolling(site));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
 it("installation: its state, when it was last seen, and its credential", async () => {
-  const { computer } = await enrol("arm-50");
+  const { computer } = await enroll("arm-50");
   await computer.heartbeat({ readiness: "not_ready", reason: "no registration", runtime_version: "1.2.3" });
   const { exitCode, out } = await site.run("robots", "installation", "arm-50");
   expect(exitCode).toBe(0);
@@ -43,7 +43,7 @@ it("installation: never enrolled → the command for the robot; unknown robot �
 });
 
 it("thaw: a frozen robot → works again after a question; another robot → unchanged", async () => {
-  const { computer } = await enrol("arm-52");
+  const { computer } = await enroll("arm-52");
   expect(await site.run("robots", "thaw", "arm-52")).toMatchObject({
     exitCode: 0,
     out: "arm-52 is not frozen; its computer works with its credential.\n",
@@ -76,7 +76,7 @@ it("thaw: a frozen robot → works again after a question; another robot → unc
 });
 
 it("allow-recovery: a number from 0 to 100 → the recoveries left; anything else → exit 2", async () => {
-  await enrol("arm-53");
+  await enroll("arm-53");
   expect(await site.run("robots", "allow-recovery", "arm-53", "--times", "7")).toEqual({
     exitCode: 0,
     out: "arm-53 may renew an expired credential 7 times; its computer tries by itself, within minutes.\n",
@@ -92,8 +92,8 @@ it("allow-recovery: a number from 0 to 100 → the recoveries left; anything els
 });
 
 it("list and show: which robots are online, which offline, and which have no computer", async () => {
-  await enrolOnline("arm-54");
-  await enrol("arm-55");
+  await enrollOnline("arm-54");
+  await enroll("arm-55");
   await site.register("arm-56");
   const listed = await site.run("robots", "list", "--columns", "name,status", "--sort", "name");
   expect(listed.out).toMatch(/^arm-54 +online\narm-55 +offline\narm-56 +-$/m);
@@ -108,7 +108,7 @@ it("list and show: which robots are online, which offline, and which have no com
 });
 
 it("setup: would replace an enrolled computer → asks; the computer is online → requires --replace NAME", async () => {
-  const { computer } = await enrolOnline("arm-57");
+  const { computer } = await enrollOnline("arm-57");
   const args = ["robots", "setup", "--name", "arm-57", "--type", ROBOT_TYPE, "--region", REGION];
   const digest = ["--configuration-digest", `sha256:${"1".repeat(64)}`];
   const declined = await site.runWith({ answers: ["n"] }, ...args, ...digest);

@@ -4,10 +4,10 @@ import { type Enrolling, openEnrolling, steady } from "../../support/operator/en
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
-let enrol: Enrolling["enrol"];
+let enroll: Enrolling["enroll"];
 beforeAll(async () => {
   site = await openOperatorSite();
-  ({ enrol } = openEnrolling(site));
+  ({ enroll } = openEnrolling(site));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -15,7 +15,7 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
   await site.register("arm-1");
   await site.register("arm-2", { site: "lab" });
   const { id } = await site.json("robots", "show", "arm-2");
-  const { computer } = await enrol("arm-2");
+  const { computer } = await enroll("arm-2");
   await site.run("deploy", "pi0.5", "--robot", "arm-2");
   await site.run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "arm-2", "--peak", "1");
   await site.run("fleets", "create", "--name", "other", "--model", "pi0.5", "--robot", "arm-1", "--peak", "1");
@@ -43,12 +43,12 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
   expect((await computer.heartbeat()).status).toBe(401);
   expect(await site.run("robots", "show", "arm-2")).toMatchObject(endedWith(6, "no robot has the name or id arm-2"));
   expect(await site.run("robots", "remove", "arm-2", "--yes")).toMatchObject(endedWith(6, "no robot has the name"));
-  await enrol("arm-2");
+  await enroll("arm-2");
   expect((await site.json("robots", "show", "arm-2")).id).not.toBe(id);
 });
 
 it("rename → the same robot and computer; a taken or invalid name → refused", async () => {
-  const { computer } = await enrol("arm-10");
+  const { computer } = await enroll("arm-10");
   await site.register("arm-11");
   const { id } = await site.json("robots", "show", "arm-10");
   expect(await site.run("robots", "rename", "arm-10", "arm-11")).toMatchObject(endedWith(7, "[conflict]"));

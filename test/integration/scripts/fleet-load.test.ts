@@ -20,7 +20,7 @@ it("fleet-load: enrolments, reports, changes, and a killed service → measured,
   expect(code, `${stderr}${stdout}`).toBe(0);
   const scenes: readonly PrintedScene[] = JSON.parse(stdout);
   expect(scenes.map(({ title, lost }) => [title, lost])).toEqual([
-    ["8 robots enrol", 0],
+    ["8 robots enroll", 0],
     ["heartbeats each 1 s", 0],
     ["the same beside 50 setups/s", 0],
     ["all return after 1 s", 0],
@@ -28,7 +28,7 @@ it("fleet-load: enrolments, reports, changes, and a killed service → measured,
   ]);
   const kinds = (scene: PrintedScene | undefined) => scene?.taken.map(({ kind }) => kind);
   // The first scene ends with the last registration, before or after the first heartbeats.
-  expect(kinds(scenes[0])?.filter((kind) => kind !== "heartbeat")).toEqual(["enrol: poll", "enrol: start", "setup"]);
+  expect(kinds(scenes[0])?.filter((kind) => kind !== "heartbeat")).toEqual(["enroll: poll", "enroll: start", "setup"]);
   expect(kinds(scenes[1])).toEqual(["heartbeat"]);
   // Half of the robots had changed.
   expect(kinds(scenes[3])).toEqual(["heartbeat", "setup"]);

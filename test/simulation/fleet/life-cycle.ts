@@ -86,7 +86,7 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
     kinds: acts.map(([what, weight, act]) => ({ what, weight, run: (dice) => void act(dice) })),
     attend(dice) {
       for (const robot of enrolled) {
-        robot.enrolAgain();
+        robot.enrollAgain();
         const state = robot.world.daemon?.agent?.status().identity?.state;
         const installation = `/v1/robots/${robot.name}/installation`;
         if (robot.userCode() !== null) void decide(dice, "/approve", robot);

@@ -38,7 +38,7 @@ export interface FleetRobot {
   /** A person requests a registration and a confirmation. */
   askAll(): void;
   /** A person enrolls the robot again if the service no longer accepts its key. */
-  enrolAgain(): void;
+  enrollAgain(): void;
 }
 
 export interface FleetRobotOptions {
@@ -142,16 +142,16 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       curious.allowOne(daemon.process);
       const { agent } = daemon;
       // A restart ends waits of up to an hour.
-      if (agent.status().identity?.state === "waiting-for-approval") void agent.enrol();
+      if (agent.status().identity?.state === "waiting-for-approval") void agent.enroll();
       void agent.register().then(() => agent.confirm());
     },
-    enrolAgain() {
+    enrollAgain() {
       const state = agent()?.status().identity?.state;
       if (state !== "unenrolled") return;
-      world.disturb(`${name}: a person makes it enrol again`);
+      world.disturb(`${name}: a person makes it enroll again`);
       // Like `robot-policy-agent enroll` before it asks the daemon.
       if (world.disk.exists(PLACES.identity_key)) world.disk.rename(PLACES.identity_key, `${PLACES.identity_key}.old`);
-      void agent()?.enrol();
+      void agent()?.enroll();
     },
   };
 }

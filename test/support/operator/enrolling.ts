@@ -15,9 +15,9 @@ export interface Asking {
 export interface Enrolling {
   start(name: string, members?: object): Promise<Asking>;
   /** An enrolled robot. */
-  enrol(name: string): Promise<Asking>;
+  enroll(name: string): Promise<Asking>;
   /** An online robot, and the code of another computer that asks to enroll as the same robot. */
-  enrolOnline(name: string): Promise<Asking>;
+  enrollOnline(name: string): Promise<Asking>;
 }
 
 /** Robot computers that enroll at an operator's service. */
@@ -27,7 +27,7 @@ export function openEnrolling(site: OperatorSite): Enrolling {
     const started = await computer.start({ requested_name: name, ...members });
     return { computer, code: started.user_code, poll: async () => (await computer.poll(started)).status };
   };
-  const enrol: Enrolling["enrol"] = async (name) => {
+  const enroll: Enrolling["enroll"] = async (name) => {
     const asking = await start(name);
     expect(await site.run("robots", "approve", asking.code)).toMatchObject({ exitCode: 0 });
     expect(await asking.poll()).toBe("approved");
@@ -35,9 +35,9 @@ export function openEnrolling(site: OperatorSite): Enrolling {
   };
   return {
     start,
-    enrol,
-    async enrolOnline(name) {
-      const enrolled = await enrol(name);
+    enroll,
+    async enrollOnline(name) {
+      const enrolled = await enroll(name);
       expect((await enrolled.computer.heartbeat()).status).toBe(200);
       const { code } = await start(name);
       await eventually(async () => {

@@ -56,7 +56,7 @@ export function AllowDialog({ close }: { close(): void }) {
     >
       <TextAreaField
         label="Keys"
-        hint="A public key or its fingerprint (SHA256:…) on each line. A computer with one of them enrols without an approval, once."
+        hint="A public key or its fingerprint (SHA256:…) on each line. A computer with one of them enrolls without an approval, once."
         value={text}
         change={setText}
         rows={6}

@@ -31,7 +31,7 @@ const FILTERING: Filtering<AllowedKeyRow> = {
   textOf: (row) => [row.entry.key_fingerprint, row.entry.id, row.entry.robot, row.state, allowedBy(row)].join(" "),
 };
 
-/** `/enrolments/allowed`: the keys whose computers enrol without an approval, each once. */
+/** `/enrolments/allowed`: the keys whose computers enroll without an approval, each once. */
 export function AllowedKeys() {
   const data = useData<z.output<typeof allowedKeyListSchema>>("/v1/robot-allowed-keys", ["enrolments"]);
   const rows = useRows(data.value?.items);
@@ -54,7 +54,7 @@ export function AllowedKeys() {
       emptyTitle="No key is allowed"
       empty={
         <p>
-          A computer whose key is on this list enrols without an approval, once.{" "}
+          A computer whose key is on this list enrolls without an approval, once.{" "}
           <code>robot-policy-agent enroll --no-wait</code> shows the key of a computer.
         </p>
       }

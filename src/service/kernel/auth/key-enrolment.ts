@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-/** What a key for enrolments says of the robots that enrol with it. */
+/** What a key for enrolments says of the robots that enroll with it. */
 export type KeyEnrolment = z.output<typeof schema>;
 
 const schema = z.object({
-  /** How many robots may enrol; `uses_remaining` of the key counts down from it. */
+  /** How many robots may enroll; `uses_remaining` of the key counts down from it. */
   uses: z.int(),
   site: z.string().nullable(),
   region: z.string().nullable(),

@@ -165,7 +165,7 @@ export const TABLES = {
     allowed_key_id: optionalText,
     installation_id: optionalText,
   },
-  /** Keys whose computers enrol without a person, each once. */
+  /** Keys whose computers enroll without a person, each once. */
   allowed_keys: {
     id: key,
     organization_id: referenceTo("organizations.id"),

@@ -19,7 +19,7 @@ function allow(client: Client, ...keys: string[]) {
 
 export function allowedKeysConformance({ target, it }: Tests): void {
   describe("allowed keys", () => {
-    it("computer on the list → enrols once without approval; list and audit log name who allowed it", async ({
+    it("computer on the list → enrolls once without approval; list and audit log name who allowed it", async ({
       client,
     }) => {
       const { api_key: apiKey, id: keyId } = await client.call("createApiKey", {

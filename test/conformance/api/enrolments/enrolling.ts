@@ -44,7 +44,7 @@ export async function poll(client: Client, computer: RobotComputer, started: Enr
 }
 
 /** Completes an enrolment; the computer then has its credential. */
-export async function enrol(client: Client, members: object = {}): Promise<RobotComputer> {
+export async function enroll(client: Client, members: object = {}): Promise<RobotComputer> {
   const computer = computerOf(client);
   const started = await start(client, computer, members);
   await client.call("approveEnrolment", { body: { user_code: started.user_code } });

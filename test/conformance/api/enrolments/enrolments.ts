@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 
 import { enrolmentText } from "../../../../src/api/wire/signed-texts.ts";
-import { comeOnline, computerOf, enrol, enrollmentKey, poll, pollOf, reasonOf, start, startOf } from "./enrolling.ts";
+import { comeOnline, computerOf, enroll, enrollmentKey, poll, pollOf, reasonOf, start, startOf } from "./enrolling.ts";
 import { register } from "../registering.ts";
 import type { Tests } from "../tests.ts";
 
@@ -171,7 +171,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       client,
     }) => {
       const [robot] = await register(client, ["arm-1"], { site: "plant-1", labels: { line: "4" } });
-      const old = await enrol(client, { site: null, labels: {} });
+      const old = await enroll(client, { site: null, labels: {} });
       const computer = computerOf(client);
       const again = await start(client, computer, { region: "eu-west-1", labels: { line: "5" } });
       await client.call("approveEnrolment", { body: { user_code: again.user_code } });
@@ -288,7 +288,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
     });
 
     it("approve or deny with a robot's credential or an enrollment key → 403", async ({ client }) => {
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       const key = await enrollmentKey(client);
       const started = await start(client, computerOf(client), { requested_name: "arm-2" });
       const body = { user_code: started.user_code };
@@ -311,7 +311,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       const sent = startOf(computerOf(client));
       expect(await reasonOf(client, "startEnrolment", sent)).toEqual([403, "scope"]);
       await client.as("sk_rps_nonsense").refused("Unauthorized", "startEnrolment", sent);
-      const computer = await enrol(client);
+      const computer = await enroll(client);
       expect(await reasonOf(client.as(computer.token), "startEnrolment", sent)).toEqual([403, "scope"]);
     });
   });

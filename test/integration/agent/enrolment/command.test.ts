@@ -14,7 +14,7 @@ import { createScene, type Scene } from "../../../support/service/scene.ts";
 import {
   approve,
   ENROLLED,
-  enrol,
+  enroll,
   ServiceClock,
   installation,
   advanceUntil,
@@ -89,7 +89,7 @@ test("enroll --no-wait without the agent, robot with an API key → status and d
   expect(JSON.parse((await robot.run(["status", "--json"])).stdout).identity).toBeNull();
 });
 
-test("--setup of a robot without a key → says how to enrol, and which code is pending", async () => {
+test("--setup of a robot without a key → says how to enroll, and which code is pending", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   await rm(robot.keyPath);
@@ -106,7 +106,7 @@ test("--setup of a robot without a key → says how to enrol, and which code is 
   ]);
 });
 
-test("enroll with the running agent → the agent enrols, and status shows the code", async () => {
+test("enroll with the running agent → the agent enrolls, and status shows the code", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
@@ -124,7 +124,7 @@ test("enroll with the running agent → the agent enrols, and status shows the c
   expect(JSON.parse((await enrolling).stdout)).toMatchObject({ enrolled: true, robot: { name: "arm-7" } });
 });
 
-test("enroll into one of several organizations → no other can approve it; an allowed key of that organization enrols it", async () => {
+test("enroll into one of several organizations → no other can approve it; an allowed key of that organization enrolls it", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const { robot, service } = scene;
@@ -194,12 +194,12 @@ test("enroll --migrate → the robot keeps its id, and its API key is removed", 
   expect(after.robot.view?.id).toBe(before.robot.view?.id);
 });
 
-test("enroll, revoked robot → says so; enrols again with a fresh key only on command", async () => {
+test("enroll, revoked robot → says so; enrolls again with a fresh key only on command", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   const { public_key: old } = await readIdentityFile(scene, "key");
   // A second computer takes over the robot, which revokes this one's credential.
@@ -230,7 +230,7 @@ test("enroll, revoked robot → says so; enrols again with a fresh key only on c
     .toMatchObject({ state: "active", ...report });
 });
 
-/** Configures the robot to enrol with an enrolment key. */
+/** Configures the robot to enroll with an enrolment key. */
 async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly key: string; readonly path: string }> {
   const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
   const answer = await service.send("POST", "/v1/me/api-keys", {
@@ -250,7 +250,7 @@ async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly 
   return { key, path };
 }
 
-test("an enrolment key file → enrols without an operator, and is removed", async () => {
+test("an enrolment key file → enrolls without an operator, and is removed", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const { key, path: bulkKeyPath } = await putBulkKey(scene);
@@ -320,7 +320,7 @@ test("init --enroll → writes the files, then shows the code", async () => {
   expect(await command.ended()).toBe(130);
 });
 
-test("init --enroll with placeholders, or into an image → does not enrol, and says why", async () => {
+test("init --enroll with placeholders, or into an image → does not enroll, and says why", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const open = await robot.run(["init", "--enroll", "--no-test", "--url", scene.proxy.url, "--dir", robot.path("etc")]);
@@ -332,7 +332,7 @@ test("init --enroll with placeholders, or into an image → does not enrol, and 
   expect(scene.proxy.requests).toEqual([]);
 });
 
-test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enrol", async () => {
+test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enroll", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const argv = agentWords(

@@ -10,7 +10,15 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { enrol, enrolAndStop, ENROLLED, installation, advanceUntil, readIdentityFile, ServiceClock } from "./scene.ts";
+import {
+  enroll,
+  enrollAndStop,
+  ENROLLED,
+  installation,
+  advanceUntil,
+  readIdentityFile,
+  ServiceClock,
+} from "./scene.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -30,7 +38,7 @@ test("renewal is due → a new credential on the disk, generation 2", async () =
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  const before = await enrol(scene, daemon, clock);
+  const before = await enroll(scene, daemon, clock);
   const old = await readIdentityFile(scene, "credential");
   serviceClock.aheadMs = 17 * HOUR_MS;
   await advanceUntil(
@@ -48,7 +56,7 @@ test("renewal put off for an hour by the service, credential expires → renewed
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   const before = await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   serviceClock.aheadMs = 25 * HOUR_MS;
   // The next heartbeat is refused, and so a renewal follows.
@@ -72,7 +80,7 @@ test("a credential that lasts ten years → used without a renewal", async () =>
   });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   expect(scene.proxy.requests.filter(({ path }) => path.endsWith("/renew"))).toEqual([]);
 });
@@ -81,7 +89,7 @@ test("off for 60 days → recovers without an operator", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   serviceClock.aheadMs = 60 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
@@ -93,7 +101,7 @@ test("off for longer than the recovery window → says so; recovers once an oper
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   serviceClock.aheadMs = 100 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
   const lapsed = await advanceUntil(daemon, clock, ({ state }) => state === "lapsed");
@@ -111,7 +119,7 @@ test("a copied state directory → both agents are frozen and say so; thawed →
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await using copy = await createScene({ service_url: scene.service.url, ...ENROLLED });
   await cp(scene.robot.state_directory, copy.robot.state_directory, { recursive: true });
   // A copied disk also has the same configuration.
@@ -136,17 +144,17 @@ test("a copied state directory → both agents are frozen and say so; thawed →
 test("the robot's clock at 1970 → heartbeats as usual, no renewal", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new WrongClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   const requestCount = scene.proxy.requests.length;
   await using daemon = await scene.robot.start({}, clock);
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   expect(paths(scene.proxy.requests.slice(requestCount))).not.toContain("/v1/robot-agent/credential/renew");
 });
 
-test("identity files of another machine → set aside; enrols with a new key", async () => {
+test("identity files of another machine → set aside; enrolls with a new key", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   const path = join(scene.robot.state_directory, "identity-key.json");
   const { public_key: old } = await readIdentityFile(scene, "key");
   await ofOtherMachine(path);

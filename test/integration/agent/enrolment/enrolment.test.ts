@@ -9,8 +9,8 @@ import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene } from "../../../support/service/scene.ts";
 import {
   approve,
-  enrol,
-  enrolAndStop,
+  enroll,
+  enrollAndStop,
   ENROLLED,
   installation,
   advanceUntil,
@@ -18,13 +18,13 @@ import {
   shownCode,
 } from "./scene.ts";
 
-test("a robot without an API key → enrols, registers with its own credential, and reports readiness", async () => {
+test("a robot without an API key → enrolls, registers with its own credential, and reports readiness", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   const waiting = await daemon.until(({ state }) => state === "waiting-for-approval");
   expect(waiting.healthy).toBe(false);
-  const registered = await enrol(scene, daemon, clock);
+  const registered = await enroll(scene, daemon, clock);
   expect(registered.identity).toMatchObject({ state: "enrolled", user_code: null, robot: { name: "arm-7" } });
   const digest = await scene.robot.digest();
   await expect
@@ -103,7 +103,7 @@ test("approved with another region → registers it, until the robot's configura
   expect(await region()).toBe("eu-west-1");
 });
 
-test("a corrected service address → enrols there at once with a new key", async () => {
+test("a corrected service address → enrolls there at once with a new key", async () => {
   await using scene = await createScene(ENROLLED);
   await using other = await createScene();
   await replaceIn(scene.robot.config_path, scene.proxy.url, other.proxy.url);
@@ -140,7 +140,7 @@ test("the service refuses each key as in use → tries fresh keys with pauses", 
   await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null);
   const keys = scene.proxy.requests.map(({ body }) => JSON.parse(body).public_key);
   expect(new Set(keys).size).toBe(2);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
 });
 
 test("an expired code → a new one", async () => {
@@ -151,10 +151,10 @@ test("an expired code → a new one", async () => {
   await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null && identity?.user_code !== code);
 });
 
-test("torn identity files → set aside; enrols again", async () => {
+test("torn identity files → set aside; enrolls again", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   for (const name of ["key", "credential"]) {
     const path = join(scene.robot.state_directory, `identity-${name}.json`);
     await writeFile(path, (await readFile(path, "utf8")).slice(0, -40));

@@ -51,7 +51,7 @@ async function untilKilled(starting: Promise<DaemonProcess>): Promise<void> {
 }
 
 /** Starts the agent, approves its code, and stops it. */
-async function enrol(scene: Scene): Promise<void> {
+async function enroll(scene: Scene): Promise<void> {
   await using daemon = await scene.robot.startProcess();
   await approve(scene, await shownCode(daemon));
 }
@@ -71,14 +71,14 @@ describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
   test.each(inTier(START, 5))("start of an enrolment, at %s %s → one approval in all", async (...change) => {
     await using scene = await createScene(QUICK);
     await untilKilled(startDoomed(scene, change));
-    await enrol(scene);
+    await enroll(scene);
     await runOnce(scene);
     expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
   });
 
   test.each(inTier(APPROVAL, 2))("end of an enrolment, at %s %s → one approval in all", async (...change) => {
     await using scene = await createScene(QUICK);
-    await enrol(scene);
+    await enroll(scene);
     await untilKilled(startDoomed(scene, change));
     await runOnce(scene);
     expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
@@ -90,7 +90,7 @@ describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
       const clock = new ServiceClock();
       await using scene = await createScene(QUICK, { clock });
       const token = async () => (await readIdentityFile(scene, "credential"))["installation_token"];
-      await enrol(scene);
+      await enroll(scene);
       await runOnce(scene);
       const first = await token();
       clock.aheadMs = 17 * HOUR_MS;

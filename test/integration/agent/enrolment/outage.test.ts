@@ -5,13 +5,13 @@ import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
-import { advanceUntil, approve, enrol, enrolAndStop, ENROLLED, shownCode } from "./scene.ts";
+import { advanceUntil, approve, enroll, enrollAndStop, ENROLLED, shownCode } from "./scene.ts";
 
 test("a file changes during an outage → registered within 30 s of the first heartbeat, despite a longer backoff", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await scene.proxy.refuse();
   await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
   // Heartbeats are at most two minutes apart, so one precedes the retry of the registration.
@@ -33,7 +33,7 @@ test("a file changes during an outage → registered within 30 s of the first he
 test("another server answers a heartbeat with 404 → the next one within 6 minutes", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   const requestCount = scene.proxy.requests.length;
   scene.proxy.inject({ kind: "answer", status: 404 });
   await using daemon = await scene.robot.start({}, clock);
@@ -48,7 +48,7 @@ test("heartbeats fail while the robot is not ready → sent no more often for ea
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   scene.proxy.inject({ kind: "answer", status: 503 }, 1000);
   await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, expectOneRobot, savedRegistration, type Scene } from "../../../support/service/scene.ts";
-import { approve, enrol, enrolAndStop, ENROLLED, advanceUntil, readIdentityFile } from "./scene.ts";
+import { approve, enroll, enrollAndStop, ENROLLED, advanceUntil, readIdentityFile } from "./scene.ts";
 
 async function rename({ service }: Scene, from: string, to: string): Promise<void> {
   expect((await service.send("PATCH", `/v1/robots/${from}`, { name: to })).status).toBe(200);
@@ -15,7 +15,7 @@ test("rename: refused under the old name → registers with the new one, and log
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  const before = await enrol(scene, daemon, clock);
+  const before = await enroll(scene, daemon, clock);
   await daemon.until(({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   await rename(scene, "arm-7", "picker-2");
   await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
@@ -29,7 +29,7 @@ test("rename: refused under the old name → registers with the new one, and log
 test("rename: renamed while off → registers with the new name, without a refusal", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   await rename(scene, "arm-7", "picker-2");
   // Another robot has the old name now.
   await scene.service.send("POST", "/v1/robots/setup", {

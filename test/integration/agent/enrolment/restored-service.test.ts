@@ -10,12 +10,12 @@ import { createRobot, type Robot } from "../../../support/robot/robot.ts";
 import { runServiceCommand } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
 import { newSqliteFolder } from "../../../support/service/sqlite-folder.ts";
-import { approve, ENROLLED, enrol, advanceUntil, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
+import { approve, ENROLLED, enroll, advanceUntil, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-test("service restored from a backup → its robots work again, none is frozen; unknown ones say that they must enrol", async () => {
+test("service restored from a backup → its robots work again, none is frozen; unknown ones say that they must enroll", async () => {
   const folder = testFolder("restored");
   const clock = new PushedClock();
   const serviceClock = new ServiceClock();
@@ -30,7 +30,7 @@ test("service restored from a backup → its robots work again, none is frozen; 
   }
   async function enrolled(name: string): ReturnType<typeof startRobot> {
     const robot = await startRobot(name);
-    await enrol({ service }, robot, clock);
+    await enroll({ service }, robot, clock);
     return robot;
   }
   async function remove(robot: Daemon, name: string): Promise<void> {

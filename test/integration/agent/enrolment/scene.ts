@@ -48,7 +48,7 @@ export async function approve({ service }: Pick<Scene, "service">, code: string,
 }
 
 /** Starts the robot, approves its code, and waits until it is registered. */
-export async function enrol(
+export async function enroll(
   scene: Pick<Scene, "service">,
   daemon: Daemon,
   clock: PushedClock,
@@ -57,10 +57,10 @@ export async function enrol(
   return advanceUntil(daemon, clock, ({ state }) => state === "registered");
 }
 
-/** Enrols the robot, then stops its agent. */
-export async function enrolAndStop(scene: Pick<Scene, "robot" | "service">, clock: PushedClock): Promise<void> {
+/** Enrolls the robot, then stops its agent. */
+export async function enrollAndStop(scene: Pick<Scene, "robot" | "service">, clock: PushedClock): Promise<void> {
   await using daemon = await scene.robot.start({}, clock);
-  await enrol(scene, daemon, clock);
+  await enroll(scene, daemon, clock);
   await daemon.stop();
 }
 

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { advanceUntil, enrolAndStop, ENROLLED } from "./scene.ts";
+import { advanceUntil, enrollAndStop, ENROLLED } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -39,7 +39,7 @@ test("identity file unreadable at the start, then absent → the API key is used
 test("identity file unreadable at the start, then readable → its credential is used after a resync", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  await enrolAndStop(scene, clock);
+  await enrollAndStop(scene, clock);
   const path = keyPath(scene);
   await rename(path, `${path}.kept`);
   await makeUnreadable(path);

@@ -17,7 +17,7 @@ import { passExpiry, takeClock } from "./page-clock.ts";
 describeConsole("enrolments", startConsole, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
-  /** A computer that requests to enrol as this robot. */
+  /** A computer that requests to enroll as this robot. */
   async function start(name: string, members: object = {}) {
     const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: name, ...members });
@@ -30,8 +30,8 @@ describeConsole("enrolments", startConsole, (running) => {
     expect(answer.status).toBe(200);
   }
 
-  /** Enrols a robot and waits until the service shows it as online. */
-  async function enrolOnline(name: string) {
+  /** Enrolls a robot and waits until the service shows it as online. */
+  async function enrollOnline(name: string) {
     const enrolled = await start(name);
     await approve(enrolled.code);
     await enrolled.poll();
@@ -93,7 +93,7 @@ describeConsole("enrolments", startConsole, (running) => {
   });
 
   it("robot online → its computer is replaced only after its name is typed", async () => {
-    const { computer: old } = await enrolOnline("arm-4");
+    const { computer: old } = await enrollOnline("arm-4");
     const { code, poll } = await start("arm-4");
     const page = await open(`/enrolments/${code}`);
     await page.getByText("arm-4 is online on another computer.").waitFor();
@@ -142,7 +142,7 @@ describeConsole("enrolments", startConsole, (running) => {
   });
 
   it("robot pages → show the online state, allow a recovery, thaw a frozen computer", async () => {
-    const { computer } = await enrolOnline("arm-5");
+    const { computer } = await enrollOnline("arm-5");
     const page = await open("/robots");
     await page.getByRole("link", { name: "arm-5" }).waitFor();
     expect(await page.locator(".badge", { hasText: "Online" }).count()).toBeGreaterThan(0);

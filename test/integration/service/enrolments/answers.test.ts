@@ -108,7 +108,7 @@ it("refusals → each says what to do next", async () => {
       "a stranger's poll": "404 There is no such enrolment, or the proof is not of its computer; start the enrolment again on the robot {"code":"NotFound"}",
       "an ordinary key": "403 The API key lacks the scope robots:enroll {"code":"Forbidden","reason":"scope"}",
       "an unknown code": "404 No enrolment waits with this code; check it on the robot, or start the enrolment there again {"code":"NotFound"}",
-      "another name": "409 The code was approved already, as arm-1 in us-west-2; deny it to have the computer enrol again {"code":"Conflict","reason":"already_approved"}",
+      "another name": "409 The code was approved already, as arm-1 in us-west-2; deny it to have the computer enroll again {"code":"Conflict","reason":"already_approved"}",
     }
   `);
 });

@@ -12,7 +12,7 @@ describeOnEachStore("status of robots", (newStore) => {
     let aheadMs = 0;
     const running = await testService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
     const statuses = async () => (await running.robots()).map(({ status }) => status);
-    const [first, second] = await enrolAll(() => running, ["arm-1", "arm-2"]);
+    const [first, second] = await enrollAll(() => running, ["arm-1", "arm-2"]);
     expect(await statuses()).toEqual(["offline", "offline"]);
     await first?.heartbeat();
     expect(await statuses()).toEqual(["online", "offline"]);
@@ -34,7 +34,7 @@ describeOnEachStore("status of robots", (newStore) => {
     const [store, clock] = [await newStore(), clockAhead(() => aheadMs)];
     let running = await startService({ store, clock });
     onTestFinished(() => running[Symbol.asyncDispose]());
-    const [first, second, , frozen] = await enrolAll(() => running, ["arm-1", "arm-2", "arm-3", "arm-4"]);
+    const [first, second, , frozen] = await enrollAll(() => running, ["arm-1", "arm-2", "arm-3", "arm-4"]);
     for (const each of [first, second, frozen]) await each?.heartbeat();
     await freeze(frozen);
     await running[Symbol.asyncDispose]();
@@ -69,7 +69,7 @@ async function freeze(computer: RobotComputer | undefined): Promise<void> {
   expect((await computer?.heartbeat())?.status).toBe(403);
 }
 
-async function enrolAll(running: () => RunningService, names: readonly string[]): Promise<readonly RobotComputer[]> {
+async function enrollAll(running: () => RunningService, names: readonly string[]): Promise<readonly RobotComputer[]> {
   const computers: RobotComputer[] = [];
   for (const name of names) {
     const computer = new RobotComputer(() => running().url);

@@ -69,7 +69,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(receivers.map(({ received }) => received.length)).toEqual([1, 1]);
   });
 
-  it("computer enrols, its key is copied → robot.enrolled, robot.frozen", async () => {
+  it("computer enrolls, its key is copied → robot.enrolled, robot.frozen", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     const { secret } = await createWebhook(running, receiver.url, ["robot.enrolled", "robot.frozen"]);
     const robot = new RobotComputer(() => running.url);
