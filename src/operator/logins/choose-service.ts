@@ -84,9 +84,9 @@ export function overridingVariables({ environment }: OperatorContext): string {
 }
 
 /** The contexts of the user who runs the command; null for a user without a home directory. */
-export function contextFilesOf({ environment, machine, userId }: OperatorContext) {
+export function contextFilesOf({ environment, machine, userId, terminal }: OperatorContext) {
   const folder = configurationFolder(environment);
-  return folder === null ? null : openContextFiles(folder, machine.files, userId);
+  return folder === null ? null : openContextFiles(folder, machine.files, userId, (text) => terminal.note(text));
 }
 
 /** @returns null for a valid address. */

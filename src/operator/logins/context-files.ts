@@ -86,8 +86,18 @@ export function configurationFolder(environment: OperatorContext["environment"])
   return isAbsolute(HOME) ? join(HOME, ".config", "robot-policy") : null;
 }
 
-/** Opens the contexts in this folder. Reads and creates nothing yet. */
-export function openContextFiles(folder: string, files: Files, userId: number): ContextFiles {
+/**
+ * Opens the contexts in this folder. Reads and creates nothing yet.
+ *
+ * @param warn called once when the folder cannot be read, which then counts as empty.
+ */
+export function openContextFiles(
+  folder: string,
+  files: Files,
+  userId: number,
+  warn: (text: string) => void,
+): ContextFiles {
+  let isWarned = false;
   const contexts = join(folder, "contexts");
   const currentPath = join(folder, CURRENT);
   const pathOf = (name: string) => join(contexts, name + SUFFIX);
@@ -95,10 +105,29 @@ export function openContextFiles(folder: string, files: Files, userId: number): 
     await files.makeDirectory(dirname(path), MODE.folder);
     await replaceDurably(files, path, new TextEncoder().encode(text), MODE.file);
   };
+  const unlessUnreadable = async <T, Otherwise>(
+    path: string,
+    reading: Promise<T>,
+    otherwise: Otherwise,
+  ): Promise<T | Otherwise> => {
+    try {
+      return await reading;
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      if (code !== "ENOENT" && code !== "ENOTDIR" && !isWarned) {
+        isWarned = true;
+        warn(`${path} cannot be read (${code}); ${accessFix(code, path)}`);
+      }
+      return otherwise;
+    }
+  };
+  const accessFix = (code: string, path: string) =>
+    code === "EACCES" ? `sudo chown -R ${userId} ${shellWord(folder)}` : `check ${path}`;
   return {
     folder,
     async names() {
-      const names = await unlessMissing(files.list(contexts), []);
+      const names = await unlessUnreadable(contexts, files.list(contexts), []);
       return names
         .flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : []))
         .filter((name) => CONTEXT_NAME.test(name))
@@ -117,8 +146,7 @@ export function openContextFiles(folder: string, files: Files, userId: number): 
         const code = errorCode(error);
         if (code === undefined) throw error;
         if (code === "ENOENT" || code === "ENOTDIR") return missing(name);
-        const fix = code === "EACCES" ? `sudo chown -R ${userId} ${shellWord(folder)}` : `check ${path}`;
-        return { kind: "no-context", problem: unusable(path, `it cannot be read (${code})`, fix) };
+        return { kind: "no-context", problem: unusable(path, `it cannot be read (${code})`, accessFix(code, path)) };
       }
     },
     save: (context) => attempt("write", pathOf(context.name), () => write(pathOf(context.name), writeContext(context))),
@@ -128,7 +156,7 @@ export function openContextFiles(folder: string, files: Files, userId: number): 
         await files.syncDirectory(contexts);
       }),
     async current() {
-      const bytes = await unlessMissing(readBounded(files, currentPath, CONTEXT_LIMIT_BYTES), null);
+      const bytes = await unlessUnreadable(currentPath, readBounded(files, currentPath, CONTEXT_LIMIT_BYTES), null);
       if (bytes === null || bytes === "too-large") return null;
       const name = new TextDecoder().decode(bytes).trim();
       return CONTEXT_NAME.test(name) ? name : null;
@@ -196,14 +224,5 @@ async function attempt(verb: string, path: string, act: () => Promise<void>): Pr
     if (code === undefined) throw error;
     const fix = "free disk space or correct the permissions, or set XDG_CONFIG_HOME to another folder";
     return { code: "context-not-saved", what: `cannot ${verb} ${path} (${code})`, where: path, fix };
-  }
-}
-
-async function unlessMissing<T, Otherwise>(reading: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-    return otherwise;
   }
 }
