@@ -53,7 +53,7 @@ export const SHIPPED_FOLDER = "files";
 export const NOTES_FOLDER = `/var/lib/${NAME}-install`;
 /** Folders that the installer created, one per line. `uninstall` removes the empty ones. */
 export const MADE_FOLDERS_FILE = `${NOTES_FOLDER}/made-folders`;
-/** Exists from before the switch to a version until its service runs. Holds the id of the previous version, if there is one. */
+/** Exists from before a version is copied or repaired until its service runs. Holds the id of the version that ran before, if there is one. */
 export const SWITCHING_FILE = `${NOTES_FOLDER}/switching`;
 
 export const COMPLETION_FILES = {

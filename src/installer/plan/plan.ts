@@ -6,7 +6,6 @@ import {
   NOTES_FOLDER,
   PROGRAM_FOLDER,
   shippedCopy,
-  SWITCHING_FILE,
   UNITS_FOLDER,
   versionFolder,
 } from "../layout.ts";
@@ -92,11 +91,7 @@ export function writeNote(path: string, measured: Measured, replaces: boolean): 
 /** Whether the service has to restart to use the new version. */
 export function changesService(id: string, steps: readonly Step[]): boolean {
   const folder = `${versionFolder(id)}/`;
-  return steps.some(
-    (step) =>
-      step.kind === "write-file" &&
-      (step.path === SWITCHING_FILE || step.path.startsWith(folder) || isUnitFile(step.path)),
-  );
+  return steps.some((step) => step.kind === "write-file" && (step.path.startsWith(folder) || isUnitFile(step.path)));
 }
 
 export function changesUnits(steps: readonly Step[]): boolean {

@@ -106,7 +106,7 @@ export async function prepareInstallation(
   const files = await planFiles(wanted, installed, site, measureText);
   if (files.inTheWay.length > 0) return inTheWay(files.inTheWay);
 
-  const all = [...files.copying, ...files.before, ...files.switching];
+  const all = [...files.copying, ...files.before];
   const question = {
     system,
     service: await system.readUnit(SERVICE_UNIT),
@@ -116,11 +116,11 @@ export async function prepareInstallation(
     starts: options.start !== false,
     enablesFirstBoot: options.firstBoot === true,
     provisioned: await observeProvisioning(disk),
-    changesUnits: changesUnits(all) || isInterrupted(wanted.id, installed),
-    changesService: installed.switching !== null || changesService(wanted.id, all),
+    // Systemd may not have loaded the units of an interrupted run.
+    changesUnits: changesUnits(all) || installed.switching !== null,
+    changesService: files.changesService,
   };
-  const isSwitched: readonly Step[] =
-    installed.switching !== null || files.switching.length > 0 ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
+  const isSwitched: readonly Step[] = files.changesService ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
   return {
     kind: "installation",
     version: context.version,
@@ -153,12 +153,14 @@ interface PlannedFiles {
   readonly copying: readonly Step[];
   /** User, units and other files: before the switch. */
   readonly before: readonly Step[];
-  /** Record that a restart is due (SWITCHING_FILE), then replace the link `current`. */
+  /** Replace the link `current`. */
   readonly switching: readonly Step[];
   readonly outdated: readonly Step[];
   readonly kept: readonly Kept[];
   readonly inTheWay: readonly string[];
   readonly previous: string | null;
+  /** The service has to restart, after this run or an interrupted one. */
+  readonly changesService: boolean;
 }
 
 async function planFiles(
@@ -178,27 +180,33 @@ async function planFiles(
   const elsewhere = planItems(id, wanted.elsewhere, machine);
   const link = planItems(id, [current], machine);
   const previous = previousOf(id, installed);
-  const note = await measureText(previous === null ? "" : `${previous}\n`);
   const made = [...notes.steps, ...copying.steps, ...user.steps, ...elsewhere.steps];
+  const isChanged = link.steps.length > 0 || changesService(id, made);
+  const isNoted = installed.switching !== null;
   return {
-    copying: [...notes.steps, ...(await noteFolders(made, installed, measureText)), ...copying.steps],
+    copying: [
+      ...notes.steps,
+      ...(isChanged && !isNoted ? [await noteSwitch(previous ?? installed.current, measureText)] : []),
+      ...(await noteFolders(made, installed, measureText)),
+      ...copying.steps,
+    ],
     before: [
       ...user.steps,
       ...((await system.findUser()) === null ? [{ kind: "add-user" } as const] : []),
       ...elsewhere.steps,
     ],
-    switching:
-      link.steps.length === 0 ? [] : [writeNote(SWITCHING_FILE, note, installed.switching !== null), ...link.steps],
+    switching: link.steps,
     outdated: planOutdated(wanted, previous, machine),
     kept: [user, elsewhere].flatMap((plan) => plan.kept),
     inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
     previous,
+    changesService: isChanged || isNoted,
   };
 }
 
-/** An earlier run of this version was interrupted: systemd may not have loaded its units yet. */
-function isInterrupted(id: string, { current, versions, switching }: Installed): boolean {
-  return switching !== null || (current !== id && versions.some((version) => version.id === id));
+/** Records that a restart is due, with the version that ran before: in a repair, that is the version itself. */
+async function noteSwitch(before: string | null, measureText: MeasureText): Promise<Step> {
+  return writeNote(SWITCHING_FILE, await measureText(before === null ? "" : `${before}\n`), false);
 }
 
 /** The version that ran before this one. Until a switch is completed, that is only the one before the switch. */

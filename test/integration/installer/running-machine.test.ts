@@ -273,6 +273,43 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
   });
 
+  test("repair killed at any moment → the next run reloads the units and restarts the agent", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const program = join(root, "usr/local/lib/robot-policy-agent");
+    const damage = async () => {
+      await rm(join(root, "usr/local/lib/systemd/system", SERVICE));
+      await writeFile(join(program, "current/lib/zod.cjs"), "damaged");
+    };
+    const repair = (setting: Partial<Setting>) => runInstall({}, here({ ...first, ...setting }));
+    await damage();
+    const counting = breakingDisk(root, null);
+    await repair({ openDisk: counting.openDisk });
+    const whole = describeTree(root);
+    for (let at = 0; at < counting.count(); at += 1) {
+      await damage();
+      systemd.done.splice(0);
+      await expect(repair({ openDisk: breakingDisk(root, { kind: "killed", at }).openDisk })).rejects.toThrow(Killed);
+      expect((await repair({})).exitCode).toBe(0);
+      // At the last changes, the killed run had restarted the agent itself.
+      expect(systemd.done.slice(-2), `killed at change ${at}`).toEqual(["daemon-reload", `restart ${SERVICE}`]);
+      expect(describeTree(root)).toEqual(whole);
+    }
+  });
+
+  test("repair killed of an agent whose unit is disabled → still disabled after the next run", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    await rm(join(root, "etc/systemd/system/multi-user.target.wants", SERVICE));
+    await rm(join(root, "usr/local/lib/systemd/system", SERVICE));
+    systemd.refusals.set("daemon-reload", "Access denied");
+    await runInstall({}, here(first));
+    systemd.refusals.clear();
+    systemd.done.splice(0);
+    expect((await runInstall({}, here(first))).exitCode).toBe(0);
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
+  });
+
   test("uninstall → stops, disables and removes; a repeat changes nothing", async () => {
     await configure();
     await runInstall({}, here(first));
