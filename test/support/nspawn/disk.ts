@@ -12,8 +12,12 @@ export interface Disk {
   readonly root: string;
   /** The writable layer. */
   readonly upper: string;
-  /** Continues with what had reached the disk, as after a power cut. Does nothing for a disk in memory. */
-  losePageCache(): Promise<void>;
+  /**
+   * Continues with what had reached the disk, as after a power cut. Does nothing for a disk in memory.
+   *
+   * @param last a shell command that runs immediately before, which leaves sync(2) of other programs little time to write what it wrote.
+   */
+  losePageCache(last?: string): Promise<void>;
   discard(): Promise<void>;
 }
 
@@ -35,11 +39,11 @@ export async function createDisk(site: Site, folder: string, layers: readonly st
   return {
     root,
     upper,
-    async losePageCache() {
+    async losePageCache(last = ":") {
       if (kind === "memory") return;
       // Copied before unmounting, because that writes the unwritten rest.
       await script(
-        `cp --sparse=always ${image} ${image}.cut; umount ${root}; umount ${folder}; mv ${image}.cut ${image}`,
+        `${last}; cp --sparse=always ${image} ${image}.cut; umount ${root}; umount ${folder}; mv ${image}.cut ${image}`,
       );
       await script(`${mountOwn}; rm -rf ${folder}/work; mkdir ${folder}/work; ${mountLayers}`);
     },
