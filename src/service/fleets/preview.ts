@@ -49,6 +49,7 @@ async function* printInParts(
   judgement: Judgement | null,
 ): AsyncGenerator<string> {
   yield `{"total":${robotIds.length},"robots":[`;
+  let separator = "";
   for (let start = 0; start < robotIds.length; start += PART_ROBOTS) {
     const some = robotIds.slice(start, start + PART_ROBOTS);
     const { requirements = null } = judgement?.offer ?? {};
@@ -57,7 +58,10 @@ async function* printInParts(
       const row = rows.get(id);
       return row === undefined ? [] : [printRobot(row, judgement)];
     });
-    yield (start === 0 ? "" : ",") + printed.join(",");
+    // Robots may be removed meanwhile, all of a part too.
+    if (printed.length === 0) continue;
+    yield separator + printed.join(",");
+    separator = ",";
   }
   yield "]}";
 }
