@@ -18,8 +18,10 @@ const calls: Call[] = [];
 let out = "";
 let err = "";
 let interruption = new AbortController();
+let isTerminal = false;
 
 beforeEach(() => {
+  isTerminal = false;
   calls.length = 0;
   out = "";
   err = "";
@@ -81,6 +83,13 @@ const table: ProgramTable<object, Context> = {
         return 1;
       },
     },
+    {
+      ...command("busy"),
+      load: async () => async (_flags: object, context: Context) => {
+        context.terminal.progress("copying", 0.5);
+        return 0;
+      },
+    },
     command("silent", () => 3),
     {
       ...command("interrupted", () => {
@@ -108,7 +117,7 @@ const table: ProgramTable<object, Context> = {
 function run(...argv: string[]): Promise<number> {
   const terminal = createTerminal({
     stdout: { write: (text) => void (out += text) },
-    stderr: { write: (text) => void (err += text) },
+    stderr: { write: (text) => void (err += text), isTTY: isTerminal },
     environment: {},
   });
   return runProgram(table, argv, { version: "1.2.3", terminal, signal: interruption.signal, context: { terminal } });
@@ -245,6 +254,13 @@ describe("runProgram", () => {
   test("runProgram: problem without --json → stdout stays empty", async () => {
     expect(await run("troubled")).toBe(1);
     expect(out).toBe("");
+  });
+
+  test("runProgram: command ends during its progress → no bar is left", async () => {
+    isTerminal = true;
+    expect(await run("busy")).toBe(0);
+    expect(err).toContain("copying");
+    expect(err.endsWith("\r\u001B[K")).toBe(true);
   });
 
   test("runProgram: interrupted command → exits with 130, however it ends", async () => {

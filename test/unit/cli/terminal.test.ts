@@ -337,6 +337,13 @@ describe("draw", () => {
     expect(err()).toBe("one\na note\ntwo\n");
   });
 
+  test("draw: beside a progress bar → the bar is removed first", () => {
+    const { terminal, err } = open();
+    terminal.progress("hashing", 0.5);
+    terminal.draw(["one"]);
+    expect(err().endsWith("\r\u001B[Kone\n")).toBe(true);
+  });
+
   test("draw: long or too many lines → truncated", () => {
     const { terminal, err } = open({ columns: 10 });
     terminal.draw([

@@ -34,6 +34,8 @@ const WHOLE: readonly (readonly [what: string, path: string, text: string | Uint
   ["XML with a document type", "/a.sdf", '<!DOCTYPE a SYSTEM "a.dtd"><a></a>'],
   ["XML in Latin-1", "/a.xml", Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>\xE4</a>', "latin1")],
   ["XML in UTF-16", "/a.xml", Buffer.from("\uFEFF<a>", "utf16le")],
+  ["a number in a thousand brackets", "/a.json", `${"[".repeat(1000)}1${"]".repeat(1000)}`],
+  ["tags in a thousand tags", "/a.xml", `${"<a>".repeat(1000)}${"</a>".repeat(1000)}`],
   ["any other text", "/a.ini", "{"],
   ["a name that only ends like one", "/json", "{"],
 ];
@@ -51,6 +53,8 @@ const HALF: readonly (readonly [what: string, path: string, text: string | Uint8
   ["JSON with half a number", "/a.json", "[1.]"],
   ["JSON with a line break in a text", "/a.json", '"a\nb"'],
   ["two JSON texts", "/a.json", "{}{}"],
+  ["a number in one bracket more", "/a.json", `${"[".repeat(1001)}1${"]".repeat(1001)}`],
+  ["one tag more", "/a.xml", `${"<a>".repeat(1001)}${"</a>".repeat(1001)}`],
   ["brackets in brackets without end", "/a.json", `${"[".repeat(2_000_000)}${"]".repeat(2_000_000)}`],
   ["tags in tags without end", "/a.xml", `${"<a>".repeat(600_000)}${"</a>".repeat(600_000)}`],
   ["a robot description cut between elements", "/arm.urdf", "<robot><link></link>"],

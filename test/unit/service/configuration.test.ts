@@ -51,6 +51,10 @@ describe("readConfiguration", () => {
     expect(read(JSON.stringify({ webhooks: { allow: good } })).value?.webhooks.allow).toEqual(good);
     const bad = ["https://hooks.lab", "hooks lab", "10.0.0.0/33", "*.lab", "10.0.0.0/8/8", ""];
     expect(read(JSON.stringify({ webhooks: { allow: bad } })).findings).toHaveLength(bad.length);
+    const many = (count: number) =>
+      JSON.stringify({ webhooks: { allow: Array.from({ length: count }, () => "hooks") } });
+    expect(read(many(256)).value?.webhooks.allow).toHaveLength(256);
+    expect(findingsOf(many(257))).toEqual(["1:22 list_length expected at most 256 items, found 257"]);
   });
 
   it("complete document → every member", () => {

@@ -97,5 +97,5 @@ function robotsOf(unable: readonly UnableMembers[]): number {
 }
 
 function areRemoved(unable: readonly UnableMembers[]): boolean {
-  return unable.length > 0 && unable.every(({ group }) => group.isRemoved);
+  return unable.every(({ group }) => group.isRemoved);
 }

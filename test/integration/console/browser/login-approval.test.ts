@@ -113,6 +113,17 @@ describeConsole("login approval", startConsole, (running) => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it("id with a path in it → asks for a login of that id, nothing else", async () => {
+    const { page } = await openWindow();
+    await signIn(page, running());
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${running().url}/login?exchange=${encodeURIComponent("../../v1/robots")}`);
+    await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
+    expect(asked).toContain("/console/logins/..%2F..%2Fv1%2Frobots");
+    expect(asked).not.toContain("/v1/robots");
+  });
+
   it("login reaches its expiry → shown as expired without a reload", async () => {
     const { page } = await openWindow();
     await takeClock(page);

@@ -106,5 +106,7 @@ describe.skipIf(WITHOUT_POSTGRES)("allowed key withdrawn while its computer star
     expect((await removing).status).toBe(200);
     expect(started.approval_required).toBe(false);
     expect(await robot.poll(started)).toEqual({ status: "denied" });
+    const { rows } = await watcher.query("select status from enrolments");
+    expect(rows).toEqual([{ status: "denied" }]);
   });
 });

@@ -9,6 +9,8 @@ import { connect, type SecureVersion } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { readCertificatePair } from "../../../../src/service/kernel/connections/tls.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import type { RunningService } from "../../../support/service/service.ts";
@@ -163,20 +165,34 @@ describe("TLS by files", () => {
     expect(await servedSerial(url)).not.toBe(before);
   });
 
-  it.each<[string, (site: Scene) => Promise<void>, string]>([
-    ["no files", async () => {}, "tls-certificate-unreadable"],
-    ["no key", async ({ put, issue }) => put({ cert: issue().cert }), "tls-key-unreadable"],
-    ["an expired certificate", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
+  it.each<[string, (site: Scene) => Promise<void>, string, keyof Scene["files"]]>([
+    ["no files", async () => {}, "tls-certificate-unreadable", "certFile"],
+    ["no key", async ({ put, issue }) => put({ cert: issue().cert }), "tls-key-unreadable", "keyFile"],
+    ["an expired certificate", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired", "certFile"],
     [
       "the key of another certificate",
       async ({ put, issue }) => put({ ...issue(), key: otherKey() }),
       "tls-pair-mismatch",
+      "keyFile",
     ],
-    ["files with other content", async ({ put }) => put({ cert: "x", key: "y" }), "tls-certificate-invalid"],
-  ])("start with %s → refused", async (_what, prepare, code) => {
-    const site = scene();
-    await prepare(site);
-    await expect(serve(site)).rejects.toThrow(code);
+    [
+      "a key with a passphrase",
+      async ({ put, issue }) => put({ ...issue(), key: lockedKey() }),
+      "tls-key-invalid",
+      "keyFile",
+    ],
+    [
+      "files with other content",
+      async ({ put }) => put({ cert: "x", key: "y" }),
+      "tls-certificate-invalid",
+      "certFile",
+    ],
+  ])("start with %s → refused, names the file", async (_what, prepare, code, file) => {
+    const { files, ...site } = scene();
+    await prepare({ files, ...site });
+    await expect(serve({ files, ...site })).rejects.toThrow(code);
+    const reading = await readCertificatePair(systemFiles, files, Date.now());
+    expect(reading).toMatchObject({ state: "refused", problem: { code, where: files[file] } });
   });
 
   it("certificate not valid yet → served with a warning, because the clock may be wrong", async () => {

@@ -1,7 +1,9 @@
 /** The fifth stage of the specification for custom types. */
-import { describe } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { readCases, run } from "./rule-cases.ts";
+import { readManifest } from "../../../../src/manifest/manifest.ts";
+import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { readCases, ROVER, run } from "./rule-cases.ts";
 
 describe("stage 5: each group and camera by itself", () => {
   run(
@@ -103,4 +105,9 @@ ROVER: required members of a torso in metres
       ["action_semantics_mismatch /action_semantics @joint_velocity"],
     ],
   ]);
+});
+
+test("readManifest: limits in the unit of another dimension → says from which to which unit", async () => {
+  const { findings } = await readManifest(Buffer.from(ROVER.replace("unit: mm}}", "unit: deg}}")), READY_CATALOG);
+  expect(findings.map(({ message }) => message)).toEqual(["deg cannot be converted to mm"]);
 });

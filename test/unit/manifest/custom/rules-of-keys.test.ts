@@ -124,6 +124,9 @@ ARM: values that are not listed
     not_allowed /cameras/0/rotation_degrees @45
     not_allowed /cameras/0/color_space @bgr
     not_allowed /cameras/0/pixel_dtype @float
+ARM: a rotation that is no number
+  fps: 30 → fps: 30, rotation_degrees: left
+    wrong_type /cameras/0/rotation_degrees @left
 ARM: numbers that JSON would not write
   control_rate_hz: 20 → control_rate_hz: +20
   [-1, 1] → [-.5, 1.]

@@ -14,6 +14,10 @@ import {
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import { commandAuthor } from "../../../../src/service/kernel/store/audit.ts";
+import { insertKey } from "../../../../src/service/keys/queries.ts";
+import { makeKey } from "../../../../src/service/keys/rules.ts";
+import { openSession } from "../../../../src/service/logins/open-session.ts";
 import { findLogin, insertLogin, type LoginRow, LOGINS_MAXIMUM } from "../../../../src/service/logins/queries.ts";
 import {
   LOGIN_LIFETIME_MS,
@@ -24,6 +28,7 @@ import {
 } from "../../../../src/service/logins/rules.ts";
 import { createPruneLogins } from "../../../../src/service/logins/tasks.ts";
 import { testFolder } from "../../../support/folder.ts";
+import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 
 const VERIFIER = "v".repeat(43);
 const STARTED_MS = Date.parse("2026-03-01T12:00:00.000Z");
@@ -86,6 +91,38 @@ describe("loginState of an approval", () => {
     const login = { ...approved, delivery: "redirect", last_polled_at: at(0) } as const;
     expect(loginState(login, VERIFIER, STARTED_MS + 1000, "poll").state).toBe("too-fast");
     expect(loginState(login, VERIFIER, STARTED_MS + LOGIN_LIFETIME_MS, "poll").state).toBe("refused");
+  });
+});
+
+describe("openSession", () => {
+  const LIFETIME_MS = 60_000;
+
+  it.each([
+    ["without an expiry", null, LIFETIME_MS],
+    ["that expires after its longest time", LIFETIME_MS + 1, LIFETIME_MS],
+    ["that expires before", LIFETIME_MS - 1, LIFETIME_MS - 1],
+  ])("session of a key %s → expires with whatever ends first", async (_what, keyEndsMs, expectedMs) => {
+    await using parts = await openServiceParts();
+    const { store, context } = parts;
+    const { organizationId } = PRINCIPAL;
+    const expiresAt = keyEndsMs === null ? null : parts.at(keyEndsMs);
+    const wish = { organization_id: organizationId, label: "l", scopes: null, expires_at: expiresAt };
+    const { row } = makeKey(wish, "command", parts.at(), systemRandom);
+    const origin = {
+      author: commandAuthor(context, organizationId),
+      organizationId,
+      keyId: row.id,
+      kind: "cli",
+      lifetimeMs: LIFETIME_MS,
+      details: {},
+    } as const;
+    const ends = await store.write(async (transaction) => {
+      await insertKey(transaction, row);
+      return openSession(transaction, { id: "ses_1", token_sha256: "t" }, origin);
+    });
+    expect(ends).toBe(parts.at(expectedMs));
+    const [session] = await store.reader.selectFrom("sessions").select("expires_at").execute();
+    expect(session?.expires_at).toBe(ends);
   });
 });
 
