@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { authenticate, type Credential } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { workingCredentials } from "../../../../src/service/kernel/auth/credentials.ts";
-import { insertSession, type SessionRow } from "../../../../src/service/kernel/auth/session-queries.ts";
+import { endSession, insertSession, type SessionRow } from "../../../../src/service/kernel/auth/session-queries.ts";
 import {
   CONSOLE_TOKEN_PREFIX,
   createToken,
@@ -48,6 +48,37 @@ describe("authenticate: a session", () => {
     expect(await stateOf({ kind: other, token })).toBe("unauthorized");
     expect(await stateOf({ kind: sent, token: createToken(prefix, systemRandom) })).toBe("unauthorized");
     expect(await stateOf({ kind: sent, token: `${token}0` })).toBe("unauthorized");
+  });
+});
+
+describe("authenticate: a console session that nobody uses", () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each([
+    ["almost 12 h after its start", null, 12 * HOUR_MS - 1, "authenticated"],
+    ["12 h after its start", null, 12 * HOUR_MS, "unauthorized"],
+    ["almost 12 h after its last use", HOUR_MS, 13 * HOUR_MS - 1, "authenticated"],
+    ["12 h after its last use", HOUR_MS, 13 * HOUR_MS, "unauthorized"],
+  ])("%s → %s", async (_what, usedAtMs, nowMs, state) => {
+    await using parts = await openServiceParts();
+    const token = createToken(CONSOLE_TOKEN_PREFIX, systemRandom);
+    const usedAt = usedAtMs === null ? null : parts.at(usedAtMs);
+    await addSession(parts, token, { kind: "console", last_used_at: usedAt, expires_at: parts.at(24 * HOUR_MS) });
+    parts.pass(nowMs);
+    const { reader } = parts.store;
+    expect((await authenticate(reader, parts.context.machine.clock, { kind: "console", token })).state).toBe(state);
+  });
+});
+
+describe("endSession", () => {
+  it("active session → ended once, of its own organization only", async () => {
+    await using parts = await openServiceParts();
+    await addSession(parts, createToken(SESSION_TOKEN_PREFIX, systemRandom));
+    const end = (organizationId: string, laterMs: number) =>
+      parts.store.write((transaction) => endSession(transaction, organizationId, "ses_1", parts.at(laterMs)));
+    expect([await end("org_2", 1), await end("org_1", 2), await end("org_1", 3)]).toEqual([false, true, false]);
+    const [session] = await parts.store.reader.selectFrom("sessions").select("revoked_at").execute();
+    expect(session?.revoked_at).toBe(parts.at(2));
   });
 });
 
