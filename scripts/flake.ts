@@ -46,8 +46,9 @@ const root = resolve(import.meta.dirname, "..");
 
 /** Programs that run beside the tests: two busy loops, and one that syncs the disk. */
 const STRESS = ["for (;;);", "for (;;);", "setInterval(() => require('child_process').spawnSync('sync'), 300)"];
-/** The tests run for a share of the time, in stretches of random length: about 30 %. */
+/** The tests run for a share of the time, in stretches of random length: about 30 %. Their waits are longer by the same factor. */
 const STRETCH_MS = { running: 150, stopped: 350 };
+const SLOWNESS = values.quiet ? 1 : (STRETCH_MS.running + STRETCH_MS.stopped) / STRETCH_MS.running;
 
 /** Number of test files that run together, and their time limit. */
 interface Turn {
@@ -119,6 +120,7 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   // Its own process group, so that programs started by tests are stopped and continued too.
   const child = spawn(process.execPath, [...vitest, ...order, ...tests], {
     cwd: root,
+    env: { ...process.env, ROBOT_POLICY_TEST_SLOWNESS: String(SLOWNESS) },
     detached: true,
     stdio: ["ignore", output, "inherit"],
   });
