@@ -325,6 +325,8 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     `);
     systemd.done.splice(0);
     expect((await runUninstall({}, here(first))).stdout).toContain("Nothing to remove");
+    const { stdout: json } = await runUninstall({ json: true }, here(first));
+    expect(JSON.parse(json)).toMatchObject({ changed: false, changes: [] });
     expect(systemd.done).toEqual([]);
   });
 
