@@ -243,7 +243,8 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     await expect.poll(() => open, SOON).toBeLessThanOrEqual(4);
     mostOpen = open;
     for (let count = 2; count <= 9; count += 1) await setUp(running, `arm-${count}`);
-    await expect.poll(() => receiver.received.length, SOON).toBe(8);
+    // One whose answer comes after 250 ms on a busy machine is sent again, under the same id.
+    await expect.poll(() => new Set(receiver.received.map(({ id }) => id)).size, SOON).toBe(8);
     expect(mostOpen).toBeLessThanOrEqual(4);
     const moved = await running.send("PATCH", `/v1/webhooks/${dead[0]?.id}`, { url: receiver.url });
     expect(await moved.json()).toMatchObject({ failing_since: null });
