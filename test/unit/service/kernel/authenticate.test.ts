@@ -51,7 +51,7 @@ describe("authenticate: a session", () => {
   });
 });
 
-describe("authenticate: a console session that nobody uses", () => {
+describe("authenticate: an idle console session", () => {
   const HOUR_MS = 3_600_000;
 
   it.each([
