@@ -188,11 +188,11 @@ describe("TLS by files", () => {
       "certFile",
     ],
   ])("start with %s → refused, names the file", async (_what, prepare, code, file) => {
-    const { files, ...site } = scene();
-    await prepare({ files, ...site });
-    await expect(serve({ files, ...site })).rejects.toThrow(code);
-    const reading = await readCertificatePair(systemFiles, files, Date.now());
-    expect(reading).toMatchObject({ state: "refused", problem: { code, where: files[file] } });
+    const site = scene();
+    await prepare(site);
+    await expect(serve(site)).rejects.toThrow(code);
+    const reading = await readCertificatePair(systemFiles, site.files, Date.now());
+    expect(reading).toMatchObject({ state: "refused", problem: { code, where: site.files[file] } });
   });
 
   it("certificate not valid yet → served with a warning, because the clock may be wrong", async () => {
