@@ -122,7 +122,8 @@ export function createTraffic(
       }
       const beginWork = organizationId === null ? undefined : workBudget.measure(organizationId);
       const share = tally.open(client);
-      const full = share.tryResize(bodyBytes);
+      // The response of a client that left during admission emits no further "close".
+      const full = share.tryResize(response.destroyed ? 0 : bodyBytes);
       if (full !== null) return refuseFull(full, client, owner);
       let deadline: NodeJS.Timeout | undefined;
       let isWorking = false;

@@ -119,6 +119,13 @@ describe("room of a request", () => {
     expect(isFull()).toBe(false);
   });
 
+  it("is not taken by a request whose client left before it began", () => {
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
+    const left = new ServerResponse(new IncomingMessage(new Socket())).destroy();
+    begin(client, HTTP_LIMITS.inFlightBytes.credential, left);
+    expect(begin(client, 1, new ServerResponse(new IncomingMessage(new Socket())))).not.toHaveProperty("status");
+  });
+
   it("is released when the work of a disconnected client fails, and not before", async () => {
     const { passage, isFull, leave } = fill();
     const failing = Promise.withResolvers<never>();
