@@ -114,8 +114,9 @@ export function mountEvents(
         if (stream.response.destroyed) stop();
         else stream.response.once("close", stop);
       } catch (error) {
-        streams.delete(stream);
-        throw error;
+        close(stream);
+        if (!stream.isOpen) throw error;
+        return reply;
       }
       open();
       const since = new URL(request.url, "http://service").searchParams.get("since");
