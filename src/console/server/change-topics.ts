@@ -19,12 +19,15 @@ export function readableTopics(topics: readonly Topic[], principal: Principal): 
   return topics.filter((topic) => isAllowed(principal, SCOPE_BY_TOPIC[topic]));
 }
 
-/** Topics that each action affects: after a robot registers again, it may no longer fit its fleet's model. */
+/**
+ * Topics that each action affects: after a robot registers again, it may no longer fit its fleet's model; a revoked key no longer allows
+ * computers to enroll.
+ */
 const TOPICS_BY_ACTION = {
   "allowed_keys.add": ["enrolments"],
   "allowed_keys.remove": ["enrolments"],
   "api_key.create": ["keys"],
-  "api_key.revoke": ["keys"],
+  "api_key.revoke": ["keys", "enrolments"],
   "deployment.create": ["deployments", "fleets", "usage"],
   "deployment.retire": ["deployments", "fleets", "usage"],
   "enrolment.approve": ["enrolments"],
@@ -49,7 +52,7 @@ const TOPICS_BY_ACTION = {
   "organization.create": [],
   "robot.enroll": ["robots", "fleets", "enrolments"],
   "robot.remove": ["robots", "fleets", "deployments", "usage"],
-  "robot.rename": ["robots", "fleets", "deployments", "usage"],
+  "robot.rename": ["robots", "enrolments", "fleets", "deployments", "usage"],
   "robot.replace_computer": ["robots", "fleets"],
   "robot.setup": ["robots", "fleets"],
   "session.create": [],

@@ -2,19 +2,27 @@ import { once } from "node:events";
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 
+import fastify from "fastify";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { createChangeFeed, FULL_REFRESH_MS } from "../../../../src/console/server/change-feed.ts";
+import { mountEvents } from "../../../../src/console/server/events.ts";
 import { TOPICS } from "../../../../src/console/topics.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
+import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
+import { StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
+import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
+import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { fleetRow, installationRow, robotRow } from "../../../support/service/rows.ts";
+import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
@@ -58,7 +66,11 @@ interface EventStream {
   close(): void;
 }
 
-async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<EventStream> {
+async function listen(
+  { url }: Pick<RunningService, "url">,
+  headers: OutgoingHttpHeaders,
+  query = "",
+): Promise<EventStream> {
   const sent = request(`${url}/console/events${query}`, { headers, agent: false });
   // Closing the stream is an error of the request.
   sent.on("error", () => {});
@@ -100,9 +112,12 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect(own.answer.headers["content-encoding"]).toBeUndefined();
     await running.send("POST", "/v1/robots/setup", setup);
     await expect.poll(() => own.changes(), SOON).toContainEqual(["robots", "fleets"]);
-    await running.send("POST", "/v1/me/api-keys", { label: "k" });
+    const made = await running.send("POST", "/v1/me/api-keys", { label: "k" });
     await expect.poll(() => own.changes(), SOON).toContainEqual(["keys"]);
-    // The other stream receives this event after both changes, so theirs are not just late.
+    await running.send("DELETE", `/v1/me/api-keys/${apiKeyCreatedSchema.parse(await made.json()).id}`);
+    // The computers that the key allowed to enroll are allowed no more.
+    await expect.poll(() => own.changes(), SOON).toContainEqual(["enrolments", "keys"]);
+    // The other stream receives this event after those changes, so theirs are not just late.
     const headers = { authorization: `Bearer ${otherKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "k" });
     await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
@@ -273,6 +288,55 @@ describe("event stream", () => {
     expect(running.log()).not.toContain("drain_cut_short");
     expect(running.requests.at(-1)).toMatchObject({ path: "/console/events", status: 200 });
   });
+});
+
+it("the first look at the store for a stream fails after it was sent a change → the stream ends", async () => {
+  await using parts = await openServiceParts();
+  const { store, context, register } = parts;
+  // The first look opens the first stream, the second finds a change, the third is the first one for the second stream.
+  const mayLook = Promise.withResolvers<void>();
+  let looks = 0;
+  const version = async () => {
+    looks += 1;
+    if (looks === 2) await mayLook.promise;
+    if (looks === 3) throw new StoreUnavailableError("away");
+    return store.version();
+  };
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const sleep: Clock["sleep"] = (_ms, signal) =>
+    new Promise((resolve) => signal?.addEventListener("abort", () => resolve()));
+  const clock = { ...context.machine.clock, sleep };
+  let admitted = 0;
+  const gate: Gate = {
+    async admit(_operation, { address }) {
+      admitted += 1;
+      return { state: "admitted", principal: PRINCIPAL, client: identifyClient("k", address), headers: {}, sinceMs: 0 };
+    },
+    hasEnded: async () => false,
+  };
+  const app = fastify({ forceCloseConnections: true });
+  onTestFinished(() => app.close());
+  const traffic = createTraffic(HTTP_LIMITS, context.limitsMet, clock);
+  const machine = { ...context.machine, clock };
+  mountEvents(
+    app,
+    { ...context, store: { ...store, version }, machine, gate, traffic },
+    SERVICE_LIMITS.streams,
+    WINDOW_MS,
+    stopping.signal,
+  );
+  const url = await app.listen();
+  const first = await listen({ url }, { authorization: "Bearer k" });
+  await expect.poll(() => looks, SOON).toBe(2);
+  await register("arm");
+  const second = listen({ url }, { authorization: "Bearer k" });
+  await expect.poll(() => admitted, SOON).toBe(2);
+  mayLook.resolve();
+  const { ended, changes } = await second;
+  await ended;
+  expect(changes()).toEqual([["robots", "fleets"]]);
+  await expect.poll(first.changes, SOON).toEqual([["robots", "fleets"]]);
 });
 
 describeOnEachStore("change feed", (newStore) => {
