@@ -46,13 +46,16 @@ export async function bootstrapKey(
   }
   const createdAt = isoNow(machine.clock);
   const [id, organizationId] = [newId("key"), newId("org")];
-  await store.write(async (transaction) => {
+  const isAdded = await store.write(async (transaction) => {
     const first = { id: organizationId, name: FIRST_ORGANIZATION_NAME, created_at: createdAt };
     const organization = await ensureOrganization(transaction, first);
+    // Another replica may start with the same file.
+    if ((await findKey(transaction, hash)) !== undefined) return false;
     const newKey = { organization_id: organization, label: "bootstrap", scopes: null, expires_at: null };
     await insertKey(transaction, keyRow(key, newKey, id, createdAt));
+    return true;
   });
-  machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });
+  if (isAdded) machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });
   return null;
 }
 

@@ -9,9 +9,9 @@ export const ORGANIZATION_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
 /** Name of the organization of a new service. */
 export const FIRST_ORGANIZATION_NAME = "default";
 
-/** The id of the oldest organization; creates `organization` if there is none. */
+/** The id of the oldest organization, with its row locked; creates `organization` if there is none. */
 export async function ensureOrganization(transaction: Transaction, organization: OrganizationRow): Promise<string> {
-  const first = transaction.selectFrom("organizations").select("id").orderBy("id").limit(1);
+  const first = transaction.selectFrom("organizations").select("id").orderBy("id").limit(1).forNoKeyUpdate();
   const found = await first.executeTakeFirst();
   if (found !== undefined) return found.id;
   // If two replicas start for the first time, the unique name lets only one insert succeed.
