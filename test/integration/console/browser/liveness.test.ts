@@ -6,6 +6,7 @@ import { times } from "../../../support/run/tier.ts";
 import { startTcpProxy } from "../../../support/service/tcp-proxy.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
+import { pauseClock } from "./page-clock.ts";
 
 describeConsole("liveness", startConsole, (running) => {
   /** A page behind a proxy that the test can stop. */
@@ -27,12 +28,10 @@ describeConsole("liveness", startConsole, (running) => {
     const age = page.getByRole("row", { name: /created just before/ }).getByRole("time");
     const before = await age.first().innerText();
     proxy.freeze();
-    const nowMs = await page.evaluate<number>("Date.now()");
-    // The clock runs until it is paused, which takes a while on a busy machine.
-    await page.clock.pauseAt(nowMs + 400);
+    await pauseClock(page, 400);
+    const failedRequest = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/me/session"));
     // 2.5 seconds without a heartbeat, then 2 without an answer.
     await page.clock.runFor(2500);
-    const failedRequest = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/me/session"));
     await page.clock.runFor(2000);
     await failedRequest;
     await banner.waitFor();

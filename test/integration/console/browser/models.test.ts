@@ -12,6 +12,7 @@ import {
 } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import { violations } from "./axe.ts";
+import { pauseClock } from "./page-clock.ts";
 
 const start = () => startDemo({ robots: 60, fleets: 12 });
 
@@ -94,7 +95,7 @@ describeConsole("models", start, (demo) => {
     await signIn(page, demo().service, "/models/pi0.5");
     await requested.promise;
     // With the clock paused, effects after a paint do not run.
-    await page.clock.pauseAt(await page.evaluate<number>("Date.now() + 5000"));
+    await pauseClock(page, 5000);
     await page.evaluate("document.querySelector('.page-head button').click()");
     const answer = page.waitForResponse("**/v1/robots");
     answered.resolve();

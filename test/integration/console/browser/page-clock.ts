@@ -10,6 +10,13 @@ export async function takeClock(page: Page): Promise<void> {
   });
 }
 
+/** Pauses the clock of the page, this much later than now. */
+export async function pauseClock(page: Page, laterMs: number): Promise<void> {
+  const pause = async () => page.clock.pauseAt((await page.evaluate<number>("Date.now()")) + laterMs);
+  // On a busy machine that time may be past when the clock is paused, and the call fails; the clock stands still then.
+  await pause().catch(pause);
+}
+
 /**
  * Advances the clock past the expiry, the last time in the page's list of facts.
  *
