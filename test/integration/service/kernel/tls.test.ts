@@ -195,6 +195,15 @@ describe("TLS by files", () => {
     expect(reading).toMatchObject({ state: "refused", problem: { code, where: site.files[file] } });
   });
 
+  it.each([
+    ["EACCES", /^give this user permission to read it/],
+    ["ENOENT", /^name a PEM file that is there$/],
+  ])("file that fails with %s → says what to do", async (code, fix) => {
+    const openForReading = () => Promise.reject(Object.assign(new Error(code), { code }));
+    const reading = await readCertificatePair({ ...systemFiles, openForReading }, scene().files, Date.now());
+    expect(reading).toMatchObject({ problem: { code: "tls-certificate-unreadable", fix: expect.stringMatching(fix) } });
+  });
+
   it("certificate not valid yet → served with a warning, because the clock may be wrong", async () => {
     const site = scene();
     await site.put(site.issue("future"));
