@@ -4,6 +4,7 @@ import type { FleetNeeds, PreviewedRobot } from "../../../src/api/fleet-details.
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { fitCounts, fitGroups } from "../../../src/api/words/fit-groups.ts";
 import { peakInWords } from "../../../src/api/words/fleets.ts";
+import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
 import {
   fleetRow,
   fleetRows,
@@ -148,5 +149,17 @@ describe("formErrors", () => {
     ["another window changed → all errors", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
   ])("%s", (_what, now, expected) => {
     expect(remaining(now)).toEqual(expected);
+  });
+});
+
+describe("bodyOf: the selection of a new fleet", () => {
+  it("labels → one on each line, with the commas of their values", () => {
+    const { selection } = bodyOf({ ...EMPTY_DRAFT, labels: "zone=a,b\n\n line = c=d " });
+    expect(selection).toEqual({ selector: { labels: { zone: "a,b", line: "c=d" } } });
+  });
+
+  it("names → separated by lines or commas", () => {
+    const { selection } = bodyOf({ ...EMPTY_DRAFT, selection: "robots", robots: "r1, r2\nr3," });
+    expect(selection).toEqual({ robots: ["r1", "r2", "r3"] });
   });
 });

@@ -17,7 +17,7 @@ export interface FleetDraft {
   readonly robot_type_id: string;
   /** One `name=value` on each line. */
   readonly labels: string;
-  /** Names or ids, one on each line. */
+  /** Names or ids, one on each line or separated by commas. */
   readonly robots: string;
   readonly peak_active_robots: string;
   readonly readiness_mode: string;
@@ -98,10 +98,10 @@ export function previewOf(draft: FleetDraft): PreviewBody | null {
 }
 
 function selectionOf(draft: FleetDraft) {
-  if (draft.selection === "robots") return { robots: linesOf(draft.robots) };
+  if (draft.selection === "robots") return { robots: partsOf(draft.robots, /[\n,]/) };
   const { site, region, robot_type_id: robotTypeId } = draft;
   const filters = Object.entries({ site, region, robot_type_id: robotTypeId }).filter(([, value]) => value !== "");
-  const labels = Object.fromEntries(linesOf(draft.labels).map(pairOf));
+  const labels = Object.fromEntries(partsOf(draft.labels, "\n").map(pairOf));
   const selector: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(filters),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
@@ -110,11 +110,11 @@ function selectionOf(draft: FleetDraft) {
   return draft.membership === "follow" ? { selector, membership: draft.membership } : { selector };
 }
 
-function linesOf(text: string): readonly string[] {
+function partsOf(text: string, separator: string | RegExp): readonly string[] {
   return text
-    .split(/[\n,]/)
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }
 
 function pairOf(line: string): readonly [string, string] {
