@@ -1,4 +1,5 @@
 import { serviceNow } from "../data/service-clock.ts";
+import { EndingButton } from "../parts/form/ending-button.tsx";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type WindowDraft, WINDOWS_MAXIMUM } from "./draft.ts";
@@ -49,14 +50,13 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
             change={(ends_at) => replace(index, { ends_at })}
             error={errorAt(index, "ends_at")}
           />
-          <button
-            type="button"
-            class="button button-quiet"
-            aria-label={`Remove window ${index + 1}`}
-            onClick={() => change(windows.filter((_, at) => at !== index))}
+          <EndingButton
+            className="button button-quiet"
+            label={`Remove window ${index + 1}`}
+            press={() => change(windows.filter((_, at) => at !== index))}
           >
             <Icon name="close" />
-          </button>
+          </EndingButton>
         </div>
       ))}
       {error === undefined ? null : <FieldError text={error} />}

@@ -112,6 +112,14 @@ describeConsole("fleets", start, (demo) => {
     await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();
   });
 
+  it("last operating window removed → the keyboard continues from the heading", async () => {
+    const page = await open("/fleets/new");
+    await page.getByLabel("Scheduled").check();
+    await page.getByRole("button", { name: "Add a window" }).click();
+    await page.getByRole("button", { name: "Remove window 1" }).press("Enter");
+    await expect.poll(() => page.getByRole("heading", { level: 1 }).evaluate(isFocused)).toBe(true);
+  });
+
   it("update of the model → shows first which robots can run it; a closed dialog restores the focus", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Cell 08" }).click();
