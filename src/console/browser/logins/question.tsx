@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
-import type { Problem } from "../data/request.ts";
+import { type Problem, sentence } from "../data/request.ts";
 import { session } from "../data/session.ts";
-import { Checkbox } from "../parts/form/fields.tsx";
-import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { Checkbox, FieldError } from "../parts/form/fields.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { counted } from "../parts/text.ts";
@@ -72,7 +72,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
           <Checkbox label="It is the same in my terminal" checked={isSame} change={setSame} />
         </Notice>
       ) : null}
-      {problem === null ? null : <ProblemNotice problem={problem} what="the answer" />}
+      {problem === null ? null : <FieldError text={sentence(problem.detail)} />}
       <div class="buttons">
         <button
           type="button"

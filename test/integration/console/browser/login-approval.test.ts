@@ -107,6 +107,18 @@ describeConsole("login approval", startConsole, (running) => {
     expect((await poll()).body).toMatchObject({ status: "pending" });
   });
 
+  it("decision refused → says why, and not that the page repeats it", async () => {
+    const { page } = await openWindow();
+    const { login_url } = await startLogin(NO_LISTENER);
+    await page.route("**/v1/cli/login/decide", (route) =>
+      route.fulfill({ status: 503, json: { detail: "The service is stopping" } }),
+    );
+    await signIn(page, running());
+    await page.goto(running().url + login_url);
+    await page.getByRole("button", { name: "Deny" }).click();
+    expect(await page.getByRole("alert").innerText()).toBe("The service is stopping.");
+  });
+
   it("unknown login → nothing to approve", async () => {
     const page = await open("/login?exchange=lgn_nonsense");
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
