@@ -42,7 +42,8 @@ export function useTarget(name: string): Target {
     name,
     isThere ? (signal) => request<RegistrationView>("GET", `${path}/registration`, { signal }) : null,
   );
-  const digest = registration.value?.configuration_digest ?? null;
+  // While it is asked for, the value is that of the name before.
+  const digest = registration.isAsking ? null : (registration.value?.configuration_digest ?? null);
   const { retry } = robot;
   if (robot.isAsking) return { robot: undefined, digest: null, retry };
   // The operation accepts ids too, but the name is never meant as an id.
