@@ -167,7 +167,9 @@ describe.skipIf(whySkipped !== "")(
         expect((await interrupted.run(`${INSTALLER} install`, { may_fail: true })).code).toBe(0);
         expect(await interrupted.ask(`${PACKAGE} --version`)).toMatch(/^\d+\.\d+\.\d+$/);
         expect((await interrupted.run(`${INSTALLER} uninstall --purge`, { may_fail: true })).code).toBe(0);
-        expect((await inventory(interrupted)).filter((line) => !clean.includes(line))).toEqual([]);
+        const left = (await inventory(interrupted)).filter((line) => !clean.includes(line));
+        // systemd-sysusers leaves its temporary file behind when the power is cut before it renames it.
+        expect(left.filter((line) => !/ \/etc\/\.#(group|gshadow|passwd|shadow)\w+$/.test(line))).toEqual([]);
       }
     });
 
