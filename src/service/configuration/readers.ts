@@ -43,7 +43,7 @@ const network: Reader<string> = (place) => {
     const message = `${shown(written)} is not an address or network, such as 10.0.0.1 or 10.0.0.0/8`;
     return fail(place, "address_format", message);
   }
-  if (!written.endsWith("/0")) return written;
+  if (!/\/0+$/.test(written)) return written;
   return fail(place, "not_allowed", `${shown(written)} matches every address; any client could then claim any address`);
 };
 

@@ -133,6 +133,12 @@ x-note: mine
     expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
   });
 
+  it.each(["0.0.0.0/0", "0.0.0.0/00", "::/0"])("trusted_proxies: every address, as %s → refused", (network) => {
+    expect(findingsOf(`trusted_proxies: ["${network}"]\n`)).toEqual([
+      `1:19 not_allowed ${network} matches every address; any client could then claim any address`,
+    ]);
+  });
+
   it("many mistakes → all findings at once, each with its place", () => {
     expect(
       findingsOf(`listen: 8080
