@@ -41,7 +41,7 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
       terminal.note(`Revoked ${key.id} (${key.label})${others}.`);
     } else terminal.note(`${key.id} was revoked at ${key.revoked_at ?? ""}.`);
     if (isLockedOut) {
-      const next = commandLine("keys create --label TEXT", flags);
+      const next = commandLine(`keys create --label TEXT --org ${organizationId}`, flags);
       terminal.note(`No key of its organization may do everything any more. Create one: ${next}`);
     }
     return EXIT.ok;

@@ -115,7 +115,9 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
 
     const revoked = await run("keys", "revoke", item?.id ?? "");
     expect([revoked.code, revoked.stdout]).toEqual([0, ""]);
-    expect(revoked.stderr).toContain("No key of its organization may do everything any more");
+    expect(revoked.stderr).toContain(
+      `No key of its organization may do everything any more. Create one: robot-policy-service keys create --label TEXT --org ${organizationId}`,
+    );
     expect(await status(key)).toBe(401);
     expect((await run("keys", "revoke", item?.id ?? "")).code).toBe(0);
 
