@@ -66,7 +66,7 @@ export function createReceivers(allow: readonly string[], resolve: Resolve = loo
       if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return "write an https URL";
       if (url.username !== "" || url.password !== "") return "the URL must not contain a user or password";
       if (url.hash !== "") return "the URL must not contain a fragment";
-      const host = hostOf(url);
+      const host = hostOf(url.hostname);
       if (names.has(host)) return null;
       if (url.protocol === "http:") return "only https, unless the configuration of the service allows the host";
       return isIP(host) === 0 || mayReach(host)
@@ -76,8 +76,9 @@ export function createReceivers(allow: readonly string[], resolve: Resolve = loo
     lookup(hostname, options, callback) {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
         if (error !== null) return callback(error, []);
-        const isNamed = names.has(hostname.toLowerCase());
-        const reachable = isNamed ? addresses : addresses.filter(({ address }) => mayReach(address));
+        const reachable = names.has(hostOf(hostname))
+          ? addresses
+          : addresses.filter(({ address }) => mayReach(address));
         const [first] = reachable;
         if (first === undefined) return callback(forbidden(), []);
         return options.all === true ? callback(null, reachable) : callback(null, first.address, first.family);
@@ -86,9 +87,15 @@ export function createReceivers(allow: readonly string[], resolve: Resolve = loo
   };
 }
 
-/** The host without the brackets of an IPv6 address. URL writes every form of an address (0x7f.1, 2130706433) in the usual one. */
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+/**
+ * The host without the brackets of an IPv6 address and the dot of a complete name. URL writes every form of an address (0x7f.1, 2130706433)
+ * in the usual one.
+ */
+function hostOf(hostname: string): string {
+  return hostname
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "");
 }
 
 function forbidden(): Error {

@@ -10,11 +10,16 @@ import { createReceivers, createSender } from "../../../../src/service/webhooks/
 const NOT_PUBLIC = "the address is not public, and the configuration of the service does not allow it";
 
 /** The addresses passed to a connection for a name that resolves to these; `all` as undici requests, or one address. */
-function lookedUp(allow: readonly string[], resolved: readonly string[], isAll = true): Promise<unknown> {
+function lookedUp(
+  allow: readonly string[],
+  resolved: readonly string[],
+  isAll = true,
+  name = "hooks.example",
+): Promise<unknown> {
   const addresses: LookupAddress[] = resolved.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   const { lookup } = createReceivers(allow, (_name, _options, callback) => callback(null, addresses));
   return new Promise((resolve) => {
-    lookup("hooks.example", { all: isAll }, (error, address) => {
+    lookup(name, { all: isAll }, (error, address) => {
       if (error !== null) return resolve("refused");
       return resolve(typeof address === "string" ? address : address.map((one) => one.address));
     });
@@ -101,6 +106,7 @@ describe("receivers", () => {
     ["10.1.2.3", "http://10.1.2.3/", null],
     ["10.1.2.3", "https://10.1.2.4/", NOT_PUBLIC],
     ["Hooks.Lab", "http://hooks.lab/", null],
+    ["hooks.lab", "http://hooks.lab./", null],
     ["hooks.lab", "http://evil.hooks.lab/", "only https, unless the configuration of the service allows the host"],
     ["fd00::/8", "https://[fd00::1]/", null],
   ])("allow %s: %s", (allow, url, problem) => {
@@ -109,6 +115,7 @@ describe("receivers", () => {
 
   it("allow: name → any address; network → its addresses", async () => {
     expect(await lookedUp(["hooks.example"], ["10.0.0.1"])).toEqual(["10.0.0.1"]);
+    expect(await lookedUp(["hooks.example"], ["10.0.0.1"], true, "Hooks.Example.")).toEqual(["10.0.0.1"]);
     expect(await lookedUp(["10.0.0.0/8"], ["10.0.0.1", "192.168.0.1"])).toEqual(["10.0.0.1"]);
   });
 });
