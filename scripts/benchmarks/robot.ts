@@ -141,7 +141,7 @@ export async function createRobot(
       const machineId = await systemMachine({}, process.pid).identity.machine();
       const identity = createIdentityFiles(systemFiles, state);
       const key = createKey(systemRandom, serviceUrl, machineId, now.getTime());
-      await identity.createKey(key);
+      await identity.saveKey(key);
       await identity.saveCredential({
         ...TERMS,
         public_key: key.public_key,

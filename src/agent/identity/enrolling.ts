@@ -19,10 +19,10 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   /** False where the service said that no operator has to approve. */
   let isApprovalNeeded = true;
 
-  async function makeKey(isFresh: boolean): Promise<boolean> {
+  async function makeKey(): Promise<boolean> {
     try {
       const made = createKey(random, options.service().url, await machine.identity.machine(), clock.wallMs());
-      if (isFresh || !(await files.createKey(made))) await files.replaceKey(made);
+      await files.saveKey(made);
       key = made;
       enrolment = null;
       held.forget();
@@ -39,7 +39,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
 
   /** The pause keeps a service that refuses every key from being asked without end. */
   async function replaceKey(): Promise<void> {
-    if (!(await makeKey(true))) return;
+    if (!(await makeKey())) return;
     const detail = "the service knew the key of this robot already; it has a fresh one";
     course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
   }
@@ -146,7 +146,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     },
     /** Does what is due: a key, a start or a poll. True once there is a credential. */
     async advance(signal: AbortSignal): Promise<boolean> {
-      if (key === null) await makeKey(false);
+      if (key === null) await makeKey();
       if (key === null) return false;
       if (enrolment !== null) return poll(key, enrolment, signal);
       await start(key, signal);
@@ -154,7 +154,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     },
     /** Makes a key in place of the one there is. False when it cannot be written. */
     async beginAnew(): Promise<boolean> {
-      if (!(await makeKey(true))) return false;
+      if (!(await makeKey())) return false;
       await files.forgetEnrolment().catch(throwBugs);
       return true;
     },

@@ -8,15 +8,7 @@ import { Secret } from "../../client/secret.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Guard } from "../registration/record.ts";
-import {
-  encodeState,
-  isOtherMachine,
-  isSaved,
-  ownerOf,
-  readState,
-  replaceState,
-  setAside,
-} from "../registration/state-file.ts";
+import { isOtherMachine, isSaved, readState, replaceState, setAside } from "../registration/state-file.ts";
 import {
   type CredentialRecord,
   type EnrolmentRecord,
@@ -84,25 +76,7 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
       const credential = await read("credential", isCredentialRecord);
       return { key, enrolment, credential, setAside: aside };
     },
-    /** Writes the first key; false when there is one already. */
-    async createKey(key: KeyRecord): Promise<boolean> {
-      const owner = await ownerOf(files, stateDirectory);
-      try {
-        const file = await files.createExclusive(pathOf("key"), FILE_MODE, owner);
-        try {
-          await file.write(encodeState("content", key));
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-      } catch (error) {
-        if (errorCode(error) === "EEXIST") return false;
-        throw error;
-      }
-      await files.syncDirectory(stateDirectory);
-      return true;
-    },
-    replaceKey: (key: KeyRecord) => save("key", key),
+    saveKey: (key: KeyRecord) => save("key", key),
     /** False only when the key file is known to be missing. */
     hasKey: () => isSaved(files, pathOf("key")),
     saveEnrolment: (enrolment: EnrolmentRecord) => save("enrolment", enrolment),

@@ -39,11 +39,6 @@ export async function readState(files: Files, path: string, member: Member, limi
   return version > SCHEMA_VERSION ? { kind: "newer", version } : { kind: "content", content };
 }
 
-export function encodeState(member: Member, content: unknown): Uint8Array {
-  const envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(SCHEMA_VERSION, content), [member]: content };
-  return Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
-}
-
 /**
  * Replaces the file durably: after a power cut at any moment it has the old or the new content, never a mix.
  *
@@ -56,12 +51,13 @@ export async function replaceState(
   content: unknown,
   mode: number,
 ): Promise<void> {
-  const bytes = encodeState(member, content);
+  const envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(SCHEMA_VERSION, content), [member]: content };
+  const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
   await replaceDurably(files, path, bytes, mode, await ownerOf(files, dirname(path)));
 }
 
 /** A command that runs as root writes files that the agent's user reads later, so they get the owner of the directory. */
-export async function ownerOf(files: Files, stateDirectory: string): Promise<FileOwner> {
+async function ownerOf(files: Files, stateDirectory: string): Promise<FileOwner> {
   try {
     return await files.stat(stateDirectory);
   } catch (error) {

@@ -97,7 +97,7 @@ test.each([
   ["identity-key.json", null, false],
 ])("rebind --same-robot: %s of the machine %s → advises to enroll: %s", async (name, machine, isAdvised) => {
   const { stateDir, files, printed, run } = await registeredRobot();
-  await createIdentityFiles(files, stateDir).createKey(createKey(systemRandom, "http://127.0.0.1:1", machine, 0));
+  await createIdentityFiles(files, stateDir).saveKey(createKey(systemRandom, "http://127.0.0.1:1", machine, 0));
   await rename(join(stateDir, "identity-key.json"), join(stateDir, name));
   expect(await run(true)).toBe(EXIT.ok);
   expect(printed.some((each) => String(each).includes("robot-policy-agent enroll"))).toBe(isAdvised);

@@ -32,7 +32,7 @@ function isBeating({ identity }: Computer): boolean {
 }
 
 /** Changes that one enrolment makes on the disk. */
-const ENROLMENT_CHANGES = 15;
+const ENROLMENT_CHANGES = 16;
 
 test.each(Array.from({ length: ENROLMENT_CHANGES + 1 }, (_, changes) => changes))(
   "enrolment: power cut after %s changes of the disk → one approval in all",
