@@ -30,9 +30,7 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   if ("fix" in running && running.code === OTHER_AGENT)
     return showProblem(running, { reloaded: false, findings: [] }, options, terminal);
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
-  if (answer.kind === "denied" || (answer.kind === "answer" && answer.status === 429))
-    return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
-  if (answer.kind !== "answer") {
+  if (answer.kind === "failed" || answer.kind === "not-running") {
     const what = answer.kind === "failed" ? answer.detail : "no agent answers";
     const problem = {
       code: "daemon-unreachable",
@@ -42,7 +40,10 @@ export const reload: Command<CommonOptions> = async (options, context) => {
     };
     return showProblem(problem, { reloaded: false, findings: [] }, options, terminal);
   }
-  const { reloaded, findings } = answerSchema.parse(answer.body);
+  const told = answer.kind === "answer" ? answerSchema.safeParse(answer.body).data : undefined;
+  if (answer.kind !== "answer" || told === undefined)
+    return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
+  const { reloaded, findings } = told;
   if (options.json === true) terminal.json(answer.body);
   else await showFindings(findings, context);
   const say = (text: string) => {

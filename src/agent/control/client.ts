@@ -37,7 +37,7 @@ export async function askDaemon(
         else chunks.push(chunk);
       });
       response.on("end", () => conclude(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
-      response.on("error", (error) => conclude({ kind: "failed", detail: error.message }));
+      response.on("error", (error) => conclude(describe(error, socketPath)));
     });
     const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
     request.on("error", (error) => conclude(describe(error, socketPath)));

@@ -125,6 +125,7 @@ export function keepControlSocket(path: string, clock: Clock, log: Log) {
       socket = null;
       socket = await serveControlSocket(agent, path, clock);
       if (hasFailed) log.info("control-socket-opened", { path });
+      hasFailed = false;
     } catch (error) {
       if (!hasFailed) log.warn("control-socket-failed", { path, code: errorCode(error) });
       hasFailed = true;
@@ -134,7 +135,7 @@ export function keepControlSocket(path: string, clock: Clock, log: Log) {
   }
 
   return {
-    /** Opens the socket unless it is open and its file is there. Only the first failure is logged; call again to retry. */
+    /** Opens the socket unless it is open and its file is there. Of failures in a row the first is logged; call again to retry. */
     async open(agent: ControlledAgent) {
       if (socket !== null && existsSync(path)) return;
       opening ??= tryOpening(agent);

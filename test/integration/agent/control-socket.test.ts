@@ -1,21 +1,22 @@
 /** The agent's control socket: when it opens, and the limits on clients, which are members of its group. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type ClientRequest, request } from "node:http";
+import { type ClientRequest, createServer as createHttpServer, request, type RequestListener } from "node:http";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import type { Reload } from "../../../src/agent/agent.ts";
 import { daemonProblem } from "../../../src/agent/control/running-agent.ts";
+import type { ControlledAgent } from "../../../src/agent/control/answers.ts";
 import { askDaemon } from "../../../src/agent/control/client.ts";
-import { serveControlSocket } from "../../../src/agent/control/socket.ts";
+import { keepControlSocket, serveControlSocket } from "../../../src/agent/control/socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
-import { SteppedClock } from "../../unit/fingerprint/machine.ts";
+import { SteppedClock, temporaryFolder } from "../../unit/fingerprint/machine.ts";
 
 /** The default of `resync_s`. */
 const RESYNC_MS = 60_000;
@@ -39,6 +40,15 @@ const status: StatusDocument = {
   identity: null,
 };
 
+const IDLE: ControlledAgent = {
+  status: () => status,
+  register: async () => status,
+  confirm: async () => status,
+  rebind: async () => status,
+  enroll: async () => status,
+  reload: async () => ({ reloaded: true, findings: [] }),
+};
+
 /** Serves the socket of an agent that registers at once and whose reloads end when the test calls `endReload`. */
 async function serve() {
   const folder = await mkdtemp(join(tmpdir(), "control-"));
@@ -48,14 +58,11 @@ async function serve() {
   const reload = Promise.withResolvers<Reload>();
   const socket = await serveControlSocket(
     {
-      status: () => status,
+      ...IDLE,
       async register() {
         counts.registrations += 1;
         return status;
       },
-      confirm: async () => status,
-      rebind: async () => status,
-      enroll: async () => status,
       reload() {
         counts.reloads += 1;
         return reload.promise;
@@ -176,6 +183,53 @@ test("askDaemon: the daemon hangs → fails after 5 s", async () => {
     server.close();
     await rm(folder, { recursive: true });
   }
+});
+
+test("askDaemon: the daemon ends in the middle of its answer → the client says so", async () => {
+  const path = join(await temporaryFolder(), "control.sock");
+  await serveAnswers(path, (_request, response) => {
+    response.writeHead(200, { "content-length": 100 });
+    response.write("{", () => response.destroy());
+  });
+  const answer = await askDaemon(path, "GET", "/status", new AbortController().signal);
+  expect(answer).toMatchObject({ kind: "failed", detail: expect.stringContaining("closed the connection") });
+});
+
+test("reload: an answer that is none of this program → a problem with a remedy", async () => {
+  await using scene = await createScene();
+  const path = join(scene.robot.runtime_directory, "control.sock");
+  await serveAnswers(path, (_request, response) => response.writeHead(404).end('{"detail":"no POST /reload here"}'));
+  const { code, stderr } = await scene.robot.run(["reload"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("unexpected answer 404 of the daemon");
+});
+
+/** A daemon that gives these answers. */
+async function serveAnswers(path: string, answer: RequestListener): Promise<void> {
+  const server = createHttpServer(answer);
+  onTestFinished(() => void server.close());
+  server.listen(path);
+  await once(server, "listening");
+}
+
+test("the socket cannot be opened twice → each failure and each success is logged once", async () => {
+  const events: string[] = [];
+  const note = (event: string) => void events.push(event);
+  const log = { debug: note, info: note, warn: note, error: note };
+  const path = join(await temporaryFolder(), "runtime", "control.sock");
+  await using control = keepControlSocket(path, new SteppedClock(), log);
+  for (const outage of ["first", "second"]) {
+    await rm(dirname(path), { recursive: true, force: true });
+    await writeFile(dirname(path), outage);
+    await control.open(IDLE);
+    await control.open(IDLE);
+    await rm(dirname(path));
+    await control.open(IDLE);
+    await rm(path);
+    await control.open(IDLE);
+  }
+  const outage = ["control-socket-failed", "control-socket-opened"];
+  expect(events).toEqual([...outage, ...outage]);
 });
 
 test.concurrent("the socket cannot be opened at start → opened later; failure and success are logged once", async ({
