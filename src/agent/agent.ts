@@ -7,6 +7,7 @@
  */
 import { isoNow } from "../platform/clock.ts";
 import type { Log } from "../platform/log/log.ts";
+import { within } from "../platform/within.ts";
 import { createAlarm } from "./alarm.ts";
 import { type CollectorOptions, createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -20,7 +21,7 @@ import { createReporter } from "./reporter.ts";
 import { createRequests, type Requested } from "./requests.ts";
 import { createRereading } from "./rereading.ts";
 import { createStopping } from "./stopping.ts";
-import { delayAfter, stateAfter } from "./step.ts";
+import { dueAfter, stateAfter } from "./step.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
 import { createWatchedFiles } from "./watching/watched-files.ts";
@@ -208,7 +209,7 @@ export function createAgent(options: AgentOptions) {
     if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt(forced);
     if (step.kind === "failed" && step.failure.reason === "http-403") identity.doubtName();
     identity.readinessChanged();
-    stepDueMs = clock.monotonicMs() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
+    stepDueMs = dueAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());
     if (step.kind === "unsettled") request.postpone({ forced });
     else request.answer();
@@ -271,10 +272,7 @@ export function createAgent(options: AgentOptions) {
     /** Plans what to watch, after which the agent is ready. No network. */
     async prepare() {
       preparing = prepareNow();
-      const prepared = new AbortController();
-      const limit = clock.sleep(PREPARE_LIMIT_MS, prepared.signal).catch(() => {});
-      await Promise.race([preparing, limit]);
-      prepared.abort();
+      await within(preparing, PREPARE_LIMIT_MS, clock, signal);
     },
     /** Watches and reconciles until stopped. Rejects only for a bug. */
     async run() {

@@ -32,21 +32,21 @@ export function stateAfter(step: Step): AgentState {
 }
 
 /**
- * In how many milliseconds to run again, unless something changes before.
+ * When to run again, unless something changes before, in monotonic milliseconds.
  *
- * @param confirmationDueMs monotonic time at which to ask the service whether it still has the registration.
+ * @param confirmationDueMs when to ask the service whether it still has the registration.
  */
-export function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
+export function dueAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
   switch (step.kind) {
     case "unsettled":
-      return step.waitMs;
+      return nowMs + step.waitMs;
     case "waiting":
-      return step.untilMs - nowMs;
+      return step.untilMs;
     case "failed":
-      return step.failure.retryAtMs - nowMs;
+      return step.failure.retryAtMs;
     case "unchanged":
     case "registered":
-      return confirmationDueMs - nowMs;
+      return confirmationDueMs;
     case "refused":
       return Number.POSITIVE_INFINITY;
   }

@@ -13,6 +13,5 @@ export async function within<T>(
     return await Promise.race([work, over]);
   } finally {
     done.abort();
-    over.catch(() => {});
   }
 }
