@@ -22,10 +22,8 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     notify.status(summary);
   }
 
-  function reportState(document: StatusDocument): void {
+  function reportState(level: "info" | "warn", document: StatusDocument): void {
     const { state, failure, registration } = document;
-    const { level } = STATES[state];
-    if (level === null) return;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
     if (key === reportedState) return;
     reportedState = key;
@@ -63,12 +61,15 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
 
   return {
     status(document: StatusDocument) {
-      reportState(document);
-      if (STATES[document.state].level !== null) reportFindings(document.findings);
+      const { level } = STATES[document.state];
+      // Not for transient states: each new STATUS= starts a process (systemd-notify), which every retry would do.
+      if (level !== null) {
+        reportState(level, document);
+        reportFindings(document.findings);
+        reportSummary(document);
+      }
       reportStateProblem(document.state_problem);
       reportConfirmation(document);
-      // Not for transient states: each new STATUS= starts a process (systemd-notify), which every retry would do.
-      if (STATES[document.state].level !== null) reportSummary(document);
     },
     /** @param path the path on which the disk hangs; null when it answers. */
     hanging(path: string | null, document: StatusDocument) {
