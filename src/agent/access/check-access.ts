@@ -1,7 +1,7 @@
 import { explainAccess } from "../../access/access.ts";
 import { SERVICE_NAME } from "../../access/unit.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { loadCredential } from "../../client/load-credential.ts";
+import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Collector } from "../collector.ts";
@@ -102,7 +102,7 @@ export async function lookAtKey(
     {
       credentialsDirectory: folders.credentialsDirectory ?? credentialsOfUnit(folders, agentUser) ?? undefined,
       keyFile: service.key_file ?? undefined,
-      environmentKey: environment["ROBOT_POLICY_API_KEY"],
+      environmentKey: environment[KEY_VARIABLE],
       serviceUserId: account?.userId ?? userId,
       serviceUserName: account?.name,
     },

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 
 import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
-import { loadCredential } from "../../client/load-credential.ts";
+import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -27,7 +27,7 @@ export async function discardApiKey(
     {
       credentialsDirectory: folders.credentialsDirectory ?? undefined,
       keyFile: configuration?.service.key_file ?? undefined,
-      environmentKey: environment["ROBOT_POLICY_API_KEY"],
+      environmentKey: environment[KEY_VARIABLE],
       serviceUserId: userId,
     },
     machine.files,
