@@ -1,4 +1,5 @@
 import { chownSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 
 import { readGroups, readUsers } from "../../access/account.ts";
 import { readBounded, removeIfPresent } from "../../platform/files/durable-file.ts";
@@ -188,6 +189,8 @@ async function revokeDropIn(
       return false;
     }
     await removeIfPresent(files, path);
+    // Before the record goes: a power cut must not bring back a drop-in that no record names.
+    await files.syncDirectory(dirname(path));
     return true;
   } catch (error) {
     const code = errorCode(error);
