@@ -49,7 +49,7 @@ export const RUNTIME_FOLDER = `/run/${NAME}`;
  * its copy was edited by the administrator.
  */
 export const SHIPPED_FOLDER = "files";
-/** What the installer and `grant` record for later runs. */
+/** What the installer and `grant` record for later runs. Belongs to root: the service must not be able to change what those do as root. */
 export const NOTES_FOLDER = `/var/lib/${NAME}-install`;
 /** Folders that the installer created, one per line. `uninstall` removes the empty ones. */
 export const MADE_FOLDERS_FILE = `${NOTES_FOLDER}/made-folders`;

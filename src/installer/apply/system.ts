@@ -5,15 +5,9 @@ import { parseUnit } from "../../access/unit.ts";
 import { errorCode, type FileOwner } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
 import { type Disk, readText } from "../disk/disk.ts";
-import {
-  GRANT_RECORD_DIRECTORY,
-  type GrantMachine,
-  grantRecordPath,
-  lockGrantRecord,
-  readGrantRecord,
-} from "../grant/record.ts";
+import { type GrantMachine, grantRecordPath, lockGrantRecord, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
-import { NAME, PROGRAM, SERVICE_UNIT, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
+import { NAME, NOTES_FOLDER, PROGRAM, SERVICE_UNIT, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
 /** The service manager and the user database. Methods throw `ProgramFailed`. */
 export type System = ReturnType<typeof openSystem>;
@@ -130,19 +124,19 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     /** Whether `grant` gave the service user access to files. */
     async hasGrants(): Promise<boolean> {
       if (image !== null) return false;
-      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      const record = await readGrantRecord(files, NOTES_FOLDER);
       return record === null || record.entries.length > 0 || record.drop_in !== null || record.given !== null;
     },
     async revokeGrants() {
       const words = [NAME, "grant", "--revoke"];
-      await using lock = await lockGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      await using lock = await lockGrantRecord(files, NOTES_FOLDER);
       if (lock.problem !== null) throw new ProgramFailed(words, `${lock.problem.what}: ${lock.problem.fix}`);
-      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      const record = await readGrantRecord(files, NOTES_FOLDER);
       if (record === null) {
-        const path = grantRecordPath(GRANT_RECORD_DIRECTORY);
+        const path = grantRecordPath(NOTES_FOLDER);
         throw new ProgramFailed(words, `its record ${path} is damaged, or was written by a newer version`);
       }
-      const { problems } = await revokeGrant({ files, runProgram }, record, GRANT_RECORD_DIRECTORY);
+      const { problems } = await revokeGrant({ files, runProgram }, record, NOTES_FOLDER);
       const [problem] = problems;
       if (problem !== undefined) throw new ProgramFailed(words, `${problem.what}: ${problem.fix}`);
     },

@@ -9,16 +9,11 @@ import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform
 import { FILE_LIMIT } from "../grant/grant.ts";
 import { grantOnFiles } from "../grant/on-files.ts";
 import { grantOnUnit } from "../grant/on-unit.ts";
-import {
-  GRANT_RECORD_DIRECTORY,
-  type GrantRecord,
-  grantRecordPath,
-  lockGrantRecord,
-  readGrantRecord,
-} from "../grant/record.ts";
+import { type GrantRecord, grantRecordPath, lockGrantRecord, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { type GrantOptions, type GrantRun, SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
 import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
+import { NOTES_FOLDER } from "../layout.ts";
 
 /** From the agent's configuration and manifest. */
 export interface GrantInputs {
@@ -44,7 +39,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
     options,
     terminal: context.terminal,
     machine: { files: context.machine.files, runProgram: systemPrograms },
-    directory: context.recordDirectory ?? GRANT_RECORD_DIRECTORY,
+    directory: context.recordDirectory ?? NOTES_FOLDER,
     unit: await readServiceUnit(context.machine.files, systemPrograms),
   };
   if (context.userId !== 0) return showRefusal(run, NOT_ROOT);

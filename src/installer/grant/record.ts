@@ -8,8 +8,6 @@ import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { findLockProblem } from "../lock-problem.ts";
 
-/** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
-export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
 /** Only root can open the folder, so no other user can hold its lock. */
 const DIRECTORY_MODE = 0o700;
 const RECORD_NAME = "grants.json";
