@@ -1,6 +1,7 @@
 import { createSha256 } from "../platform/crypto.ts";
 import { errorCode, type Files, type FileStat, type ReadableFile, sameStat } from "../platform/files/files.ts";
 import type { RunningHash } from "./hash-thread.ts";
+import { isParsable } from "./parses.ts";
 
 /** A file to read from its first byte to its last. */
 export interface HashRequest {
@@ -97,8 +98,10 @@ async function hashMoment(
 ): Promise<HashResult> {
   const stat = await file.stat();
   if (stat.kind !== "file" || stat.sizeBytes > request.limitBytes) return { kind: "moved" };
-  const result = await hashContent(file, stat.sizeBytes, request, hashers, reading);
-  const again = await hashContent(file, stat.sizeBytes, request, hashers, reading);
+  // It may have grown since the look that decided to keep it.
+  const now = { ...request, keep: request.keep && isParsable(request.path, stat.sizeBytes) };
+  const result = await hashContent(file, stat.sizeBytes, now, hashers, reading);
+  const again = await hashContent(file, stat.sizeBytes, now, hashers, reading);
   const isSame = result.kind === "hashed" && again.kind === "hashed" && result.sha256 === again.sha256;
   return isSame ? result : { kind: "moved" };
 }

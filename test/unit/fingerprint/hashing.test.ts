@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 
 import { HashThreadLost, startHashThread } from "../../../src/fingerprint/hash-thread.ts";
-import type { HashRequest } from "../../../src/fingerprint/hash-file.ts";
+import type { HashRequest, HashResult } from "../../../src/fingerprint/hash-file.ts";
 import { hashFiles, type HashOptions } from "../../../src/fingerprint/hashing.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { meddledFiles, temporaryFolder } from "./machine.ts";
@@ -83,6 +83,23 @@ describe("hashFiles: much to read", () => {
     };
     expect(await hash(requests, { startThread, onBytes })).toEqual(expected);
   });
+});
+
+test("hashFiles: a file that grew beyond what is parsed → hashed without keeping its content", async () => {
+  const path = join(await temporaryFolder(), "grown.yaml");
+  await writeFile(path, "a: 1\n");
+  const expected = await systemFiles.stat(path);
+  await writeFile(path, "a: 1\n".repeat(100_000));
+  const request = { path, expected, keep: true, limitBytes: 1_000_000, ofOneMoment: true };
+  const results: HashResult[] = [];
+  await hashFiles(systemFiles, [request], {
+    signal: undefined,
+    onBytes() {},
+    async onResult(_request, result) {
+      results.push(result);
+    },
+  });
+  expect(results).toMatchObject([{ kind: "hashed", bytes: 500_000, content: undefined }]);
 });
 
 test("hashFiles: the thread dies with the last files → the main thread hashes them", async () => {
