@@ -3,7 +3,7 @@ import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { lockState } from "../control/lock.ts";
 import { issueNotice } from "../identity/issue-file.ts";
 import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
-import { startForTheFirstTime, discardApiKey } from "../identity/after-enrolment.ts";
+import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
 import { approvalFix } from "../remedies.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -139,10 +139,7 @@ async function conclude(
   return EXIT.failed;
 }
 
-function describe(
-  current: IdentityStatus,
-  discarded: Awaited<ReturnType<typeof discardApiKey>> | null,
-): Record<string, unknown> {
+function describe(current: IdentityStatus, discarded: DiscardedKey | null): Record<string, unknown> {
   const { user_code: userCode, key_fingerprint: fingerprint, code_expires_at: expiresAt, robot } = current;
   return {
     enrolled: current.state === "enrolled",

@@ -53,7 +53,6 @@ async function preview(
   const { terminal, machine } = context;
   const denials = await findDenials(oneShot, folders, context);
   const collected = await collectSettled(oneShot, context.signal);
-  const { machineId } = collected;
   const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
   const findings = withDenials(collector.findings, denials);
   const decision = decide({
@@ -61,7 +60,7 @@ async function preview(
     registration,
     lastFailure: null,
     credentialVersion: "",
-    machine: machineId,
+    machine: collected.machineId,
     serviceUrl: collector.configuration.service.url,
     held: null,
     isNameApproved: collector.isNameApproved,
@@ -71,7 +70,7 @@ async function preview(
   });
   const request = wanted.kind === "body" ? wanted.body : null;
   const files = describeFiles(collector.snapshot?.files ?? []);
-  const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
+  const url = `${collector.configuration.service.url}/v1/robots/setup`;
   if (options.json === true) {
     terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
   } else {
