@@ -3,7 +3,7 @@ import type { OperatorContext } from "./context.ts";
 import { refuseFlags } from "./refuse.ts";
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-/** Keeps dates within the range of JavaScript's Date. */
+/** 100 years, which keeps dates within the range of JavaScript's Date. */
 const LONGEST_MS = 100 * 365 * UNITS_MS.d;
 
 interface Moment {
@@ -34,9 +34,12 @@ export function readMomentFlag(
 export function readMoment(text: string, direction: "ahead" | "back", nowMs: number): Moment | Refusal {
   const distance = /^(\d{1,6})([mhdw])$/.exec(text);
   const timeMs = distance === null ? readDate(text) : addDistance(distance, direction, nowMs);
-  if (timeMs === null || Math.abs(timeMs - nowMs) > LONGEST_MS) {
+  if (timeMs === null) {
     const fix = `write it as 2030-01-31, 2030-01-31T08:00:00Z, or 90d, 12h, 30m ${direction === "back" ? "back" : "from now"}`;
     return { what: `'${text}' is neither a date nor a duration`, fix };
+  }
+  if (Math.abs(timeMs - nowMs) > LONGEST_MS) {
+    return { what: `'${text}' is more than 100 years away`, fix: "give a time nearer to now" };
   }
   if (direction === "ahead" && timeMs <= nowMs) {
     return { what: `'${text}' is in the past`, fix: "give a time in the future" };

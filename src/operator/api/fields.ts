@@ -8,8 +8,8 @@ export type Fields =
   | { readonly kind: "fields"; readonly names: readonly GivenField[]; readonly body: unknown }
   | { readonly kind: "bad-field"; readonly what: string };
 
-const FIELD = /^([^=[\]]+)((?:\[[^[\]=]*\])*)=([\s\S]*)$/;
-const DEPTH_LIMIT = 16;
+/** A name, at most 15 members of members, `[]` only at the end, and the value. */
+const FIELD = /^([^=[\]]+)((?:\[[^[\]=]+\]){0,15}(?:\[\])?)=([\s\S]*)$/;
 
 /**
  * Builds a body from fields: `name=x`, `selector[site]=x` for a nested member, `robots[]=x` to append to a list.
@@ -26,7 +26,7 @@ export function readFields(raw: readonly string[], typed: readonly string[]): Fi
     if (match === null) return { kind: "bad-field", what: `'${field}' is not a field` };
     const [, name = "", brackets = "", text = ""] = match;
     const path = [name, ...[...brackets.matchAll(/\[([^\]]*)\]/g)].map(([, member = ""]) => member)];
-    if (path.length > DEPTH_LIMIT || !put(body, path, isTyped ? readValue(text) : text)) {
+    if (!put(body, path, isTyped ? readValue(text) : text)) {
       return { kind: "bad-field", what: `'${field}' contradicts another field` };
     }
     names.push({ name: name + brackets, text });
@@ -39,7 +39,7 @@ type Node = Map<string, Node> | Node[] | string | number | boolean | null;
 
 function put(members: Map<string, Node>, [name = "", ...rest]: readonly string[], value: Node): boolean {
   const there = members.get(name);
-  const [next, ...further] = rest;
+  const [next] = rest;
   if (next === undefined) {
     if (there !== undefined) return false;
     members.set(name, value);
@@ -47,7 +47,7 @@ function put(members: Map<string, Node>, [name = "", ...rest]: readonly string[]
   }
   if (next === "") {
     const list = there ?? [];
-    if (!Array.isArray(list) || further.length > 0) return false;
+    if (!Array.isArray(list)) return false;
     members.set(name, [...list, value]);
     return true;
   }

@@ -28,7 +28,8 @@ test.each([
   ["tomorrow", "ahead", "neither a date"],
   ["7", "ahead", "neither a date"],
   ["", "ahead", "neither a date"],
-  ["999999d", "ahead", "neither a date"],
+  ["999999d", "ahead", "'999999d' is more than 100 years away"],
+  ["2200-01-01", "ahead", "'2200-01-01' is more than 100 years away"],
   ["2026-06-01", "ahead", "in the past"],
 ] as const)("readMoment: %j %s is refused: %s", (text, direction, why) => {
   expect(readMoment(text, direction, NOW_MS)).toMatchObject({ what: expect.stringContaining(why) });
@@ -56,17 +57,19 @@ describe("readFields", () => {
     expect("x" in {}).toBe(false);
   });
 
-  test.each([["a"], ["=b"], ["a[=b"], ["a=1", "a=2"], ["a=1", "a[b]=2"], ["a[]=1", "a[b]=2"], ["a[][b]=1"]])(
-    "readFields: %s %s → refused",
-    (...raw) => {
-      expect(
-        readFields(
-          raw.filter((field) => field !== undefined),
-          [],
-        ).kind,
-      ).toBe("bad-field");
-    },
-  );
+  const DEEP = `a${"[b]".repeat(16)}=1`;
+  test.each([
+    [["a"], "'a' is not a field"],
+    [["=b"], "'=b' is not a field"],
+    [["a[=b"], "'a[=b' is not a field"],
+    [["a[][b]=1"], "'a[][b]=1' is not a field"],
+    [[DEEP], `'${DEEP}' is not a field`],
+    [["a=1", "a=2"], "'a=2' contradicts another field"],
+    [["a=1", "a[b]=2"], "'a[b]=2' contradicts another field"],
+    [["a[]=1", "a[b]=2"], "'a[b]=2' contradicts another field"],
+  ])("readFields: %s → refused: %s", (raw, what) => {
+    expect(readFields(raw, [])).toEqual({ kind: "bad-field", what });
+  });
 });
 
 test.each([
