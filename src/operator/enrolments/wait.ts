@@ -58,7 +58,7 @@ function lookAt({ installation, registeredAt }: Arrival, name: string): Look {
   if (installation === null) return waiting(`${name} is approved; its computer fetches its credential`);
   if (installation.state === "frozen") {
     const what = `${name} is frozen: its key is in use on two computers`;
-    const fix = "enroll the right computer again, or after a false alarm: robot-policy robots thaw";
+    const fix = `enroll the right computer again, or after a false alarm: robot-policy robots thaw ${shellWord(name)}`;
     const problem = { code: "frozen", what, fix };
     return { lines: [what], summary: what, ended: { exitCode: EXIT.rejected, problem } };
   }

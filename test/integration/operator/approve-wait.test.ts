@@ -74,6 +74,26 @@ it("approve --wait: the robot already has a computer → waits for the new one",
   expect((await old.heartbeat()).status).toBe(401);
 });
 
+it("approve --wait: the key is in use on two computers → says how to thaw the robot", async () => {
+  const { code, poll, computer } = await enrolling.start("arm-4");
+  const freeze = async () => {
+    const notReady = { readiness: "not_ready", reason: "no manifest" } as const;
+    await poll();
+    await computer.heartbeat(notReady);
+    const copy = computer.copy();
+    await computer.renew();
+    await computer.heartbeat(notReady);
+    await copy.renew();
+    await copy.heartbeat(notReady);
+    expect((await computer.heartbeat(notReady)).status).toBe(403);
+  };
+  const ran = await runAlong([["fetches its credential", freeze]], "robots", "approve", code, "--wait");
+  expect(ran).toMatchObject(
+    endedWith(6, "arm-4 is frozen: its key is in use on two computers [frozen]\n  → enroll the right computer again"),
+  );
+  expect(ran.err).toContain("after a false alarm: robot-policy robots thaw arm-4\n");
+});
+
 it("approve --wait: the computer never polls → ends after --timeout", async () => {
   const { code } = await enrolling.start("arm-3");
   const ran = await site.run("robots", "approve", code, "--wait", "--timeout", "0s");
