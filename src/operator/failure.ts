@@ -161,6 +161,7 @@ function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reaso
   if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
   if (looksLikeClock(code))
     return "check the clock of this machine; if it is right, the service needs a new certificate";
+  if (reason === "proxy") return "correct HTTPS_PROXY or HTTP_PROXY, or name the service in NO_PROXY";
   // The service may have received the request.
   const isOpen = reason === "reset" || (reason === "timeout" && !NOT_CONNECTED.has(code));
   return isOpen

@@ -28,6 +28,12 @@ describe("showFailure", () => {
     ["an invalid CA file", untrusted("CA_FILE_NOT_PEM"), 4, "correct --ca-file"],
     ["a host that never answers", { ...unanswered, code: "ETIMEDOUT" }, 4, "→ check the address and the network"],
     ["an answer that never comes", { ...unanswered, code: "HEADERS_TIMEOUT" }, 4, "a change may have been applied"],
+    [
+      "a proxy that wants a password",
+      { kind: "unreachable", reason: "proxy", code: "HTTP_407", detail: "proxy p:1 requires a password (407)" },
+      4,
+      "→ correct HTTPS_PROXY or HTTP_PROXY, or name the service in NO_PROXY",
+    ],
     ["an expired certificate", untrusted("CERT_HAS_EXPIRED"), 4, "check the clock"],
     ["a refused credential", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
