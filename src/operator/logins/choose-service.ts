@@ -239,7 +239,8 @@ function forOperator(loaded: LoadedCredential): LoadedCredential {
     case "key-missing":
       return { ...loaded, fix: "correct the path; robot-policy keys create LABEL --out FILE creates a key in a file" };
     case "key-owner":
-      return { ...loaded, what: "the key file belongs to another user" };
+      // Only root may take a file from another user.
+      return { ...loaded, what: "the key file belongs to another user", fix: `sudo ${loaded.fix}` };
     default:
       return loaded;
   }

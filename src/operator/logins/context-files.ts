@@ -122,8 +122,9 @@ export function openContextFiles(
       return otherwise;
     }
   };
-  const accessFix = (code: string, path: string) =>
-    code === "EACCES" ? `sudo chown -R ${userId} ${shellWord(folder)}` : `check ${path}`;
+  // Only root may take a file from another user.
+  const ownFix = `sudo chown -R ${userId} ${shellWord(folder)}`;
+  const accessFix = (code: string, path: string) => (code === "EACCES" ? ownFix : `check ${path}`);
   return {
     folder,
     async names() {
@@ -139,7 +140,7 @@ export function openContextFiles(
       const path = pathOf(name);
       try {
         const bytes = await readBounded(files, path, CONTEXT_LIMIT_BYTES);
-        const exposed = await findExposure(files, [folder, contexts, path], userId);
+        const exposed = await findExposure(files, [folder, contexts, path], userId, ownFix);
         if (exposed !== null) return { kind: "no-context", problem: exposed };
         return readContext(name, path, bytes);
       } catch (error) {
@@ -185,12 +186,16 @@ function writeContext({ name: _name, login, ...rest }: ServiceContext): string {
 }
 
 /** A problem for the first of these paths that another user may read or replace. */
-async function findExposure(files: Files, paths: readonly string[], userId: number): Promise<Problem | null> {
+async function findExposure(
+  files: Files,
+  paths: readonly string[],
+  userId: number,
+  ownFix: string,
+): Promise<Problem | null> {
   for (const path of paths) {
     const { kind, mode, userId: owner } = await files.stat(path);
     if (userId !== 0 && owner !== userId && owner !== 0) {
-      const what = `it belongs to user ${owner}`;
-      return unusable(path, what, `chown ${userId} ${shellWord(path)}`);
+      return unusable(path, `it belongs to user ${owner}`, ownFix);
     }
     // For a folder only write access matters: its files have their own modes.
     const forbidden = kind === "directory" ? 0o022 : 0o077;

@@ -30,3 +30,14 @@ it("contexts that cannot be read → count as none, with one warning; a missing 
   const path = join(folder, "contexts");
   expect(warnings).toEqual([`${path} cannot be read (ELOOP); check ${path}`]);
 });
+
+it("context of another user → the command that gives it back, which only root may run", async () => {
+  const folder = testFolder("contexts");
+  const files = { ...systemFiles, stat: async (path: string) => ({ ...(await systemFiles.stat(path)), userId: 1234 }) };
+  const contexts = openContextFiles(folder, files, 1000, () => {});
+  const service = { url: "https://robots.example", ca_file: null, allow_insecure: false, key_file: null, login: null };
+  expect(await contexts.save({ ...service, name: "lab" })).toBeNull();
+  expect(await contexts.find("lab")).toMatchObject({
+    problem: { what: `cannot use ${folder}: it belongs to user 1234`, fix: `sudo chown -R 1000 ${folder}` },
+  });
+});
