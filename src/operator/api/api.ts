@@ -20,8 +20,10 @@ export const api: OperatorCommand = async (flags, context, first, second) => {
   const request = await readRequest(flags, context, first, second);
   if (request === null) return EXIT.usage;
   return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRawRequest(request);
-    return flags.paginate === true ? pages(service, request) : once(service, request);
+    const isPaged = flags.paginate === true;
+    const first = isPaged ? { ...request, path: pagePath(request.path) } : request;
+    if (flags.dryRun === true) return service.showRawRequest(first);
+    return isPaged ? pages(service, first) : once(service, first);
   });
 };
 
@@ -31,14 +33,21 @@ async function once(service: Service, request: RawRequest): Promise<ExitCode> {
   return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: readJson(request.body ?? "") });
 }
 
-async function pages(service: Service, request: RawRequest): Promise<ExitCode> {
+/** The path of a page, as large as the service allows where the path does not say it. @param cursor null for the first page. */
+function pagePath(path: string, cursor: string | null = null): string {
+  // Not resolved against a base: a path such as `/\host` would name another host.
+  const { pathname, searchParams } = new URL(`http://service${path}`);
+  if (!searchParams.has("limit")) searchParams.set("limit", String(ITEMS_PER_REQUEST));
+  if (cursor !== null) searchParams.set("cursor", cursor);
+  return `${pathname}?${searchParams.toString()}`;
+}
+
+async function pages(service: Service, first: RawRequest): Promise<ExitCode> {
   const { flags, terminal } = service;
   const documents: unknown[] = [];
-  // Not resolved against a base: a path such as `/\host` would name another host.
-  const url = new URL(`http://service${request.path}`);
-  if (!url.searchParams.has("limit")) url.searchParams.set("limit", String(ITEMS_PER_REQUEST));
+  let { path } = first;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
-    const { result, answer } = await service.send({ ...request, path: url.pathname + url.search });
+    const { result, answer } = await service.send({ ...first, path });
     if (result.kind !== "ok") {
       if (answer?.complete === true) showAnswer(answer, service);
       return service.failed(result);
@@ -53,8 +62,9 @@ async function pages(service: Service, request: RawRequest): Promise<ExitCode> {
     if (cursor === null) break;
     // Fail instead of printing an incomplete list.
     if (page + 1 === PAGES_LIMIT) return undecodable(`the list has more than ${PAGES_LIMIT} pages`);
-    if (cursor === url.searchParams.get("cursor")) return undecodable(NAMES_ITSELF);
-    url.searchParams.set("cursor", cursor);
+    const next = pagePath(path, cursor);
+    if (next === path) return undecodable(NAMES_ITSELF);
+    path = next;
   }
   terminal.json(joinPages(documents));
   return EXIT.ok;

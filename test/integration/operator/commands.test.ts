@@ -148,6 +148,11 @@ describe("api", () => {
     expect(site.service.requests.length - before).toBeGreaterThan(1);
   });
 
+  it("--paginate --dry-run → the request for the first page, as it would be sent", async () => {
+    const { out } = await site.run("api", "/v1/robots?site=a", "--paginate", "--dry-run");
+    expect(out).toContain(`GET ${site.urls.whole}/v1/robots?site=a&limit=1000\n`);
+  });
+
   it.each([
     [["api", "https://elsewhere.example/v1/robots"], "is not a path"],
     [["api", "GET", "//elsewhere.example/v1"], "is not a path"],
