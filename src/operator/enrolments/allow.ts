@@ -8,7 +8,7 @@ import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Loc } from "../files/places.ts";
-import { readGiven, refuseFile, unreadable, type Unusable } from "../files/given-file.ts";
+import { readGiven, refuseFile, shownPath, unreadable, type Unusable } from "../files/given-file.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
@@ -28,22 +28,20 @@ export const robotsAllow: OperatorCommand = async (flags, context) => {
     return refuseUsage("no keys are given", "give a file with a key per line: --keys FILE", terminal);
   const expiresAt = readMomentFlag("--expires", expires, context);
   if (expiresAt === null) return EXIT.usage;
-  const list = await readKeyList(path, ALLOWED_KEYS_MAXIMUM, flags.json === true, context);
+  const list = await readKeyList(path, flags.json === true, context);
   if (list.kind === "unusable") return list.exitCode;
   const { keys, places } = list;
   return withService(flags, context, async (service) => {
     const size = ALLOWED_KEYS_COUNT.maximum;
+    const bodyFrom = (from: number) => ({ keys: keys.slice(from, from + size), expires_at: expiresAt.iso });
+    if (flags.dryRun === true) {
+      const requests = Math.ceil(keys.length / size);
+      if (requests > 1) terminal.note(`This is the first of ${requests} requests; each has ${size} keys at most.`);
+      return service.showRequest(beyondSpec.allowKeys, { body: bodyFrom(0) });
+    }
     let added = 0;
     for (let from = 0; from < keys.length; from += size) {
-      const body = { keys: keys.slice(from, from + size), expires_at: expiresAt.iso };
-      if (flags.dryRun === true) {
-        if (keys.length > size) {
-          terminal.note(
-            `This is the first of ${Math.ceil(keys.length / size)} requests; each has ${size} keys at most.`,
-          );
-        }
-        return service.showRequest(beyondSpec.allowKeys, { body });
-      }
+      const body = bodyFrom(from);
       const result = await service.call(beyondSpec.allowKeys, { body });
       if (result.kind !== "ok") {
         if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
@@ -130,13 +128,8 @@ interface KeyList {
  * Reads public keys or fingerprints, one per line; `#` begins a comment. Each key counts once, also where its fingerprint is given, too.
  * Reports all findings, each at file:line:column.
  */
-async function readKeyList(
-  path: string,
-  maximum: number,
-  json: boolean,
-  context: Pick<OperatorContext, "terminal" | "machine" | "readInput">,
-): Promise<KeyList | Unusable> {
-  const name = path === "-" ? "<stdin>" : path;
+async function readKeyList(path: string, json: boolean, context: OperatorContext): Promise<KeyList | Unusable> {
+  const name = shownPath(path);
   const bytes = await readGiven(path, LIMIT_BYTES, context);
   const refuse = (findings: readonly Finding[]) =>
     refuseFile(findings, { name, bytes: "code" in bytes ? null : bytes, json }, context);
@@ -157,8 +150,9 @@ async function readKeyList(
     }
     if (findings.length === FINDINGS_MAXIMUM) break;
   }
-  const beyond = found[maximum];
-  if (beyond !== undefined) findings.push(finding("too_many", `a list has at most ${maximum} keys`, beyond));
+  const beyond = found[ALLOWED_KEYS_MAXIMUM];
+  if (beyond !== undefined)
+    findings.push(finding("too_many", `a list has at most ${ALLOWED_KEYS_MAXIMUM} keys`, beyond));
   if (found.length === 0 && findings.length === 0)
     findings.push(finding("empty", "there is no key in the file", FIRST));
   if (findings.length > 0) return refuse(findings);

@@ -19,7 +19,7 @@ export interface UnreadFile {
 export async function readGiven(
   path: string,
   limitBytes: number,
-  { machine, readInput }: Pick<OperatorContext, "machine" | "readInput">,
+  { machine, readInput }: OperatorContext,
 ): Promise<Uint8Array | UnreadFile> {
   if (path === "-") {
     const text = await readInput(limitBytes);
@@ -33,6 +33,11 @@ export async function readGiven(
     if (code === undefined) throw error;
     return { code };
   }
+}
+
+/** How messages name the file. */
+export function shownPath(path: string): string {
+  return path === "-" ? "<stdin>" : path;
 }
 
 /** The service's limit for a request body, which the file becomes. */
@@ -64,9 +69,9 @@ interface WrittenRules<T> {
 export async function readWritten<T>(
   path: string,
   { subject, reader, hints, json }: WrittenRules<T>,
-  context: Pick<OperatorContext, "terminal" | "machine" | "readInput">,
+  context: OperatorContext,
 ): Promise<Written<T> | Unusable> {
-  const name = path === "-" ? "<stdin>" : path;
+  const name = shownPath(path);
   const bytes = await readGiven(path, LIMIT_BYTES, context);
   if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)], null);
   const reading = readDocument(bytes, { subject, sizeLimitBytes: LIMIT_BYTES });
@@ -93,7 +98,7 @@ export async function readWritten<T>(
 export function refuseFile(
   findings: readonly Finding[],
   { name, bytes, json }: { readonly name: string; readonly bytes: Uint8Array | null; readonly json: boolean },
-  { terminal }: Pick<OperatorContext, "terminal">,
+  { terminal }: OperatorContext,
 ): Unusable {
   for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
   if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
