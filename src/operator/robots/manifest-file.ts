@@ -4,7 +4,7 @@ import { MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../ma
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
-import { readGiven, refuseFile, unreadable } from "../files/given-file.ts";
+import { readGiven, refuseFile, shownPath, unreadable } from "../files/given-file.ts";
 
 /** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */
 interface ReadManifest {
@@ -19,23 +19,24 @@ export async function readManifestFile(
   context: OperatorContext,
 ): Promise<ReadManifest | ExitCode> {
   const { terminal } = context;
+  const name = shownPath(path);
   const bytes = await readGiven(path, MANIFEST_LIMIT_BYTES, context);
   if ("code" in bytes) {
     const findings = [unreadable(bytes, MANIFEST_LIMIT_BYTES)];
-    return refuseFile(findings, { name: path, bytes: null, json }, context).exitCode;
+    return refuseFile(findings, { name, bytes: null, json }, context).exitCode;
   }
   const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
   if (manifest === null || manifest.status === "draft") {
-    const refused = refuseFile(findings, { name: path, bytes, json }, context);
+    const refused = refuseFile(findings, { name, bytes, json }, context);
     if (manifest !== null) terminal.note("A draft is never registered; make its status ready.");
     return refused.exitCode;
   }
-  for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
-  return { manifest, places: (loc) => placeIn(path, loc, manifest, locate) };
+  for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
+  return { manifest, places: (loc) => placeIn(name, loc, manifest, locate) };
 }
 
 function placeIn(
-  path: string,
+  name: string,
   [, member, ...below]: Loc,
   manifest: RobotManifest,
   locate: (loc: string) => { readonly line: number; readonly column: number },
@@ -43,7 +44,7 @@ function placeIn(
   const source = member === "contract" ? manifest.contractSource(below) : MANIFEST_PLACES.get(String(member));
   if (source === undefined) return null;
   const { line, column } = locate(source);
-  return `${path}:${line}:${column}`;
+  return `${name}:${line}:${column}`;
 }
 
 /** Manifest members by request member. */

@@ -265,6 +265,12 @@ describe("robots setup", () => {
     expect(await site.run("robots", "setup", ...args)).toMatchObject(endedWith(exitCode, err));
   });
 
+  it("--manifest - → the findings name stdin, as those of --from - do", async () => {
+    const args = ["robots", "setup", "--name", "x", "--manifest", "-"];
+    const ran = await site.runWith({ input: "robot_type_id: 7\n" }, ...args);
+    expect(ran).toMatchObject(endedWith(3, "<stdin>:1:16: error wrong_type"));
+  });
+
   it("--json → the document contains the findings of a manifest", async () => {
     const path = await write("wrong-manifest.yaml", "robot_type_id: 7\n");
     const { exitCode, out } = await site.run("robots", "setup", "--name", "x", "--manifest", path, "--json");
