@@ -5,6 +5,7 @@ import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
+import { compareNames } from "../lists/compare-names.ts";
 import type { LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
@@ -31,8 +32,6 @@ export const fleetsList: OperatorCommand = (flags, context) => {
     return showList(service, load, fleetsView(context.terminal, flags));
   });
 };
-
-const { compare: compareNames } = new Intl.Collator("en", { numeric: true });
 
 /** What `--sort` compares. By status: the most urgent first. By ready: the smallest share first. Otherwise alphabetical. */
 const ORDERS: Readonly<Record<string, (left: FleetWithNeeds, right: FleetWithNeeds) => number>> = {

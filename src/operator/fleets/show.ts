@@ -7,6 +7,7 @@ import { relativeTime, shortDuration } from "../../platform/text/relative-time.t
 import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
+import { compareNames } from "../lists/compare-names.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showEndpoints } from "../models/endpoints.ts";
 import { withNamed } from "../operator.ts";
@@ -118,10 +119,9 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal, no
 }
 
 function showNames(members: readonly FleetMemberView[], terminal: Terminal): void {
-  const { compare } = new Intl.Collator("en", { numeric: true });
   const names = members
     .map(({ robot }) => robot)
-    .toSorted(compare)
+    .toSorted(compareNames)
     .slice(0, NAMED_ROBOTS);
   const more = members.length - names.length;
   terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");

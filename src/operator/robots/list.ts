@@ -11,6 +11,7 @@ import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import { type ListView, namedColumns } from "../lists/columns.ts";
+import { compareNames } from "../lists/compare-names.ts";
 import { itemsIn, type LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
@@ -119,9 +120,7 @@ function sortBy(
   keyOf: (robot: ListedRobot) => string,
   records: readonly Answer<ListedRobot>[],
 ): readonly Answer<ListedRobot>[] {
-  // `arm-9` before `arm-10`.
-  const { compare } = new Intl.Collator("en", { numeric: true });
-  const sorted = records.toSorted((left, right) => compare(keyOf(left.value), keyOf(right.value)));
+  const sorted = records.toSorted((left, right) => compareNames(keyOf(left.value), keyOf(right.value)));
   return keyOf === SORT_KEYS["changed"] ? sorted.toReversed() : sorted;
 }
 

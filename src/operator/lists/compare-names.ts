@@ -1,0 +1,2 @@
+/** `arm-9` before `arm-10`. */
+export const { compare: compareNames } = new Intl.Collator("en", { numeric: true });
