@@ -42,9 +42,11 @@ export interface RawResult {
   readonly answer: HttpAnswer | null;
 }
 
+export type LoadedCredential = { readonly kind: "credential"; readonly secret: Secret } | CredentialProblem;
+
 export interface OperationClientOptions extends ServiceAccess {
   /** Called before each request that needs one. */
-  readonly credential: () => Promise<{ readonly kind: "credential"; readonly secret: Secret } | CredentialProblem>;
+  readonly credential: () => Promise<LoadedCredential>;
 }
 
 export function createOperationClient(options: OperationClientOptions) {

@@ -22,7 +22,7 @@ export async function withService(
   act: (service: Service) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const choice = await chooseService(flags, context);
-  if (choice.kind === "no-service") return refuse(choice.problem, choice.exitCode, context.terminal);
+  if (choice.kind === "no-service") return refuse(choice.problem, EXIT.usage, context.terminal);
   await using service = openService(choice, flags, context);
   return await act(service);
 }

@@ -3,6 +3,7 @@ import type { CallResult } from "../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../client/client.ts";
 import {
   type Answered,
+  type LoadedCredential,
   type OperationClient,
   type OperationInput,
   type OperationOf,
@@ -144,7 +145,7 @@ async function callWithRetries<T>(
 function showRequest(
   { method, url, body }: ServiceRequest,
   userAgent: string,
-  credential: Awaited<ReturnType<ChosenService["loadCredential"]>> | null,
+  credential: LoadedCredential | null,
   json: boolean,
   terminal: Terminal,
 ): ExitCode {

@@ -1,8 +1,9 @@
 import type { CredentialProblem } from "../../client/credential.ts";
 import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import type { LoadedCredential } from "../../client/operation-client.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
-import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import type { Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { configurationFolder, type ContextFiles, openContextFiles, type ServiceContext } from "./context-files.ts";
@@ -23,8 +24,6 @@ export interface ChosenService {
   readonly loadCredential: () => Promise<LoadedCredential>;
 }
 
-type LoadedCredential = { readonly kind: "credential"; readonly secret: Secret } | CredentialProblem;
-
 /** The credential as messages name it. */
 export interface ChosenCredential {
   readonly source: "key-file" | "environment" | "context-key-file" | "login" | "none";
@@ -37,7 +36,6 @@ export interface ChosenCredential {
 interface NoService {
   readonly kind: "no-service";
   readonly problem: Problem;
-  readonly exitCode: ExitCode;
 }
 
 /** An address, and its context. */
@@ -60,12 +58,12 @@ export async function chooseService(
   flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ChosenService | NoService> {
-  if (flags.keyFile === "") return noService(NO_KEY_FILE, EXIT.usage);
+  if (flags.keyFile === "") return noService(NO_KEY_FILE);
   const target = await chooseTarget(flags, context);
   if (target.kind === "no-service") return target;
   const allowInsecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
   const badUrl = urlProblem(target.url, allowInsecure);
-  if (badUrl !== null) return noService({ ...badUrl, where: target.source }, EXIT.usage);
+  if (badUrl !== null) return noService({ ...badUrl, where: target.source });
   return {
     kind: "service",
     baseUrl: baseUrl(target.url),
@@ -119,23 +117,17 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
   const contexts = contextFilesOf(context);
   const name = flags.context ?? nonEmpty(environment[CONTEXT_VARIABLE]) ?? (await contexts?.current()) ?? null;
   const found = name === null ? null : ((await contexts?.find(name)) ?? null);
+  const isNamed = flags.context !== undefined;
+  if (found?.kind === "no-context" && (isNamed || url === undefined)) return noService(found.problem);
+  const known = found?.kind === "context" ? found.context : null;
   if (url === undefined) {
-    if (found === null) return noService(NO_SERVICE, EXIT.usage);
-    if (found.kind === "no-context") return noService(found.problem, EXIT.usage);
-    const source = `context ${found.context.name}`;
-    return {
-      kind: "target",
-      url: found.context.url,
-      source,
-      context: found.context,
-      isNamed: flags.context !== undefined,
-    };
+    if (known === null) return noService(NO_SERVICE);
+    return { kind: "target", url: known.url, source: `context ${known.name}`, context: known, isNamed };
   }
-  if (flags.context !== undefined && found?.kind === "no-context") return noService(found.problem, EXIT.usage);
-  const isMeant = found?.kind === "context" && baseUrl(found.context.url) === baseUrl(url);
-  const own = isMeant ? found.context : contexts === null ? null : await contextAt(url, contexts);
+  const isMeant = known !== null && baseUrl(known.url) === baseUrl(url);
+  const own = isMeant || contexts === null ? known : await contextAt(url, contexts);
   const source = flags.url === undefined ? URL_VARIABLE : "--url";
-  return { kind: "target", url, source, context: own, isNamed: flags.context !== undefined };
+  return { kind: "target", url, source, context: own, isNamed };
 }
 
 /** For a user without a home directory, such as a system user. */
@@ -158,8 +150,8 @@ export const NO_KEY_FILE: Problem = {
   fix: "give the path of a file with the key",
 };
 
-function noService(problem: Problem, exitCode: ExitCode): NoService {
-  return { kind: "no-service", problem, exitCode };
+function noService(problem: Problem): NoService {
+  return { kind: "no-service", problem };
 }
 
 type Chosen = Pick<ChosenService, "credential" | "loadCredential">;

@@ -12,7 +12,7 @@ import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts
 export const contextsList: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
   const current = await contexts.current();
   const found: { readonly name: string; readonly entry: FoundContext }[] = [];
   for (const name of await contexts.names()) found.push({ name, entry: await contexts.find(name) });
@@ -42,7 +42,7 @@ export const contextsList: OperatorCommand = async (flags, context) => {
 export const contextsShow: OperatorCommand = async (flags, context, name) => {
   const { terminal, machine } = context;
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
   const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
   if (flags.json === true) {
@@ -62,13 +62,14 @@ export const contextsShow: OperatorCommand = async (flags, context, name) => {
 
 /** `contexts use NAME`: makes it the default. */
 export const contextsUse: OperatorCommand = async (flags, context, name) => {
+  const { terminal } = context;
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
-  if (flags.json === true) context.terminal.json(describeEntry(chosen.context.name, chosen, true));
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
+  if (flags.json === true) terminal.json(describeEntry(chosen.context.name, chosen, true));
   else {
-    context.terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
+    terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
     noteOverridingVariables(context);
   }
   return EXIT.ok;
@@ -76,10 +77,10 @@ export const contextsUse: OperatorCommand = async (flags, context, name) => {
 
 /** `contexts add NAME --url URL`: saves a service; the first one becomes the default. */
 export const contextsAdd: OperatorCommand = async (flags, context, name) => {
-  const { terminal } = context;
+  const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context.terminal);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
     return refuseUsage("the address of the service is missing", fix, terminal);
@@ -87,7 +88,7 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   if (flags.keyFile === "") return refuse(NO_KEY_FILE, EXIT.usage, terminal);
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
-  if (badUrl !== null) return refuse(badUrl, EXIT.usage, context.terminal);
+  if (badUrl !== null) return refuse(badUrl, EXIT.usage, terminal);
   const found = await contexts.find(name);
   if (found.kind === "no-context" && found.problem.code !== "context-missing")
     return refuse(found.problem, EXIT.usage, terminal);
@@ -106,12 +107,11 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   };
   const isCurrent = (await contexts.current()) === null;
   const unsaved = (await contexts.save(added)) ?? (isCurrent ? await contexts.setCurrent(name) : null);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
   if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
   else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
-  const { files } = context.machine;
   for (const path of [added.ca_file, added.key_file]) {
-    if (path !== null && (await files.stat(path).catch(() => null)) === null)
+    if (path !== null && (await machine.files.stat(path).catch(() => null)) === null)
       terminal.warning(`there is no file ${path} yet`);
   }
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
@@ -122,15 +122,15 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
 export const contextsRemove: OperatorCommand = async (flags, context, name) => {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context.terminal);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
   const found = await contexts.find(name);
   // A damaged context can be removed too.
   if (found.kind === "no-context" && found.problem.code === "context-missing")
-    return refuse(found.problem, EXIT.usage, context.terminal);
+    return refuse(found.problem, EXIT.usage, terminal);
   const wasCurrent = (await contexts.current()) === name;
   const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
   const known = found.kind === "context" ? found.context : null;
   // Whether a file that cannot be used holds a login is not known.
   const isEnded = known !== null && (known.login === null || (await endLogin(known, known.login, context)) === null);
