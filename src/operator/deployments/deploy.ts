@@ -11,7 +11,7 @@ import { withService } from "../operator.ts";
 import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitTimeout, waitUntilEnded } from "../wait.ts";
-import { currentOn, deploymentText, fetchDeployment, listDeployments } from "./find.ts";
+import { currentOn, deploymentText, fetchDeployment, listDeployments, statusText } from "./find.ts";
 
 /** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */
 export const deploy: OperatorCommand = async (flags, context, model) => {
@@ -94,9 +94,8 @@ function deployedText(
   asked: { readonly model: string; readonly robot: string },
   terminal: Terminal,
 ): string {
-  const { id, status, endpoint_url: endpointUrl } = deployment;
-  const style = status === "active" ? "good" : status === "failed" ? "bad" : "warn";
+  const { id, endpoint_url: endpointUrl } = deployment;
   const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
   const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
-  return `${on} is ${terminal.style(style, status)} (${id})${where}`;
+  return `${on} is ${statusText(deployment, terminal)} (${id})${where}`;
 }

@@ -11,7 +11,7 @@ import { keepListed, type LoadList } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
 import { withNamed, withService } from "../operator.ts";
-import { deploymentText, fetchDeployment, findDeployment, isCurrent, listDeployments } from "./find.ts";
+import { deploymentText, fetchDeployment, findDeployment, isCurrent, listDeployments, statusText } from "./find.ts";
 
 /** `deployments list`: current deployments; with `--all` also retired ones. */
 export const deploymentsList: OperatorCommand = (flags, context) =>
@@ -100,19 +100,6 @@ function emptyText({ robot, model, status, all }: OperatorFlags): string {
 /** Why it failed; empty for a retired one, whose failure no longer matters. */
 function reasonOf(deployment: DeploymentView): string {
   return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
-}
-
-function statusText({ status }: DeploymentView, terminal: Terminal): string {
-  switch (status) {
-    case "active":
-      return terminal.style("good", status);
-    case "failed":
-      return terminal.style("bad", status);
-    case "retired":
-      return terminal.style("dim", status);
-    default:
-      return terminal.style("warn", status);
-  }
 }
 
 function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: number): void {

@@ -1,7 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -49,4 +49,17 @@ export function deploymentText(deployment: DeploymentView, nowMs: number): strin
   const durationMs = nowMs - Date.parse(deployment.activated_at ?? deployment.created_at ?? "");
   const length = durationMs >= 0 ? ` for ${shortDuration(durationMs)}` : "";
   return `${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`;
+}
+
+export function statusText({ status }: DeploymentView, terminal: Terminal): string {
+  switch (status) {
+    case "active":
+      return terminal.style("good", status);
+    case "failed":
+      return terminal.style("bad", status);
+    case "retired":
+      return terminal.style("dim", status);
+    default:
+      return terminal.style("warn", status);
+  }
 }
