@@ -87,14 +87,14 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
   return text === undefined ? [] : valuesIn(service, (robot) => [robot[text]]);
 }
 
-/** The distinct values of a member of all robots. */
+/** The values of a member of all robots, sorted. */
 async function valuesIn(
   service: Service,
   valuesOf: (robot: RobotView) => readonly (string | null)[],
 ): Promise<readonly string[]> {
   const result = await service.listAll(operations.listRobots, (robots) => robots);
   const values = result.kind === "ok" ? itemsIn(result.value).flatMap(valuesOf) : [];
-  return [...new Set(values)].filter((value) => value !== null).toSorted();
+  return values.filter((value) => value !== null).toSorted();
 }
 
 function namesIn<Item>(

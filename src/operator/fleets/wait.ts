@@ -56,15 +56,12 @@ export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended |
     if (activeModel?.generation_id === generationId) return DONE;
     if (update?.generation_id !== generationId) {
       const what = `another update of ${name} replaced this one`;
-      return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix: showFix(name) } };
+      const fix = `robot-policy fleets show ${shellWord(name)} shows the current update`;
+      return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix } };
     }
     if (update.status !== "blocked") return null;
     return needsAttention(name, "update-blocked", update.blocker ?? `the update of ${name} is blocked`);
   };
-
-  function showFix(name: string): string {
-    return `robot-policy fleets show ${shellWord(name)} shows the current update`;
-  }
 }
 
 function needsAttention(name: string, code: string, what: string): Ended {

@@ -48,7 +48,6 @@ export function recordCells(record: UsageRecord): readonly (string | number | nu
 /** A record counts in the period in which it begins, so that the sums of months add up. */
 export function isWithin(record: UsageRecord, { since, until }: Period): boolean {
   const atMs = Date.parse(beginningOf(record));
-  if (since === null && until === null) return true;
   if (since !== null && !(atMs >= Date.parse(since))) return false;
   return until === null || atMs < Date.parse(until);
 }
