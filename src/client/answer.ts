@@ -34,21 +34,23 @@ export interface Reading<T> {
 export function readAnswer<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   if (answer.status >= 400 && answer.status <= 599) return refused(answer, reading);
   if (answer.status >= 200 && answer.status <= 299) return decoded(answer, reading);
-  const undecodable = (detail: string) => ({ kind: "undecodable", status: answer.status, detail }) as const;
-  if (answer.status >= 300 && answer.status <= 399) return undecodable(describeRedirect(answer, reading));
-  return undecodable(`unexpected status ${answer.status}`);
+  if (answer.status >= 300 && answer.status <= 399) return undecodable(answer, describeRedirect(answer, reading));
+  return undecodable(answer, `unexpected status ${answer.status}`);
 }
 
 function decoded<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
-  const undecodable = (detail: string) => ({ kind: "undecodable", status: answer.status, detail }) as const;
   if (!answer.complete) {
-    return undecodable(`the answer is larger than ${answer.body.byteLength} bytes`);
+    return undecodable(answer, `the answer is larger than ${answer.body.byteLength} bytes`);
   }
   const body = parseJson(answer.body, reading.secret);
-  if (body.kind === "not-json") return undecodable(`the answer is ${describeContent(answer)} instead of JSON`);
+  if (body.kind === "not-json") return undecodable(answer, `the answer is ${describeContent(answer)} instead of JSON`);
   if (!DONE.has(answer.status))
-    return undecodable(`status ${answer.status} does not confirm that the operation is complete`);
+    return undecodable(answer, `status ${answer.status} does not confirm that the operation is complete`);
   return readDocument(answer.status, body.value, reading);
+}
+
+function undecodable({ status }: HttpAnswer, detail: string): AnsweredCall<never> {
+  return { kind: "undecodable", status, detail };
 }
 
 /** Parses the document of a successful answer. */
@@ -61,7 +63,7 @@ export function readDocument<T>(status: number, document: unknown, reading: Read
   return { kind: "undecodable", status, detail: clean(detail, reading) };
 }
 
-function refused<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
+function refused(answer: HttpAnswer, reading: Reading<unknown>): AnsweredCall<never> {
   const body = parseJson(answer.body, reading.secret);
   const value = body.kind === "json" ? body.value : null;
   const validation = readValidationErrors(value, reading.secret);
@@ -78,16 +80,16 @@ function refused<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   };
 }
 
-function describeRefusal<T>(
+function describeRefusal(
   answer: HttpAnswer,
   value: unknown,
   validation: readonly ValidationError[] | null,
-  reading: Reading<T>,
+  reading: Reading<unknown>,
 ): string {
-  const first = validation?.[0];
+  const [first, ...more] = validation ?? [];
   if (first !== undefined) {
-    const more = (validation?.length ?? 1) - 1;
-    return clean(`${first.loc.join(".")}: ${first.msg}${more > 0 ? ` (and ${more} more)` : ""}`, reading);
+    const others = more.length > 0 ? ` (and ${more.length} more)` : "";
+    return clean(`${first.loc.join(".")}: ${first.msg}${others}`, reading);
   }
   const told = errorBodySchema.safeParse(value);
   const sentence = told.success ? clean(told.data.detail, reading) : "";
@@ -113,7 +115,7 @@ function readValidationErrors(value: unknown, secret: Secret): ValidationError[]
   });
 }
 
-function describeRedirect<T>(answer: HttpAnswer, reading: Reading<T>): string {
+function describeRedirect(answer: HttpAnswer, reading: Reading<unknown>): string {
   const target = URL.parse(answer.headers["location"] ?? "", reading.url);
   // Only the origin: the rest may be long and contain tokens of a login page.
   const where = target === null || target.origin === "null" ? "elsewhere" : `to ${target.origin}`;
@@ -159,7 +161,7 @@ function readRequestId(answer: HttpAnswer, secret: Secret): string | null {
   return id === "" ? null : id;
 }
 
-function clean<T>(text: string, reading: Reading<T>): string {
+function clean(text: string, reading: Reading<unknown>): string {
   return quoted(text, DETAIL_LIMIT, reading.secret);
 }
 
