@@ -1,10 +1,8 @@
 import type { InitContext } from "../agent/init/task.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
-import type { ProgramTable } from "./command-table.ts";
+import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 import { completionRow } from "./completion-row.ts";
 import type { ProcessContext } from "./process-context.ts";
-
-const JSON_FLAG = { flag: "--json", summary: "print one JSON document" };
 
 type AgentContext = InitContext & Pick<ProcessContext, "readInput" | "readSecret">;
 

@@ -78,3 +78,6 @@ export interface FlagRow {
   /** Accepted, but neither shown in help nor offered by completion. */
   readonly hidden?: true;
 }
+
+/** Of every command that prints JSON. */
+export const JSON_FLAG: FlagRow = { flag: "--json", summary: "print one JSON document" };

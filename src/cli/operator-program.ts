@@ -1,7 +1,7 @@
 import type { OperatorContext } from "../operator/context.ts";
 import type { OperatorFlags } from "../operator/flags.ts";
 import { systemMachine } from "../platform/machine.ts";
-import type { ProgramTable } from "./command-table.ts";
+import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 import { completionRow } from "./completion-row.ts";
 import { COMPLETE } from "./completion/description.ts";
 import { accountRows } from "./operator-account-rows.ts";
@@ -29,7 +29,7 @@ export const operatorProgram: ProgramTable<OperatorFlags, OperatorContext> = {
     },
     { flag: "--ca-file <file>", summary: "PEM file of a private certificate authority" },
     { flag: "--allow-insecure", summary: "allow plain http to another machine" },
-    { flag: "--json", summary: "print one JSON document" },
+    JSON_FLAG,
   ],
   headings: {
     "The robots": ["robots", "fleets"],

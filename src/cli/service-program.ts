@@ -1,12 +1,10 @@
 import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
 import type { CommandContext } from "../service/commands/command-context.ts";
 import { LOG_LEVELS } from "../service/kernel/log-level.ts";
-import type { ProgramTable } from "./command-table.ts";
+import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { runProgram } from "./run-program.ts";
 import { VERSION } from "./version.ts";
-
-const JSON_FLAG = { flag: "--json", summary: "print one JSON document" };
 
 /** Flags that name the store; a command needs one of them. */
 const STORE_FLAGS = [

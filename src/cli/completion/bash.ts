@@ -5,7 +5,6 @@ import {
   type CompletedFlag,
   type CompletedGroup,
   type Completion,
-  type ExceptionalFlag,
   exceptionalFlags,
   hasNames,
 } from "./description.ts";
@@ -15,7 +14,10 @@ export function bashCompletion(completion: Completion): string {
   const { program, flags, commands, groups } = completion;
   const name = `_${program.replaceAll("-", "_")}`;
   const withValue = allFlags(completion).filter(({ value }) => value.kind !== "none");
-  const exceptions = exceptionalFlags(completion);
+  const values = [
+    ...exceptionalFlags(completion).map(({ command, flag }) => completeValue(name, `'${command}'*:${flag.name}`, flag)),
+    ...withValue.map((flag) => completeValue(name, `*:${flag.name}`, flag)),
+  ];
   return `# bash completion for ${program}
 ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} stem= command= words= names= i
@@ -31,7 +33,7 @@ ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in
-      ${pattern(withValue)})
+      ${withValue.map((flag) => flag.name).join(" | ")})
         [[ \${COMP_WORDS[i + 1]} == = ]] && i=$((i + 1))
         i=$((i + 1)) ;;
       -* | =) ;;
@@ -39,7 +41,7 @@ ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
     esac
   done
   case $command:$before in
-${[...exceptions.map(completeException(name)), ...withValue.map((flag) => completeValue(name, `*:${flag.name}`, flag))].join("\n")}
+${values.join("\n")}
   esac
   case $command in
     '') words='${[...commands, ...groups, ...flags].map(({ name: word }) => word).join(" ")}' ;;
@@ -78,14 +80,6 @@ function askForNames(name: string, program: string): string {
   done < <(${program} ${COMPLETE} "$1" "\${typed[@]}" 2>/dev/null)
 }
 `;
-}
-
-function pattern(flags: readonly CompletedFlag[]): string {
-  return flags.map(({ name }) => name).join(" | ");
-}
-
-function completeException(program: string) {
-  return ({ command, flag }: ExceptionalFlag) => completeValue(program, `'${command}'*:${flag.name}`, flag);
 }
 
 function completeValue(program: string, place: string, { value }: CompletedFlag): string {

@@ -125,7 +125,7 @@ export function allFlags(completion: Completion): readonly CompletedFlag[] {
   return [...new Map(all.map((flag) => [flag.name, flag])).values()];
 }
 
-export interface ExceptionalFlag {
+interface ExceptionalFlag {
   /** With its group: `fleets list`. */
   readonly command: string;
   readonly flag: CompletedFlag;
