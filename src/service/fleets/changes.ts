@@ -8,6 +8,7 @@ import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { resolveSubject } from "../models/index.ts";
 import { requestFleetCheck } from "../robots/index.ts";
+import { forgetReport } from "../webhooks/index.ts";
 import { listFollowing } from "./following/queries.ts";
 import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
@@ -146,6 +147,7 @@ export async function removeFleetFrom(transaction: Transaction, key: FleetKey, a
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return false;
   await removeLocked(transaction, key, author.at);
+  await forgetReport(transaction, key.id);
   await audit(transaction, author, { action: "fleet.remove", subjectId: fleet.id, details: { name: fleet.name } });
   return true;
 }

@@ -1,6 +1,7 @@
 import type { EventType } from "../../api/wire/event-types.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
+import { readSnapshot } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
@@ -54,10 +55,10 @@ export function createReportFleets({
           .execute();
         const states = new Map(told.map(({ subject_id: id, state }) => [id, state]));
         for (let after: string | null = null; ;) {
-          const fleets: readonly FleetFacts[] = await listFleetFacts(store.reader, organizationId, {
-            after,
-            rows: FLEETS_AT_A_TIME,
-          });
+          const range = { after, rows: FLEETS_AT_A_TIME };
+          const fleets: readonly FleetFacts[] = await readSnapshot(store.reader, (snapshot) =>
+            listFleetFacts(snapshot, organizationId, range),
+          );
           for (const facts of fleets) {
             if (signal.aborted) return;
             await reportFleet(facts, organization, states.get(facts.id) ?? null, machine.clock.wallMs());

@@ -66,6 +66,11 @@ async function noteReported(transaction: Transaction, { before, ...reported }: N
   return numUpdatedRows > 0n;
 }
 
+/** Forgets the state told of a subject that is removed in the same transaction. */
+export async function forgetReport(transaction: Transaction, subjectId: string): Promise<void> {
+  await transaction.deleteFrom("reported_states").where("subject_id", "=", subjectId).execute();
+}
+
 /** Rows per transaction; the next run forgets more. */
 const BATCH = 200;
 

@@ -145,16 +145,14 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   };
 }
 
-/** A store in which `change` is committed right after the first query of the wrapped reader. */
-export function changedAfterFirstQuery(store: Store, change: () => Promise<unknown>): Store {
-  let isFirst = true;
+/** A store in which `change` is committed right after the first query of the wrapped reader, or after a later one. */
+export function changedAfterQuery(store: Store, change: () => Promise<unknown>, nth = 1): Store {
+  let queries = 0;
   const reader = store.reader.withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      if (isFirst) {
-        isFirst = false;
-        await change();
-      }
+      queries += 1;
+      if (queries === nth) await change();
       return result;
     },
   });

@@ -9,13 +9,15 @@ import {
   getFleet,
   listFleetNeeds,
   listFleets,
+  removeFleet,
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
+import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import {
   bodyOf,
-  changedAfterFirstQuery,
+  changedAfterQuery,
   changedBeforeWrites,
   openServiceParts,
   type ServiceParts,
@@ -76,7 +78,7 @@ describe("answers about fleets are consistent, whatever is committed between the
     const { id } = await createdFleet(parts);
     await reconcile(parts);
     const before = bodyOf(await ask(parts.context, parts, id));
-    const store = changedAfterFirstQuery(parts.store, async () => {
+    const store = changedAfterQuery(parts.store, async () => {
       await setHealth(parts, "failing");
       await parts.require("pi", { robot_types: ["cart"] });
     });
@@ -138,6 +140,55 @@ describe("reconcile-fleets", () => {
     await reconcile(parts);
     const found = await loadPreparations(parts.store.reader, ["pi"]);
     expect(found.get("pi") ?? []).toEqual(seconds);
+  });
+});
+
+describe("report-fleets", () => {
+  const report = ({ context }: ServiceParts, store = context.store) =>
+    createReportFleets({ ...context, store }).run(new AbortController().signal);
+  const remove = ({ context, call }: ServiceParts, fleetId: string) =>
+    removeFleet(context)(call({ body: null, query: null, path: { fleet_id: fleetId } }));
+  const reported = ({ store }: ServiceParts) =>
+    store.reader.selectFrom("reported_states").select(["subject_id", "state"]).execute();
+
+  async function openListening(): Promise<ServiceParts> {
+    const parts = await openServiceParts();
+    await parts.addModel("pi", { last_probed_at: parts.at() });
+    await parts.register("r1");
+    const webhook = { id: "wh_1", organization_id: "org_1", url: "https://hooks.example/", secret: "s", events: null };
+    const state = {
+      failing_since: null,
+      full_since: null,
+      dropped_events: 0,
+      disabled_at: null,
+      disabled_reason: null,
+    };
+    await parts.store.write((transaction) =>
+      transaction
+        .insertInto("webhooks")
+        .values({ ...webhook, ...state, created_at: parts.at(), removed_at: null })
+        .execute(),
+    );
+    return parts;
+  }
+
+  it("fleet removed while its members are read → not announced as blocked for having none", async () => {
+    await using parts = await openListening();
+    const { id } = await createdFleet(parts);
+    // After the webhooks, the states told before, and the fleets.
+    const store = changedAfterQuery(parts.store, () => remove(parts, id), 3);
+    await report(parts, store);
+    const states = (await reported(parts)).map(({ state }) => state);
+    expect(states).not.toContain("blocked");
+  });
+
+  it("fleet removed → the state that was told of it is forgotten: each run reads all of them", async () => {
+    await using parts = await openListening();
+    const { id } = await createdFleet(parts);
+    await report(parts);
+    expect(await reported(parts)).toEqual([{ subject_id: id, state: "preparing" }]);
+    await remove(parts, id);
+    expect(await reported(parts)).toEqual([]);
   });
 });
 
