@@ -32,8 +32,16 @@ export interface Claim {
 
 /** The regions with endpoints in the catalog, sorted. */
 export async function listRegions(reader: Reader): Promise<readonly string[]> {
-  const query = reader.selectFrom("endpoints").select("region").distinct().where("withdrawn_at", "is", null);
-  return (await query.orderBy("region").execute()).map(({ region }) => region);
+  const rows = await reader
+    .selectFrom("endpoints")
+    .innerJoin("checkpoints", "checkpoints.id", "endpoints.checkpoint_id")
+    .select("region")
+    .distinct()
+    .where("endpoints.withdrawn_at", "is", null)
+    .where("checkpoints.withdrawn_at", "is", null)
+    .orderBy("region")
+    .execute();
+  return rows.map(({ region }) => region);
 }
 
 /** Whether any endpoint is due. Without a lock, because it is checked every second. */
@@ -51,8 +59,8 @@ export async function claimEndpoint(transaction: Transaction, claim: Claim): Pro
 }
 
 /**
- * A withdrawn endpoint is probed as long as a deployment or fleet uses its checkpoint. Times in the future, from a wrong clock, are
- * ignored; otherwise the endpoint would not be probed until then.
+ * An endpoint that is withdrawn, or whose checkpoint is, is probed as long as a deployment or fleet uses the checkpoint. Times in the future,
+ * from a wrong clock, are ignored; otherwise the endpoint would not be probed until then.
  */
 function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }: Claim) {
   return reader
@@ -73,9 +81,17 @@ function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }:
         eb("last_probed_at", ">", latest(now)),
       ]),
     )
-    .where(({ or, eb, exists, selectFrom }) =>
+    .where(({ and, or, eb, exists, selectFrom }) =>
       or([
-        eb("withdrawn_at", "is", null),
+        and([
+          eb("endpoints.withdrawn_at", "is", null),
+          exists(
+            selectFrom("checkpoints")
+              .select("checkpoints.id")
+              .whereRef("checkpoints.id", "=", "endpoints.checkpoint_id")
+              .where("checkpoints.withdrawn_at", "is", null),
+          ),
+        ]),
         exists(
           selectFrom("deployments")
             .select("deployments.id")

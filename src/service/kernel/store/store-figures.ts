@@ -47,7 +47,9 @@ export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, 
     count() {
       return reader
         .selectFrom("endpoints")
-        .where("withdrawn_at", "is", null)
+        .innerJoin("checkpoints", "checkpoints.id", "endpoints.checkpoint_id")
+        .where("endpoints.withdrawn_at", "is", null)
+        .where("checkpoints.withdrawn_at", "is", null)
         .groupBy("health")
         .select(({ fn }) => ["health as kind", fn.countAll<number>().as("count")])
         .execute();

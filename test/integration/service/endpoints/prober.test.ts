@@ -203,21 +203,30 @@ describeOnEachStore("prober", (newStore) => {
     expect(claimed !== undefined).toBe(isClaimed);
   });
 
-  it("endpoint withdrawn from the catalog → probed while a fleet uses it", async () => {
-    await using site = await openSite(newStore);
-    await site.addEndpoint("eu", { withdrawn_at: iso(0) });
-    await addFleet(site.store, { readiness_mode: "on_demand", operating_windows: "[]" });
-    const claim = (probeId: string, nowMs: number) =>
-      site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
-    expect(await claim("first", NOW_MS)).toMatchObject({ region: "eu" });
-    await site.store.write((transaction) =>
-      transaction
-        .updateTable("generations")
-        .set({ superseded_at: iso(NOW_MS) })
-        .execute(),
-    );
-    expect(await claim("second", NOW_MS + 60_000)).toBeUndefined();
-  });
+  it.each(["endpoints", "checkpoints"] as const)(
+    "%s withdrawn from the catalog → probed while a fleet uses them",
+    async (table) => {
+      await using site = await openSite(newStore);
+      await site.addEndpoint("eu");
+      await site.store.write((transaction) =>
+        transaction
+          .updateTable(table)
+          .set({ withdrawn_at: iso(0) })
+          .execute(),
+      );
+      await addFleet(site.store, { readiness_mode: "on_demand", operating_windows: "[]" });
+      const claim = (probeId: string, nowMs: number) =>
+        site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
+      expect(await claim("first", NOW_MS)).toMatchObject({ region: "eu" });
+      await site.store.write((transaction) =>
+        transaction
+          .updateTable("generations")
+          .set({ superseded_at: iso(NOW_MS) })
+          .execute(),
+      );
+      expect(await claim("second", NOW_MS + 60_000)).toBeUndefined();
+    },
+  );
 
   it("two replicas → each endpoint is probed once", async () => {
     await using site = await openSite(newStore);

@@ -7,9 +7,12 @@ import { modelListSchema, modelViewSchema } from "../../../../src/api/models.ts"
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
+import { listRegions } from "../../../../src/service/endpoints/queries.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
+import { createMetrics, type Figure } from "../../../../src/service/kernel/metrics.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
+import { addStoreFigures } from "../../../../src/service/kernel/store/store-figures.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { applyCatalogFile, readCatalogFile } from "../../../../src/service/models/apply.ts";
 import { findModel, listModels, resolveSubject } from "../../../../src/service/models/queries.ts";
@@ -72,6 +75,14 @@ async function auditEntries(store: Store) {
   }));
 }
 
+/** The figure of the metrics. */
+async function countEndpoints(store: Store) {
+  const figures: Figure[] = [];
+  const addFigure = (figure: Figure) => void figures.push(figure);
+  addStoreFigures(store.reader, { ...createMetrics(), addFigure }, machine.clock, 0);
+  return figures.find(({ name }) => name === "endpoints")?.count();
+}
+
 const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
 
 describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", dataDirectory: folder })));
@@ -119,7 +130,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
 
   it("model removed → withdrawn but kept; added again → first created_at", async () => {
     await using store = await openStore(await locate(), machine);
-    await apply(store, model("a"), model("b"));
+    const inEurope = model("a").replace("region: us", "region: eu");
+    await apply(store, inEurope, model("b"));
     const before = await findModel(store.reader, "a");
     await apply(store, model("b"));
     expect(await slugs(store)).toEqual(["b"]);
@@ -128,7 +140,9 @@ function onStore(locate: () => Promise<StoreLocation>): void {
     expect(await resolveSubject(store.reader, "ckpt_a")).toBeUndefined();
     const kept = await store.reader.selectFrom("checkpoints").select("id").where("id", "=", "ckpt_a").execute();
     expect(kept).toHaveLength(1);
-    await apply(store, model("a"));
+    expect(await listRegions(store.reader)).toEqual(["us"]);
+    expect(await countEndpoints(store)).toEqual([{ kind: "unknown", count: 1 }]);
+    await apply(store, inEurope);
     expect(await findModel(store.reader, "a")).toEqual(before);
   });
 
