@@ -1,6 +1,5 @@
 import { type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import type { Json } from "../kernel/json/parse-json.ts";
-import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
 import { type Finding, type Location, ruleBroken } from "../kernel/validation/finding.ts";
 
 /**
@@ -11,11 +10,7 @@ export function fleetFindings(
   { selection, readiness_mode: readinessMode, operating_windows: operatingWindows }: FleetCreate,
   nowMs: number,
 ): Finding[] {
-  const findings = [
-    ...selectionFindings(selection, SELECTION),
-    ...windowFindings(readinessMode, operatingWindows, nowMs),
-  ];
-  return findings.slice(0, FINDINGS_MAXIMUM);
+  return [...selectionFindings(selection, SELECTION), ...windowFindings(readinessMode, operatingWindows, nowMs)];
 }
 
 /** Selects the robots of a fleet or of a preview. */
@@ -48,7 +43,7 @@ function windowFindings(
   if (mode !== "scheduled") {
     return windows.length === 0
       ? []
-      : [finding(WINDOWS, windowsJson(windows), "only a fleet with readiness_mode scheduled has operating windows")];
+      : [finding(WINDOWS, windows.map(windowJson), "only a fleet with readiness_mode scheduled has operating windows")];
   }
   if (windows.length === 0) return [finding(WINDOWS, [], "a scheduled fleet needs at least one operating window")];
   const empty = windows.flatMap(({ starts_at, ends_at }, index) =>
@@ -60,20 +55,22 @@ function windowFindings(
   const overlapping = overlaps(windows);
   if (overlapping.length > 0) return overlapping;
   const isOver = windows.every(({ ends_at }) => Date.parse(ends_at) <= nowMs);
-  return isOver ? [finding(WINDOWS, windowsJson(windows), "all operating windows are past")] : [];
+  return isOver ? [finding(WINDOWS, windows.map(windowJson), "all operating windows are past")] : [];
 }
 
 /** One finding for each window that starts before an earlier one has ended. A window may start when another ends. */
 function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
   const sorted = windows
-    .map(({ starts_at, ends_at }, index) => ({ index, startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) }))
+    .map((window, index) => {
+      const { starts_at, ends_at } = window;
+      return { window, index, startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) };
+    })
     .toSorted((left, right) => left.startsMs - right.startsMs);
   let latest = { index: -1, endsMs: Number.NEGATIVE_INFINITY };
   const findings: Finding[] = [];
-  for (const { index, startsMs, endsMs } of sorted) {
+  for (const { window, index, startsMs, endsMs } of sorted) {
     if (startsMs < latest.endsMs) {
-      const input = windowsJson(windows.slice(index, index + 1))[0] ?? null;
-      findings.push(finding([...WINDOWS, index], input, `overlaps operating window ${latest.index}`));
+      findings.push(finding([...WINDOWS, index], windowJson(window), `overlaps operating window ${latest.index}`));
     }
     if (endsMs > latest.endsMs) latest = { index, endsMs };
   }
@@ -111,13 +108,12 @@ export function matchFindings(
   // Robots may join a fleet that follows its selector later.
   if (!isNamed && membership === "follow" && robotIds.length === 0) return [];
   if (!isNamed) return countFindings(selector, robotIds.length, [...at, "selector"]);
-  const findings = robots.flatMap((robot, index) => {
+  return robots.flatMap((robot, index) => {
     const id = robotIds[index] ?? null;
     const loc = [...at, "robots", index];
     if (id === null) return [finding(loc, robot, "no robot has this name or id")];
     return robotIds.indexOf(id) === index ? [] : [finding(loc, robot, "names a robot twice")];
   });
-  return findings.slice(0, FINDINGS_MAXIMUM);
 }
 
 function countFindings(selector: Selection["selector"], count: number, loc: Location): Finding[] {
@@ -151,12 +147,6 @@ function selectorJson(selector: Selection["selector"]): Json {
   return new Map(labels === undefined ? members : [...members, ["labels", new Map(Object.entries(labels))]]);
 }
 
-function windowsJson(windows: FleetCreate["operating_windows"]): readonly Json[] {
-  return windows.map(
-    ({ starts_at, ends_at }) =>
-      new Map([
-        ["starts_at", starts_at],
-        ["ends_at", ends_at],
-      ]),
-  );
+function windowJson(window: FleetCreate["operating_windows"][number]): Json {
+  return new Map(Object.entries(window));
 }

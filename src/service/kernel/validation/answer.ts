@@ -1,7 +1,7 @@
 import type { Json } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
 import { REDACTED, redact, redactBeginning } from "../redact.ts";
-import { isObject } from "./check.ts";
+import { FINDINGS_MAXIMUM, isObject } from "./check.ts";
 import type { Finding } from "./finding.ts";
 
 /** Answers up to this size repeat every `input` completely; in larger ones they are shortened. */
@@ -21,8 +21,11 @@ const UNREPEATED: ReadonlySet<unknown> = new Set(["user_code", "poll_token", "si
  * The body of a 422 answer, as JSON text: FastAPI's `{detail: [{type, loc, msg, input, ctx}]}`.
  *
  * `input` repeats what was sent, but never a credential, and never more than fits `ANSWER_WHOLE_BYTES`.
+ *
+ * @param all the first `FINDINGS_MAXIMUM` are answered.
  */
-export function validationAnswer(findings: readonly Finding[]): string {
+export function validationAnswer(all: readonly Finding[]): string {
+  const findings = all.slice(0, FINDINGS_MAXIMUM);
   // Otherwise a body of a megabyte that lacks six members would be printed six times in vain.
   if (isWithin(findings, ANSWER_WHOLE_BYTES)) {
     const whole = answer(findings.map(withoutSecrets).map(print));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fleetCreateSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
+import { fleetCreateSchema, fleetPreviewSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
 import type { PageQuery } from "../../../../src/api/wire/pages.ts";
 import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
@@ -12,9 +12,11 @@ import {
   removeFleet,
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
+import { previewFleet } from "../../../../src/service/fleets/preview.ts";
 import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
+import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
 import {
   bodyOf,
   changedAfterQuery,
@@ -140,6 +142,28 @@ describe("reconcile-fleets", () => {
     await reconcile(parts);
     const found = await loadPreparations(parts.store.reader, ["pi"]);
     expect(found.get("pi") ?? []).toEqual(seconds);
+  });
+});
+
+describe("many mistakes → a bounded number of findings", () => {
+  const twice = Array.from({ length: 1000 }, () => "a");
+  const unknown = Array.from({ length: 1000 }, (_, index) => `r${index}`);
+  const fleet = { name: "f", peak_active_robots: 1, readiness_mode: "always_ready" };
+  const create = ({ context, call }: ServiceParts, robots: readonly string[]) =>
+    createFleet(context)(
+      call({ body: fleetCreateSchema.parse({ ...fleet, subject: "none", selection: { robots } }), query: null }),
+    );
+  const preview = ({ context, call }: ServiceParts, robots: readonly string[]) =>
+    previewFleet(context)(call({ body: fleetPreviewSchema.parse({ subject: "none", robots }), query: null }));
+
+  it.each([
+    ["create, one robot twice", create, twice],
+    ["create, unknown model and robots", create, unknown],
+    ["preview, one robot twice", preview, twice],
+    ["preview, unknown model and robots", preview, unknown],
+  ])("%s", async (_what, ask, robots) => {
+    await using parts = await openServiceParts();
+    expect(bodyOf(await ask(parts, robots))).toMatchObject({ detail: { length: FINDINGS_MAXIMUM } });
   });
 });
 
