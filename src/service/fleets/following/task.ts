@@ -75,15 +75,16 @@ export function createFollowSelectors(
     for (const some of partsOf(ofRobots)) {
       if (!(await run(organizationId, { checks: some, found: null, searched: null }))) return;
     }
-    for (const check of checks) {
-      const fleet = byId.get(check.subject_id);
-      if (fleet === undefined) continue;
+    for (const [id, ofFleet] of Map.groupBy(checks, (check) => check.subject_id)) {
+      const fleet = byId.get(id);
+      const [check] = ofFleet;
+      if (fleet === undefined || check === undefined) continue;
       const robots = await findDrift(store.reader, organizationId, fleet);
       const parts = robots.length === 0 ? [[]] : partsOf(robots);
       for (const [index, some] of parts.entries()) {
         const part = {
-          checks: index === parts.length - 1 ? [check] : [],
-          found: new Map(some.map((id) => [id, check])),
+          checks: index === parts.length - 1 ? ofFleet : [],
+          found: new Map(some.map((robotId) => [robotId, check])),
           searched: index === 0 ? fleet.id : null,
         };
         if (!(await run(organizationId, part))) return;

@@ -335,6 +335,21 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     expect(reported.map(({ subject_id: id }) => id).toSorted()).toEqual(fleetIds.toSorted());
   });
 
+  it("several checks of one fleet → one search: each reads all robots that may match", async () => {
+    await using site = await openSite(newStore);
+    const [fleet] = await site.addFleets(1);
+    if (fleet === undefined) throw new Error("There is no fleet");
+    await site.addRobots(1, "plant");
+    await site.check(Array.from({ length: 20 }, () => fleet));
+    let writes = 0;
+    const counted: Store = { ...site.store, write: (job) => ((writes += 1), site.store.write(job)) };
+    const context = { store: counted, newId, machine: testMachine, nudge() {}, history: { spend() {} } };
+    await createFollowSelectors(context, 1000).run(NEVER);
+    expect(writes).toBe(1);
+    expect(await site.store.reader.selectFrom("fleet_checks").selectAll().execute()).toEqual([]);
+    expect(await site.membersOf(fleet)).toHaveLength(1);
+  });
+
   it("no following fleet → checks are discarded", async () => {
     await using site = await openSite(newStore);
     await site.check(await site.addRobots(450, "plant"));
