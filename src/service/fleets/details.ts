@@ -7,7 +7,6 @@ import { findObstacles } from "../models/index.ts";
 import { deploymentOf, isRemoved } from "./fact-queries.ts";
 import { listMembershipChanges } from "./following/queries.ts";
 import { UNKNOWN_FLEET } from "./changes.ts";
-import { fleetId } from "./operations.ts";
 import { findFleetFacts } from "./queries.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
@@ -16,8 +15,7 @@ import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./read
 export function getFleetDetails(context: Pick<OperationContext, "store" | "machine"> & PresenceContext): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {
-    const id = fleetId(path);
-    if (id === null) return UNKNOWN_FLEET;
+    const id = path["fleet_id"] ?? "";
     const { organizationId } = principal;
     const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organizationId, id));
     if (facts === undefined) return UNKNOWN_FLEET;
