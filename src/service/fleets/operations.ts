@@ -78,8 +78,8 @@ function answerFleets(
 
   async function fetch(organizationId: string, { after, rows }: PageRange): Promise<readonly FleetItem[]> {
     const items: FleetItem[] = [];
-    for (const most = rows ?? Number.POSITIVE_INFINITY; items.length < most;) {
-      const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, most - items.length) };
+    while (items.length < rows) {
+      const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, rows - items.length) };
       const some = await queue.run(organizationId, () => fetchSome(organizationId, part));
       if (some === null) throw new StoreBusyError("Too many lists of fleets wait");
       items.push(...some);

@@ -67,8 +67,8 @@ async function listOfStatus(
     const rows = await listIdentifiedRobots(reader, organizationId, { after, rows: SCANNED_ROWS }, wanted);
     found.push(...rows.filter((row) => presenceOf(row, presence).status === status));
     const last = rows.at(-1);
-    if (last === undefined || rows.length < SCANNED_ROWS || (maximum !== null && found.length >= maximum)) {
-      return found.slice(0, maximum ?? found.length);
+    if (last === undefined || rows.length < SCANNED_ROWS || found.length >= maximum) {
+      return found.slice(0, maximum);
     }
     after = last.id;
     await yieldEventLoop();

@@ -115,17 +115,14 @@ export async function listUsage(
     entered = entered.where("id", ">", after);
     running = running.where("usage_id", ">", after);
   }
-  if (rows !== null) {
-    // The limit in each part lets it use its index.
-    entered = entered.orderBy("id").limit(rows);
-    running = running.orderBy("usage_id").limit(rows);
-  }
-  const both = reader
-    .selectFrom(entered.as("entered"))
+  // The limit in each part lets it use its index.
+  const periods = await reader
+    .selectFrom(entered.orderBy("id").limit(rows).as("entered"))
     .selectAll()
-    .unionAll(reader.selectFrom(running.as("running")).selectAll())
-    .orderBy("id");
-  const periods = await (rows === null ? both : both.limit(rows)).execute();
+    .unionAll(reader.selectFrom(running.orderBy("usage_id").limit(rows).as("running")).selectAll())
+    .orderBy("id")
+    .limit(rows)
+    .execute();
   return periods.map((period) => {
     if (period.period_end !== null) return period;
     const quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));

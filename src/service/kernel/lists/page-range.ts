@@ -6,12 +6,12 @@ import { type SelectQueryBuilder, sql, type StringReference } from "kysely";
 export interface PageRange {
   /** Only rows whose id sorts after this one; null from the first. */
   readonly after: string | null;
-  /** Maximum number of rows; null for all. */
-  readonly rows: number | null;
+  /** Maximum number of rows. */
+  readonly rows: number;
 }
 
 /** The whole list. */
-export const ALL_ROWS: PageRange = { after: null, rows: null };
+export const ALL_ROWS: PageRange = { after: null, rows: Number.MAX_SAFE_INTEGER };
 
 /** Restricts a query to a part of a list and orders it by the column `id`: oldest first, or newest first. */
 export function inRange<Schema, Source extends keyof Schema, Row>(
@@ -23,5 +23,5 @@ export function inRange<Schema, Source extends keyof Schema, Row>(
   const column = sql.ref<string>(id);
   const ordered = query.orderBy(column, order === "oldest" ? "asc" : "desc");
   const following = after === null ? ordered : ordered.where(column, order === "oldest" ? ">" : "<", after);
-  return rows === null ? following : following.limit(rows);
+  return following.limit(rows);
 }
