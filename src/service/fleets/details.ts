@@ -3,8 +3,7 @@ import { type LiveRow, presenceAt, type PresenceContext, presenceOf } from "../i
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
-import { findObstacles } from "../models/index.ts";
-import { deploymentOf, isRemoved } from "./fact-queries.ts";
+import { judgeMembers, membersOf } from "./fact-queries.ts";
 import { listMembershipChanges } from "./following/queries.ts";
 import { UNKNOWN_FLEET } from "./changes.ts";
 import { findFleetFacts } from "./queries.ts";
@@ -80,30 +79,11 @@ async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Prom
   ];
 }
 
-async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): Promise<readonly Member[]> {
-  const rows = await reader
-    .selectFrom("fleet_members")
-    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
-    .leftJoin("deployments", (join) =>
-      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
-    )
-    .select(["robots.id as robot_id", "robots.name", "robots.region", "robot_type_id", "site"])
-    .select(["equipment_sha256", "checkpoint_id", "status", isRemoved.as("is_removed")])
-    .where("fleet_id", "=", id)
+async function loadMembers(reader: Reader, facts: FleetFacts): Promise<readonly Member[]> {
+  const rows = await membersOf(reader, [facts.id])
+    .select(["robots.id as robot_id", "robots.name as example", "site"])
+    .select(({ lit }) => lit(1).as("count"))
     .orderBy("robots.id")
     .execute();
-  const obstacles = await findObstacles(reader, rows, active.requirements);
-  const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
-  return rows.map((row, index) => ({
-    robot_id: row.robot_id,
-    robot_type_id: row.robot_type_id,
-    site: row.site,
-    count: 1,
-    example: row.name,
-    region: row.region,
-    isRemoved: Boolean(row.is_removed),
-    deployment: deploymentOf(row, active),
-    obstacle: obstacles[index] ?? null,
-    updateObstacle: updateObstacles[index] ?? null,
-  }));
+  return judgeMembers(reader, rows, facts);
 }

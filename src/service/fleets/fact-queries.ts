@@ -31,7 +31,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
   );
   const generations = await loadGenerations(reader, generationIds);
   const fleetIds = fleets.map(({ id }) => id);
-  const members = Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
+  const members = Map.groupBy(await groupMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
   const leftOut = await loadNames(
     reader,
     fleets.flatMap((fleet) => fleet.left_out_robot_id ?? []),
@@ -42,23 +42,13 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
     const rows = members.get(fleet.id) ?? [];
     if (rows.length > LARGE_FLEET) await yieldEventLoop();
-    const obstacles = await findObstacles(reader, rows, active.requirements);
-    const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
     facts.push({
       ...fleet,
       leftOut: leftOut.get(fleet.left_out_robot_id) ?? null,
       windows: parseWindows(fleet.operating_windows),
       active,
       update,
-      members: rows.map((row, index) => ({
-        count: row.count,
-        example: row.example,
-        region: row.region,
-        isRemoved: Boolean(row.is_removed),
-        deployment: deploymentOf(row, active),
-        obstacle: obstacles[index] ?? null,
-        updateObstacle: updateObstacles[index] ?? null,
-      })),
+      members: await judgeMembers(reader, rows, { active, update }),
     });
   }
   return facts;
@@ -84,10 +74,14 @@ async function loadGenerations(reader: Reader, ids: readonly string[]): Promise<
     .select(["model_slug", "requirements"])
     .where("generations.id", "in", ids)
     .execute();
-  const endpoints = await loadEndpoints(reader, [
-    ...new Set(rows.map(({ checkpoint_id: checkpointId }) => checkpointId)),
-  ]);
-  const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug: modelSlug }) => modelSlug))]);
+  const endpoints = await loadEndpoints(
+    reader,
+    rows.map(({ checkpoint_id: checkpointId }) => checkpointId),
+  );
+  const preparations = await loadPreparations(
+    reader,
+    rows.map(({ model_slug: modelSlug }) => modelSlug),
+  );
   return new Map(
     rows.map((row) => {
       const offered = (endpoints.get(row.checkpoint_id) ?? []).filter(
@@ -108,42 +102,65 @@ async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
   return Map.groupBy(rows, ({ checkpoint_id: checkpointId }) => checkpointId);
 }
 
-/** PostgreSQL answers with a boolean, SQLite with a number. */
-export const isRemoved = sql<number | boolean>`robots.removed_at is not null`;
-
-type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
+/** The members of these fleets, with their robots and current deployments. */
+export function membersOf(reader: Reader, fleetIds: readonly string[]) {
+  return (
+    reader
+      .selectFrom("fleet_members")
+      .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+      .leftJoin("deployments", (join) =>
+        join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
+      )
+      .select(["robots.region", "robot_type_id", "equipment_sha256", "checkpoint_id", "status"])
+      // PostgreSQL answers with a boolean, SQLite with a number.
+      .select(sql<number | boolean>`robots.removed_at is not null`.as("is_removed"))
+      .where("fleet_id", "in", fleetIds)
+  );
+}
 
 /** Equal robots are grouped into one row: a fleet of a thousand robots usually has a handful of groups. */
-function selectMembers(reader: Reader, fleetIds: readonly string[]) {
-  return reader
-    .selectFrom("fleet_members")
-    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
-    .leftJoin("deployments", (join) =>
-      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
-    )
-    .select(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status"])
-    .select(["equipment_sha256", isRemoved.as("is_removed")])
+function groupMembers(reader: Reader, fleetIds: readonly string[]) {
+  return membersOf(reader, fleetIds)
     .select(({ fn }) => [
+      "fleet_id",
       fn.countAll<number>().as("count"),
       fn.min("robots.name").as("example"),
       fn.min("robots.id").as("robot_id"),
     ])
-    .where("fleet_id", "in", fleetIds)
     .groupBy([
       "fleet_id",
       "robots.region",
       "robot_type_id",
+      "equipment_sha256",
       "checkpoint_id",
       "status",
-      "equipment_sha256",
       "is_removed",
     ])
     .orderBy("example")
     .execute();
 }
 
+type MemberRow = Omit<Awaited<ReturnType<typeof groupMembers>>[number], "fleet_id">;
+
+/** Adds which of these members can run the generations of their fleet, and do. */
+export async function judgeMembers<Row extends MemberRow>(
+  reader: Reader,
+  rows: readonly Row[],
+  { active, update }: Pick<FleetFacts, "active" | "update">,
+): Promise<readonly (Row & MemberGroup)[]> {
+  const obstacles = await findObstacles(reader, rows, active.requirements);
+  const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+  return rows.map((row, index) => ({
+    ...row,
+    isRemoved: Boolean(row.is_removed),
+    deployment: deploymentOf(row, active),
+    obstacle: obstacles[index] ?? null,
+    updateObstacle: updateObstacles[index] ?? null,
+  }));
+}
+
 /** State of a robot's current deployment, from the view of a fleet with this active generation. */
-export function deploymentOf(
+function deploymentOf(
   { checkpoint_id: checkpointId, status }: Pick<MemberRow, "checkpoint_id" | "status">,
   active: GenerationFacts,
 ): MemberGroup["deployment"] {
