@@ -109,11 +109,12 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
   }
 
   /** Schedules earlier probes for endpoints whose capacity is expected since their next probe was scheduled. */
-  async function bringExpectedForward(): Promise<void> {
+  async function bringExpectedForward(signal: AbortSignal): Promise<void> {
     const nowMs = clock.wallMs();
     const laterThan = isoTime(nowMs + times.expectedMs * (1 + JITTER));
     const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
     for (const [checkpointId, { state }] of expectations) {
+      if (signal.aborted) return;
       if (state !== "now") continue;
       await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoTime(nowMs), laterThan));
     }

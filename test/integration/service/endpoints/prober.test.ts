@@ -105,6 +105,7 @@ function probing(store: Store, times: Partial<ReadinessTimes> = {}, onNudge = ()
   return {
     probe: () => task("probe-endpoints").run(stop.signal),
     expect: () => task("expect-endpoints").run(stop.signal),
+    stop: () => stop.abort(),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await prober[Symbol.asyncDispose]();
@@ -293,6 +294,17 @@ describeOnEachStore("prober", (newStore) => {
     await addFleet(site.store, { readiness_mode: "always_ready", operating_windows: "[]" });
     await prober.expect();
     expect(await waitMs()).toBeLessThanOrEqual(0);
+  });
+
+  it("stop → no more endpoints are brought forward, one write for each of many checkpoints", async () => {
+    await using site = await openSite(newStore);
+    const later = iso(Date.now() + 600_000);
+    await site.addEndpoint("eu", { next_probe_at: later });
+    await addFleet(site.store, { readiness_mode: "always_ready", operating_windows: "[]" });
+    await using prober = probing(site.store, PATIENT);
+    prober.stop();
+    await prober.expect();
+    expect(await site.endpoint("eu")).toMatchObject({ next_probe_at: later });
   });
 });
 
