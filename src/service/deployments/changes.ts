@@ -89,7 +89,7 @@ export async function retireDeploymentOf(
 }
 
 /** Retires a deployment. The caller has locked its row. */
-export function retire(transaction: Transaction, deployment: DeploymentRow, moment: Moment): Promise<DeploymentRow> {
+export function retire(transaction: Transaction, deployment: DeploymentRow, moment: Moment): Promise<void> {
   const { last_error_code: lastErrorCode, region } = deployment;
   return moveDeployment(transaction, deployment, { status: "retired", last_error_code: lastErrorCode, region }, moment);
 }

@@ -38,16 +38,14 @@ export async function moveDeployment(
   deployment: DeploymentRow,
   target: Target,
   moment: Moment,
-): Promise<DeploymentRow> {
+): Promise<void> {
   const { now } = moment;
-  const change = {
+  await updateDeployment(transaction, deployment, {
     ...target,
     activated_at: deployment.activated_at ?? (target.status === "active" ? now : null),
     retired_at: target.status === "retired" ? now : null,
     ...(await meter(transaction, deployment, target.status === "active", moment)),
-  };
-  await updateDeployment(transaction, deployment, change);
-  return { ...deployment, ...change };
+  });
 }
 
 /** The start of a usage period. */
