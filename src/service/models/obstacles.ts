@@ -68,10 +68,8 @@ function findEquipment(reader: Reader, robotId: string) {
 }
 
 function remember(key: string, obstacle: string | null): void {
-  for (const oldest of remembered.keys()) {
-    if (remembered.size < VERDICTS_MAXIMUM) break;
-    remembered.delete(oldest);
-  }
+  const [oldest] = remembered.keys();
+  if (oldest !== undefined && remembered.size >= VERDICTS_MAXIMUM) remembered.delete(oldest);
   remembered.set(key, obstacle);
 }
 
