@@ -102,7 +102,7 @@ export async function noteHealth(
     .execute();
 }
 
-/** @returns false if it was disabled before, or has another URL. */
+/** @returns false if it was disabled or deleted before, or has another URL. */
 export async function disableWebhook(
   transaction: Transaction,
   { webhook_id: webhookId, url }: Attempted,
@@ -115,6 +115,7 @@ export async function disableWebhook(
     .where("id", "=", webhookId)
     .where("url", "=", url)
     .where("disabled_at", "is", null)
+    .where("removed_at", "is", null)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
