@@ -30,7 +30,9 @@ export function lockWebhook(
  */
 export async function addWebhook(transaction: Transaction, row: WebhookRow, maximum: number): Promise<boolean> {
   const { organization_id: organizationId } = row;
-  await transaction.selectFrom("organizations").select("id").where("id", "=", organizationId).forUpdate().execute();
+  const organization = transaction.selectFrom("organizations").select("id").where("id", "=", organizationId);
+  // Registrations refer to this row, which such a lock lets them.
+  await organization.forNoKeyUpdate().execute();
   const there = await ofOrganization(transaction, organizationId).clearSelect().select("id").limit(maximum).execute();
   if (there.length >= maximum) return false;
   await transaction.insertInto("webhooks").values(row).execute();

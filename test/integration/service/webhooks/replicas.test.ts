@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { announce } from "../../../../src/service/webhooks/announce.ts";
+import { addWebhook, type WebhookRow } from "../../../../src/service/webhooks/queries.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
@@ -48,43 +49,73 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(names.length);
   });
 
-  it("concurrent registrations, webhook full → counting the dropped event does not block", async () => {
-    const { url: database } = await databases.withSchema();
-    const location = { kind: "postgres", url: database } as const;
-    await using first = await openStore(location, testMachine);
-    await using second = await openStore(location, testMachine);
-    const at = "2026-06-01T12:00:00.000Z";
-    await first.write(async (transaction) => {
-      await transaction.insertInto("organizations").values({ id: "org_1", name: "lab", created_at: at }).execute();
-      await transaction
-        .insertInto("webhooks")
-        .values({
-          id: "wh_1",
-          organization_id: "org_1",
-          url: "https://receiver.example",
-          secret: "whsec_",
-          events: null,
-          created_at: at,
-          failing_since: null,
-          full_since: at,
-          dropped_events: 0,
-          disabled_at: null,
-          disabled_reason: null,
-          removed_at: null,
-        })
-        .execute();
+  const AT = "2026-06-01T12:00:00.000Z";
+  const EVENT = { organizationId: "org_1", type: "robot.registered", at: AT, data: () => ({}) } as const;
+  const WEBHOOK: WebhookRow = {
+    id: "wh_1",
+    organization_id: "org_1",
+    url: "https://receiver.example",
+    secret: "whsec_",
+    events: null,
+    created_at: AT,
+    failing_since: null,
+    full_since: null,
+    dropped_events: 0,
+    disabled_at: null,
+    disabled_reason: null,
+    removed_at: null,
+  };
+
+  /** Two replicas' stores, with an organization. */
+  async function openStores() {
+    const location = await databases.withSchema();
+    const [first, second] = [await openStore(location, testMachine), await openStore(location, testMachine)];
+    onTestFinished(async () => {
+      await first[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
     });
-    const event = { organizationId: "org_1", type: "robot.registered", at, data: () => ({}) } as const;
+    const organization = { id: "org_1", name: "lab", created_at: AT };
+    await first.write((transaction) => transaction.insertInto("organizations").values(organization).execute());
+    return { first, second };
+  }
+
+  it("concurrent registrations, webhook full → counting the dropped event does not block", async () => {
+    const { first, second } = await openStores();
+    await first.write((transaction) =>
+      transaction
+        .insertInto("webhooks")
+        .values({ ...WEBHOOK, full_since: AT })
+        .execute(),
+    );
     const newId = () => "evt_1";
     await first.write(async (transaction) => {
-      await announce(transaction, { newId }, event);
-      await second.write((other) => announce(other, { newId }, event));
+      await announce(transaction, { newId }, EVENT);
+      await second.write((other) => announce(other, { newId }, EVENT));
     });
     const { dropped_events: dropped } = await first.reader
       .selectFrom("webhooks")
       .select("dropped_events")
       .executeTakeFirstOrThrow();
     expect(dropped).toBe(1);
+  });
+
+  it("webhook added while the organization gets robots → neither waits for the other's commit", async () => {
+    const { first, second } = await openStores();
+    const refusal = { id: "ref_1", organization_id: "org_1", robot: "", status: 422, actor: "key_1", address: "::1" };
+    const row = { ...refusal, detail: "", request_id: null, first_at: AT, last_at: AT, count: 1 };
+    await first.write(async (transaction) => {
+      await transaction.insertInto("refusals").values(row).execute();
+      expect(await second.write((other) => addWebhook(other, WEBHOOK, 1))).toBe(true);
+    });
+    await second.write(async (transaction) => {
+      expect(await addWebhook(transaction, { ...WEBHOOK, id: "wh_2" }, 2)).toBe(true);
+      await first.write((other) =>
+        other
+          .insertInto("refusals")
+          .values({ ...row, id: "ref_2", robot: "r" })
+          .execute(),
+      );
+    });
   });
 
   it("replica killed between sending and recording → another one sends again, with the same id", async () => {
