@@ -10,6 +10,8 @@ import { KEPT_MS, type WebhookSettings } from "./rules.ts";
 const INTERVAL_MS = 10_000;
 /** Rows per transaction. */
 const BATCH = 500;
+/** How long the row of a deleted webhook stays: another replica's transaction that saw the webhook may add one more delivery. */
+const REMOVED_KEPT_MS = 60 * 60 * 1000;
 
 /** Notes which webhooks are full, gives up what disabled ones had pending, and deletes what is old or deleted. */
 export function createTendWebhooks(
@@ -33,10 +35,10 @@ export function createTendWebhooks(
         if (isFull) log.warn("webhook_full", fields);
         else log.info("webhook_no_longer_full", fields);
       }
-      const oldest = firstIdAt("whd", nowMs - KEPT_MS);
+      const bounds = { oldest: firstIdAt("whd", nowMs - KEPT_MS), removedBefore: isoTime(nowMs - REMOVED_KEPT_MS) };
       for (let done = BATCH; done >= BATCH && !signal.aborted;) {
-        if (!(await isAnythingLeft(store.reader, oldest))) return;
-        done = await store.write((transaction) => tidy(transaction, oldest));
+        if (!(await isAnythingLeft(store.reader, bounds))) return;
+        done = await store.write((transaction) => tidy(transaction, bounds));
       }
     },
   };
@@ -63,18 +65,26 @@ async function hasPending(reader: Reader, webhookId: string, count: number): Pro
   return last !== undefined;
 }
 
+interface Bounds {
+  /** The first id of a delivery that is not old. */
+  readonly oldest: string;
+  /** ISO 8601: rows of webhooks deleted before go. */
+  readonly removedBefore: string;
+}
+
 /** Without a write, which would cost a commit each time. */
-async function isAnythingLeft(reader: Reader, oldest: string): Promise<boolean> {
-  const [ended, old, removed] = await Promise.all([
+async function isAnythingLeft(reader: Reader, { oldest, removedBefore }: Bounds): Promise<boolean> {
+  const found = await Promise.all([
     endedPending(reader).limit(1).executeTakeFirst(),
     outdated(reader, oldest).limit(1).executeTakeFirst(),
-    reader.selectFrom("webhooks").select("id").where("removed_at", "is not", null).limit(1).executeTakeFirst(),
+    orphaned(reader).limit(1).executeTakeFirst(),
+    empty(reader, removedBefore).limit(1).executeTakeFirst(),
   ]);
-  return ended !== undefined || old !== undefined || removed !== undefined;
+  return found.some((row) => row !== undefined);
 }
 
 /** @returns the largest number of rows that one step changed. */
-async function tidy(transaction: Transaction, oldest: string): Promise<number> {
+async function tidy(transaction: Transaction, { oldest, removedBefore }: Bounds): Promise<number> {
   const ended = await transaction
     .updateTable("webhook_deliveries")
     .set(GIVEN_UP)
@@ -84,40 +94,41 @@ async function tidy(transaction: Transaction, oldest: string): Promise<number> {
     .deleteFrom("webhook_deliveries")
     .where("id", "in", outdated(transaction, oldest).limit(BATCH))
     .executeTakeFirst();
-  const removed = transaction.selectFrom("webhooks").select("webhooks.id").where("removed_at", "is not", null);
   const orphans = await transaction
     .deleteFrom("webhook_deliveries")
-    .where("id", "in", (query) =>
-      query
-        .selectFrom("webhook_deliveries as delivery")
-        .select("delivery.id")
-        .where("delivery.webhook_id", "in", removed)
-        .limit(BATCH),
-    )
+    .where("id", "in", orphaned(transaction).limit(BATCH))
     .executeTakeFirst();
-  await transaction
-    .deleteFrom("webhooks")
-    .where("removed_at", "is not", null)
-    .where("id", "not in", (query) => query.selectFrom("webhook_deliveries").select("webhook_id").distinct())
-    .execute();
+  await transaction.deleteFrom("webhooks").where("id", "in", empty(transaction, removedBefore)).execute();
   return Math.max(Number(ended.numUpdatedRows), Number(old.numDeletedRows), Number(orphans.numDeletedRows));
 }
 
 function endedPending(reader: Reader) {
-  return reader
-    .selectFrom("webhook_deliveries as delivery")
-    .innerJoin("webhooks", "webhooks.id", "delivery.webhook_id")
-    .select("delivery.id")
-    .where("delivery.status", "=", "pending")
-    .where("webhooks.disabled_at", "is not", null)
-    .where("webhooks.removed_at", "is", null);
+  const disabled = webhookIds(reader).where("disabled_at", "is not", null).where("removed_at", "is", null);
+  return deliveryIds(reader).where("delivery.status", "=", "pending").where("delivery.webhook_id", "in", disabled);
 }
 
 /** Pending ones stay, so that a wrong clock loses no event. */
 function outdated(reader: Reader, oldest: string) {
-  return reader
-    .selectFrom("webhook_deliveries as delivery")
-    .select("delivery.id")
-    .where("delivery.id", "<", oldest)
-    .where("delivery.status", "<>", "pending");
+  return deliveryIds(reader).where("delivery.id", "<", oldest).where("delivery.status", "<>", "pending");
+}
+
+function orphaned(reader: Reader) {
+  return deliveryIds(reader).where("delivery.webhook_id", "in", webhookIds(reader).where("removed_at", "is not", null));
+}
+
+/** Deleted webhooks without a delivery. */
+function empty(reader: Reader, removedBefore: string) {
+  return webhookIds(reader)
+    .where("removed_at", "<", removedBefore)
+    .where(({ exists, not, ref }) =>
+      not(exists(deliveryIds(reader).where("delivery.webhook_id", "=", ref("webhooks.id")))),
+    );
+}
+
+function deliveryIds(reader: Reader) {
+  return reader.selectFrom("webhook_deliveries as delivery").select("delivery.id");
+}
+
+function webhookIds(reader: Reader) {
+  return reader.selectFrom("webhooks").select("webhooks.id");
 }

@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { announce } from "../../../../src/service/webhooks/announce.ts";
-import { addWebhook, type WebhookRow } from "../../../../src/service/webhooks/queries.ts";
+import { addWebhook, removeWebhook, type WebhookRow } from "../../../../src/service/webhooks/queries.ts";
+import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/rules.ts";
+import { createTendWebhooks } from "../../../../src/service/webhooks/tasks.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
@@ -116,6 +119,26 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
           .execute(),
       );
     });
+  });
+
+  it("webhook deleted while an event is entered for it → the delivery is deleted, too", async () => {
+    const { first, second } = await openStores();
+    await first.write((transaction) => transaction.insertInto("webhooks").values(WEBHOOK).execute());
+    let nowMs = Date.parse(AT);
+    const machine = { ...testMachine, clock: { ...testMachine.clock, wallMs: () => nowMs } };
+    const newId = createIds(machine.clock, machine.random);
+    const tending = createTendWebhooks({ store: second, machine }, WEBHOOK_SETTINGS);
+    const tend = () => tending.run(new AbortController().signal);
+    await first.write(async (transaction) => {
+      await announce(transaction, { newId }, EVENT);
+      await second.write((other) => removeWebhook(other, WEBHOOK.id, AT));
+      await tend();
+    });
+    await tend();
+    expect(await first.reader.selectFrom("webhook_deliveries").select("id").execute()).toEqual([]);
+    nowMs += 24 * 60 * 60 * 1000;
+    await tend();
+    expect(await first.reader.selectFrom("webhooks").select("id").execute()).toEqual([]);
   });
 
   it("replica killed between sending and recording → another one sends again, with the same id", async () => {
