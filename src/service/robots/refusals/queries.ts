@@ -1,6 +1,7 @@
 import { REFUSALS_SHOWN } from "../../../api/refusals.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
+import { findRobot } from "../queries.ts";
 
 export type RefusalRow = Tables["refusals"];
 
@@ -107,14 +108,13 @@ interface Registrant {
 
 /** A refused robot may never have registered: then `robot` is taken for its name. */
 async function findRegistrant(reader: Reader, organizationId: string, robot: string): Promise<Registrant> {
-  const found = await reader
+  const found = await findRobot(reader, organizationId, robot);
+  if (found === undefined) return { name: robot, actor: "" };
+  const entry = await reader
     .selectFrom("robots")
-    .leftJoin("audit_log", "audit_log.id", "robots.audit_id")
-    .select(["robots.id", "robots.name", "actor"])
-    .where("robots.organization_id", "=", organizationId)
-    .where("robots.removed_at", "is", null)
-    .where((where) => where.or([where("robots.id", "=", robot), where("robots.name", "=", robot)]))
-    .execute();
-  const { name, actor } = found.find(({ id }) => id === robot) ?? found[0] ?? { name: robot, actor: null };
-  return { name, actor: actor ?? "" };
+    .innerJoin("audit_log", "audit_log.id", "robots.audit_id")
+    .select("actor")
+    .where("robots.id", "=", found.id)
+    .executeTakeFirst();
+  return { name: found.name, actor: entry?.actor ?? "" };
 }
