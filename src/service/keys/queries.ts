@@ -76,7 +76,7 @@ export async function markKeysRevoked(
         .returning(["id", "expires_at"])
         .execute();
       count += revoked.length;
-      othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
+      othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at === null || key.expires_at > at)).length;
     }
     // Repeat: one of them may have created a key just before its row was locked.
     if (count === 0) return { lineage, othersEnded };

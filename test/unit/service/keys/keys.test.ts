@@ -244,6 +244,19 @@ describe("keys in the store", () => {
     expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
   });
 
+  it("key revoked with those that depend on it → those that worked until then are counted", async () => {
+    await using parts = await openServiceParts();
+    const dependent = { parent_id: "key_1" };
+    await addKeys(parts, [
+      keyRow("key_1"),
+      keyRow("key_2", dependent),
+      keyRow("key_3", { ...dependent, expires_at: parts.at(1) }),
+      keyRow("key_4", { ...dependent, expires_at: parts.at() }),
+    ]);
+    const revoke = () => parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_1", parts.at()));
+    expect(await revoke()).toEqual({ lineage: ["key_1", "key_2", "key_3", "key_4"], othersEnded: 2 });
+  });
+
   it("unrevoked keys → ten thousand at most", async () => {
     await using parts = await openServiceParts();
     await fillWithKeys(parts, 10_000);
