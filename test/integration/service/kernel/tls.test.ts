@@ -13,7 +13,10 @@ import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { readCertificatePair } from "../../../../src/service/kernel/connections/tls.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import type { RunningService } from "../../../support/service/service.ts";
+import { usePostgres } from "../../../support/service/stores.ts";
+import { startTcpProxy } from "../../../support/service/tcp-proxy.ts";
 import { type Certified, createAuthority, type Validity } from "../../client/authority.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -122,6 +125,31 @@ describe("TLS by files", () => {
     open.write("GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n");
     const [bytes] = await once(open, "data");
     expect(String(bytes)).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  describe.skipIf(WITHOUT_POSTGRES)("and a database", () => {
+    const databases = usePostgres();
+
+    it("reload while the database is away → the models cannot be applied, the certificate is used", async () => {
+      const site = scene();
+      await site.put(site.issue());
+      const modelsFile = join(site.folder, "models.yaml");
+      await writeFile(modelsFile, "models: []\n");
+      const database = new URL((await databases.withSchema()).url);
+      await using proxy = await startTcpProxy(database.href);
+      database.port = new URL(proxy.url).port;
+      const { url, reload } = await testService({
+        store: { kind: "postgres", url: database.href },
+        configuration: { tls: site.files, modelsFile },
+        limits: { certificateCheckMs: 60_000 },
+      });
+      const before = await servedSerial(url);
+      await site.put(site.issue());
+      await proxy.refuse();
+      await expect(reload()).rejects.toThrow();
+      await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
+      await proxy.listen();
+    });
   });
 
   it("files renewed, by switching a link → used without a reload", async () => {
