@@ -88,7 +88,12 @@ export async function addAllowed(
   maximum: number,
 ): Promise<boolean> {
   // Decides between concurrent requests.
-  await transaction.selectFrom("organizations").select("id").where("id", "=", organizationId).forUpdate().execute();
+  await transaction
+    .selectFrom("organizations")
+    .select("id")
+    .where("id", "=", organizationId)
+    .forNoKeyUpdate()
+    .execute();
   const { count: others } = await transaction
     .selectFrom("allowed_keys")
     .select(({ fn }) => fn.countAll().as("count"))
