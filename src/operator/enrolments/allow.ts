@@ -44,7 +44,7 @@ export const robotsAllow: OperatorCommand = async (flags, context) => {
       const body = bodyFrom(from);
       const result = await service.call(beyondSpec.allowKeys, { body });
       if (result.kind !== "ok") {
-        if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
+        if (added > 0) terminal.note(`Allowed already: ${added}. The same command may be repeated.`);
         return service.failed(result, { body, places: (loc) => places(loc, from), missing: MISSING });
       }
       added += result.value.value.added;

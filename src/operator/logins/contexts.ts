@@ -86,6 +86,8 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
     return refuseUsage("the address of the service is missing", fix, terminal);
   }
   if (flags.keyFile === "") return refuse(NO_KEY_FILE, EXIT.usage, terminal);
+  if (flags.caFile === "")
+    return refuseUsage("--ca-file names no file", "give the path of a PEM file with the certificate", terminal);
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
   if (badUrl !== null) return refuse(badUrl, EXIT.usage, terminal);

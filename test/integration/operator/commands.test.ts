@@ -205,6 +205,8 @@ describe("contexts", () => {
     await run("remove", "later");
     const unset = await run("add", "later", "--url", "https://later.example", "--key-file", "");
     expect(unset).toMatchObject(endedWith(2, "--key-file names no file"));
+    const noAuthority = await run("add", "later", "--url", "https://later.example", "--ca-file", "");
+    expect(noAuthority).toMatchObject(endedWith(2, "--ca-file names no file"));
     expect(await run("use", "other")).toMatchObject({
       out: expect.stringContaining("other (https://other.example) is the current context"),
       err: "",
