@@ -49,15 +49,22 @@ type Resolve = (
   callback: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** @param allow hosts, addresses and networks of the configuration. */
-export function createReceivers(allow: readonly string[], resolve: Resolve = lookup): Receivers {
+/**
+ * @param allow hosts, addresses and networks of the configuration.
+ * @param interfaces of this machine; throws where the system withholds them.
+ */
+export function createReceivers(
+  allow: readonly string[],
+  resolve: Resolve = lookup,
+  interfaces: typeof networkInterfaces = networkInterfaces,
+): Receivers {
   const names = new Set(allow.map((entry) => entry.toLowerCase()));
   const networks = blockList(allow.filter((entry) => isIP(entry.split("/")[0] ?? "") !== 0));
 
   function mayReach(address: string): boolean {
     if (contains(networks, address)) return true;
     const isPublic = isIPv4(address) || contains(GLOBAL_V6, address);
-    return isPublic && !contains(SPECIAL, address) && !contains(ownNetworks(), address);
+    return isPublic && !contains(SPECIAL, address) && !contains(ownNetworks(interfaces), address);
   }
 
   return {
@@ -76,9 +83,13 @@ export function createReceivers(allow: readonly string[], resolve: Resolve = loo
     lookup(hostname, options, callback) {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
         if (error !== null) return callback(error, []);
-        const reachable = names.has(hostOf(hostname))
-          ? addresses
-          : addresses.filter(({ address }) => mayReach(address));
+        let reachable: LookupAddress[];
+        try {
+          reachable = names.has(hostOf(hostname)) ? addresses : addresses.filter(({ address }) => mayReach(address));
+        } catch (problem) {
+          // Thrown from this callback, it would end the process.
+          return callback(problem instanceof Error ? problem : new Error(String(problem)), []);
+        }
         const [first] = reachable;
         if (first === undefined) return callback(forbidden(), []);
         return options.all === true ? callback(null, reachable) : callback(null, first.address, first.family);
@@ -103,9 +114,9 @@ function forbidden(): Error {
 }
 
 /** Addresses and networks of this machine, which may be public ones. */
-function ownNetworks(): BlockList {
-  const interfaces = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return blockList(interfaces.flatMap(({ cidr }) => cidr ?? []));
+function ownNetworks(interfaces: typeof networkInterfaces): BlockList {
+  const own = Object.values(interfaces()).flatMap((addresses) => addresses ?? []);
+  return blockList(own.flatMap(({ cidr }) => cidr ?? []));
 }
 
 function blockList(networks: readonly string[]): BlockList {

@@ -79,6 +79,21 @@ describe("receivers", () => {
     for (const { address } of own) expect(await lookedUp([], [address])).toBe("refused");
   });
 
+  it("addresses of this machine withheld by the system → the lookup fails, and nothing is thrown", async () => {
+    const withheld = Object.assign(new Error("withheld"), { code: "ERR_SYSTEM_ERROR" });
+    const { lookup } = createReceivers(
+      [],
+      (_name, _options, callback) => callback(null, [{ address: "1.1.1.1", family: 4 }]),
+      () => {
+        throw withheld;
+      },
+    );
+    const failure = await new Promise((resolve) => {
+      lookup("hooks.example", { all: true }, (error) => resolve(error));
+    });
+    expect(failure).toBe(withheld);
+  });
+
   it.each([
     ["https://0x7f.1/", NOT_PUBLIC],
     ["https://2130706433/", NOT_PUBLIC],
