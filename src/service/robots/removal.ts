@@ -6,7 +6,7 @@ import { authorship, type Handler, logChange } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext } from "../usage/index.ts";
-import { announce } from "../webhooks/index.ts";
+import { announce, forgetReport } from "../webhooks/index.ts";
 import { removeLabels, requestFleetCheck } from "./selection.ts";
 import type { Room } from "./room.ts";
 import { lockRobot } from "./queries.ts";
@@ -35,6 +35,7 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
       }
       const installationId = await revokeInstallationOf(transaction, organizationId, robotId, at);
       await markRemoved(transaction, robotId, at);
+      await forgetReport(transaction, robotId);
       await requestFleetCheck(transaction, author, organizationId, robotId);
       const details = { name, installation_id: installationId, deployment_id: deploymentId };
       await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { RobotSetup } from "../../../../src/api/robots.ts";
 import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
+import { removeRobot } from "../../../../src/service/robots/removal.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { openServiceParts, PRINCIPAL, type ServiceParts } from "../../../support/service/service-parts.ts";
 
@@ -86,6 +87,21 @@ describe("audit entries when a key registers in a loop", () => {
     parts.pass(HALF_A_DAY_MS);
     expect((await register(1)).status).toBe(200);
   });
+});
+
+it("robot removed → the state that webhooks were told of it is forgotten", async () => {
+  await using parts = await openServiceParts();
+  await parts.register("r1");
+  const { id } = await parts.store.reader.selectFrom("robots").select("id").executeTakeFirstOrThrow();
+  const told = { organization_id: "org_1", kind: "robot", state: "offline", reported_at: parts.at() } as const;
+  const rows = [
+    { ...told, subject_id: id },
+    { ...told, subject_id: "rob_other" },
+  ];
+  await parts.store.write((transaction) => transaction.insertInto("reported_states").values(rows).execute());
+  await removeRobot(parts.context, parts.room)(parts.call({ path: { robot: "r1" }, body: null, query: null }));
+  const left = await parts.store.reader.selectFrom("reported_states").select("subject_id").execute();
+  expect(left).toEqual([{ subject_id: "rob_other" }]);
 });
 
 it("audit entry cannot be written → the robot is not registered", async () => {
