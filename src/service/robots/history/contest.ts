@@ -116,6 +116,8 @@ export async function readSources(
   since: string,
 ): Promise<RegistrationView["contested_from"]> {
   const sources = sourcesSince(since, readChanges(recentChanges));
+  // All changes are older where the clock was ahead when the contest began. PostgreSQL takes no empty list.
+  if (sources.length === 0) return [];
   const ids = sources.map(({ actor }) => actor);
   const keys = await reader
     .selectFrom("api_keys")

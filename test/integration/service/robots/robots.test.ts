@@ -16,6 +16,7 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
+import { CHANGES_KEPT } from "../../../../src/service/robots/history/contest.ts";
 import { readRobotHistory } from "../../../../src/service/robots/history/queries.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
 import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
@@ -102,6 +103,20 @@ describeOnEachStore("robots", (newStore) => {
       await store.write((transaction) => transaction.insertInto("robots").values(rows).execute());
     }
   }
+
+  it("contest that a clock ahead detected, and more changes since than are kept → the registration is shown", async () => {
+    let aheadMs = 86_400_000;
+    const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+    const running = await testService({ store: await newStore(), clock });
+    const change = (digit: number) =>
+      register(running, setupOf("r1", { configuration_digest: `sha256:${String(digit).repeat(64)}` }));
+    for (const digit of [1, 2, 1, 2]) await change(digit);
+    aheadMs = 0;
+    for (let digit = 0; digit < CHANGES_KEPT; digit += 1) await change(digit);
+    const shown = await running.send("GET", "/v1/robots/r1/registration");
+    expect(shown.status).toBe(200);
+    expect(await shown.json()).toMatchObject({ contested_since: expect.any(String), contested_from: [] });
+  });
 
   it("invalid contract of a known schema → 422, not registered", async () => {
     const running = await service();
