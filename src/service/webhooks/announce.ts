@@ -17,7 +17,7 @@ export interface Announced {
 }
 
 /** Receivers may rely on this. */
-export const BODY_BYTES_MAXIMUM = 16 * 1024;
+const BODY_BYTES_MAXIMUM = 16 * 1024;
 
 /**
  * Enters an event for each webhook that wants it, in the transaction that the event tells of, or counts it for a webhook that is full.
@@ -30,11 +30,8 @@ export async function announce(
 ): Promise<void> {
   const listening = await findListening(transaction, { organizationId });
   const wanting = listening.filter(({ events }) => wants(events, type));
-  const [open, full] = [
-    wanting.filter(({ full_since: since }) => since === null),
-    wanting.filter(({ full_since: since }) => since !== null),
-  ];
-  for (const { id } of full) await countDropped(transaction, id);
+  for (const { id, full_since: fullSince } of wanting) if (fullSince !== null) await countDropped(transaction, id);
+  const open = wanting.filter(({ full_since: fullSince }) => fullSince === null);
   if (open.length === 0) return;
   const body = printEvent(type, at, await data());
   const eventId = newId("evt");

@@ -10,7 +10,7 @@ import {
   listDueWebhooks,
   noteHealth,
 } from "./delivery-queries.ts";
-import { type Claimed, judge, type Verdict, type WebhookSettings } from "./rules.ts";
+import { type Claimed, type Ended, judge, type Verdict, type WebhookSettings } from "./rules.ts";
 import type { Sent } from "../kernel/outgoing.ts";
 import type { Sender } from "./receivers.ts";
 
@@ -105,11 +105,7 @@ export function createDeliverer(context: DelivererContext, settings: WebhookSett
     await store.write((transaction) => endAttempt(transaction, delivery, claim.id, { next_attempt_at: claim.now }));
   }
 
-  async function record(
-    delivery: Claimed,
-    claim: Claim,
-    sent: Exclude<Sent, { readonly state: "abandoned" }>,
-  ): Promise<Verdict["state"]> {
+  async function record(delivery: Claimed, claim: Claim, sent: Ended): Promise<Verdict["state"]> {
     const { organization_id: organizationId, webhook_id: webhookId } = delivery;
     const nowMs = clock.wallMs();
     const at = isoTime(nowMs);
@@ -138,12 +134,7 @@ export function createDeliverer(context: DelivererContext, settings: WebhookSett
   };
 }
 
-function changeOf(
-  verdict: Verdict,
-  sent: Exclude<Sent, { readonly state: "abandoned" }>,
-  { attempts }: Claimed,
-  nowMs: number,
-) {
+function changeOf(verdict: Verdict, sent: Ended, { attempts }: Claimed, nowMs: number) {
   const error = sent.state === "failed" ? sent.reason : `answered ${sent.status}`;
   return {
     status: verdict.state === "retry" ? ("pending" as const) : verdict.state,

@@ -18,7 +18,7 @@ export interface Receivers {
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
 /** Like the codes of Node's errors. */
-export const FORBIDDEN_ADDRESS = "EFORBIDDENADDRESS";
+const FORBIDDEN_ADDRESS = "EFORBIDDENADDRESS";
 
 /** Not on the Internet (IANA special-purpose registries), or a way to write such an address: 6to4, Teredo, NAT64. */
 const SPECIAL_V4 = [

@@ -41,6 +41,9 @@ export type Claimed = Pick<
 > &
   Pick<Tables["webhooks"], "url" | "secret" | "failing_since">;
 
+/** What was sent to the end, and judged: an attempt that the service gave up says nothing. */
+export type Ended = Exclude<Sent, { readonly state: "abandoned" }>;
+
 /** What an attempt comes to. */
 export type Verdict =
   | { readonly state: "delivered" }
@@ -55,7 +58,7 @@ const GONE = 410;
 /** @param unit a random number in [0, 1). */
 export function judge(
   { attempts, failing_since: failingSince }: Pick<Claimed, "attempts" | "failing_since">,
-  sent: Exclude<Sent, { readonly state: "abandoned" }>,
+  sent: Ended,
   nowMs: number,
   { retryMs, disableAfterMs }: WebhookSettings,
   unit: number,
