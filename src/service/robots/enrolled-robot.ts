@@ -114,24 +114,24 @@ export async function changeEnrolledRobot(
   { at, organizationId, auditId, actor }: EnrolledBy,
 ): Promise<Enrolled> {
   const sent = readLabels(labels);
-  const changed = {
-    ...robot,
+  const registration = {
     region,
     site: site ?? robot.site,
     labels: sent.length > 0 ? labels : robot.labels,
-    site_inference: siteInference ?? robot.site_inference,
   };
-  const isRefitted = changed.region !== robot.region;
-  const hasChanged = isRefitted || changed.site !== robot.site || changed.labels !== robot.labels;
-  const row = {
-    ...changed,
+  const isRefitted = region !== robot.region;
+  const hasChanged = isRefitted || registration.site !== robot.site || registration.labels !== robot.labels;
+  const update = {
+    ...registration,
+    site_inference: siteInference ?? robot.site_inference,
     updated_at: at,
     refitted_at: isRefitted ? at : robot.refitted_at,
     changed_at: hasChanged ? at : robot.changed_at,
     audit_id: auditId,
     previous_audit_id: robot.audit_id,
   };
-  const { id, name: _name, organization_id: _organizationId, ...update } = row;
+  const { id } = robot;
+  const row = { ...robot, ...update };
   await transaction.updateTable("robots").set(update).where("id", "=", id).execute();
   const details = registrationDetails(row);
   if (hasChanged) {

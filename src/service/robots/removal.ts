@@ -41,14 +41,13 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
       await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });
       const data = () => ({ robot_id: robotId, ...details });
       await announce(transaction, context, { organizationId, type: "robot.removed", at, data });
-      return { robotId, name, madeBy, installationId, deploymentId };
+      return { robotId, madeBy, details };
     });
     if (removed === null) return UNKNOWN_ROBOT;
-    const { robotId, name, madeBy, installationId, deploymentId } = removed;
+    const { robotId, madeBy, details } = removed;
     room.organization.recount({ organizationId, keyId: madeBy });
     room.key.recount({ organizationId, keyId: madeBy });
-    const logged = { robot_id: robotId, name, installation_id: installationId, deployment_id: deploymentId };
-    logChange(machine, "robot_removed", author, logged);
+    logChange(machine, "robot_removed", author, { robot_id: robotId, ...details });
     nudge();
     return answerValue({ robot_id: robotId, removed_at: at } satisfies RobotRemoved);
   };

@@ -102,7 +102,7 @@ export interface RobotOwner {
   readonly keyId: string;
 }
 
-export function createRobotRoom(
+function createRobotRoom(
   whose: keyof RobotOwner,
   maximum: number,
   countRobots: (owner: RobotOwner) => Promise<number>,

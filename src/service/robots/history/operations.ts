@@ -29,10 +29,8 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
   return async ({ principal, path }) => {
     const { organizationId } = principal;
     const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
-    const row =
-      robot === undefined || !maySee(principal, robot)
-        ? undefined
-        : await findRegistration(store.reader, organizationId, robot.id);
+    if (robot === undefined || !maySee(principal, robot)) return UNKNOWN_ROBOT;
+    const row = await findRegistration(store.reader, organizationId, robot.id);
     if (row === undefined) return UNKNOWN_ROBOT;
     const { robot_type_id: robotTypeId, region, labels, contract } = row;
     const registration = summary(row, machine.clock.wallMs());
@@ -63,20 +61,18 @@ export function listOrganizationRegistrations({ store, machine }: OperationConte
 }
 
 function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
-  const { id: robotId, name: robot, updated_at: registeredAt } = row;
-  const contestedSince = currentContest(contestOf(row), nowMs)?.since ?? null;
   return {
-    robot_id: robotId,
-    robot,
+    robot_id: row.id,
+    robot: row.name,
     configuration_digest: row.configuration_digest,
     changed_at: row.changed_at,
-    registered_at: registeredAt,
-    contested_since: contestedSince,
+    registered_at: row.updated_at,
+    contested_since: currentContest(contestOf(row), nowMs)?.since ?? null,
   };
 }
 
 /** A robot's last registration without its contract, which may be large. */
-export type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
 
 const COLUMNS = [
   "id",
@@ -89,20 +85,16 @@ const COLUMNS = [
 ] as const;
 
 /** The last registrations of an organization's robots, oldest robot first. */
-export function listRegistrations(
-  reader: Reader,
-  organizationId: string,
-  range: PageRange,
-): Promise<RegistrationRow[]> {
+function listRegistrations(reader: Reader, organizationId: string, range: PageRange): Promise<RegistrationRow[]> {
   return inRange(liveRobots(reader, organizationId).select(COLUMNS), "id", range).execute();
 }
 
 /** One robot's last registration; `labels` and `contract` are JSON texts. */
-export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
+type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
 
 const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "recent_changes"] as const;
 
-export function findRegistration(
+function findRegistration(
   reader: Reader,
   organizationId: string,
   robotId: string,
