@@ -95,8 +95,7 @@ function boundWrongly(scopes: NewKey["scopes"], { names, maximum }: KeyRobots): 
   const where = names === null ? "--max-robots" : "--robot";
   const problem = bindingProblem(scopes);
   if (problem !== null) {
-    const what = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
-    return { code: "usage", what, where, fix: "give it only the scope for that: --scope robots:setup" };
+    return { code: "usage", what: problem, where, fix: "give it only the scope for that: --scope robots:setup" };
   }
   if (names !== null && !apiKeyRobotsSchema.safeParse(names).success) {
     const what = `a key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters`;

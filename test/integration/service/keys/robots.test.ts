@@ -138,7 +138,7 @@ describeOnEachStore("key bound to robots", (newStore) => {
       await create(...scope, "--robot", ""),
     ];
     expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
-    expect(refused[0]?.stderr).toContain("Only a key whose scopes have robots:setup can be bound to robots.");
+    expect(refused[0]?.stderr).toContain("only a key whose scopes have robots:setup can be bound to robots");
   });
 });
 
