@@ -63,10 +63,9 @@ export function listChanges(reader: Reader, organizationId: string, range: PageR
   return inRange(query, "audit_log.id", range, "newest").execute();
 }
 
-/** The values that entries must have. */
-export type AuditFilter = Partial<Record<"organization_id" | "subject_id" | "actor" | "action", string | undefined>>;
-
 const FILTER_COLUMNS = ["organization_id", "subject_id", "actor", "action"] as const;
+/** The values that entries must have. */
+type AuditFilter = Partial<Record<(typeof FILTER_COLUMNS)[number], string | undefined>>;
 
 /**
  * The newest entries of all organizations, newest first, for the operator of the service.

@@ -107,10 +107,10 @@ const receiver: Reader<string> = (place) => {
   return fail(place, "address_format", message);
 };
 
-const readWebhooks: Reader<WebhookSettings> = mapping((fields) => {
-  const allow = fields.optional("allow", list({ minimum: 0, maximum: ALLOWED_MAXIMUM }, receiver));
-  return { ...WEBHOOK_SETTINGS, allow: allow ?? WEBHOOK_SETTINGS.allow };
-});
+const readWebhooks: Reader<WebhookSettings> = mapping((fields) => ({
+  ...WEBHOOK_SETTINGS,
+  allow: fields.optional("allow", list({ minimum: 0, maximum: ALLOWED_MAXIMUM }, receiver)) ?? WEBHOOK_SETTINGS.allow,
+}));
 
 const KEYS = {
   listen: withDefault(listenAddress, { host: "127.0.0.1", port: 8080 }),

@@ -74,7 +74,7 @@ const STORED_MIB = { minimum: 1, maximum: 1_000_000_000 } as const;
 const MEBIBYTE = 1024 * 1024;
 
 /** The limits of one party and of all parties together. */
-export function readShares(
+function readShares(
   fields: Fields,
 ): Pick<ServiceLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay" | "storedBytes"> {
   const { streams, robots, storedBytes } = SERVICE_LIMITS;

@@ -7,7 +7,7 @@ import { type ListenAddress, parseListenAddress } from "../kernel/connections/li
 import { hasPassword } from "../kernel/store/store-problem.ts";
 
 /** More proxies than this are better written as a network. */
-export const TRUSTED_PROXIES_MAXIMUM = 256;
+const TRUSTED_PROXIES_MAXIMUM = 256;
 
 export const listenAddress: Reader<ListenAddress> = (place) => {
   const written = string(place);

@@ -102,13 +102,13 @@ function statOrNull(path: string): Promise<FileStat | null> {
 }
 
 /** Whether this process can listen on an address. `taken`: a program listens there, perhaps the service itself. */
-export type ListenTrial =
+type ListenTrial =
   | { readonly state: "free" }
   | { readonly state: "taken" }
   | { readonly state: "refused"; readonly problem: Problem };
 
 /** Listens on the address for a moment, and closes every connection. */
-export async function tryListen(listen: ListenAddress): Promise<ListenTrial> {
+async function tryListen(listen: ListenAddress): Promise<ListenTrial> {
   const server = createServer((socket) => socket.destroy());
   try {
     server.listen({ ...listen, exclusive: true });
