@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { firstIdAt } from "../kernel/ids.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -67,6 +68,9 @@ const FILTER_COLUMNS = ["organization_id", "subject_id", "actor", "action"] as c
 /** The values that entries must have. */
 type AuditFilter = Partial<Record<(typeof FILTER_COLUMNS)[number], string | undefined>>;
 
+/** An id is made with its entry's time, but a clock may be set in between. */
+const CLOCK_SLACK_MS = 24 * 60 * 60 * 1000;
+
 /**
  * The newest entries of all organizations, newest first, for the operator of the service.
  *
@@ -79,7 +83,10 @@ export function readAudit(
   filter: AuditFilter = {},
 ): Promise<AuditRow[]> {
   let query = reader.selectFrom("audit_log").selectAll().orderBy("id", "desc").limit(count);
-  if (since !== null) query = query.where("at", ">=", since);
+  if (since !== null) {
+    // Ids sort by time: with this bound, older entries are not read where fewer than `count` are newer.
+    query = query.where("at", ">=", since).where("id", ">=", firstIdAt("aud", Date.parse(since) - CLOCK_SLACK_MS));
+  }
   for (const column of FILTER_COLUMNS) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
