@@ -43,7 +43,8 @@ export async function check(
       exitCode = EXIT.invalid;
     }
   }
-  await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, await urlFileOf(flags)], terminal);
+  const urlFile = await urlFileOf(flags);
+  await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, urlFile], terminal);
   if (exitCode !== EXIT.ok) return exitCode;
   const trial = await tryListen(listen);
   if (trial.state === "refused") {
@@ -60,7 +61,10 @@ export async function check(
   }
   if (userId === 0) {
     terminal.print(NOT_AS_ROOT);
-    if (flags.config === UNIT_CONFIGURATION) await warnOfUnit(service, terminal);
+    if (flags.config === UNIT_CONFIGURATION) {
+      const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
+      for (const text of beyondReachOfUnit(service, { hasKey, urlFile })) terminal.warning(text);
+    }
   }
   return EXIT.ok;
 }
@@ -87,14 +91,6 @@ async function warnOfReadableSecrets(paths: readonly (string | null | undefined)
     if (stat === null || (stat.mode & READABLE_BY_ALL) === 0) continue;
     terminal.warning(`every user of this computer can read ${path}; correct it: chmod o= ${path}`);
   }
-}
-
-async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Promise<void> {
-  const { bootstrapKeyFile } = service;
-  // An existing key is read, not written.
-  const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
-  const written = hasKey ? { ...service, bootstrapKeyFile: null } : service;
-  for (const text of beyondReachOfUnit(written)) terminal.warning(text);
 }
 
 function statOrNull(path: string): Promise<FileStat | null> {

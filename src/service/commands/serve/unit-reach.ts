@@ -8,15 +8,21 @@ const WRITABLE = "/var/lib/robot-policy-service";
 /** ProtectHome= and PrivateTmp= of the unit. */
 const HIDDEN = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
+/** What the check found of the files. */
+export interface FoundFiles {
+  /** Whether the bootstrap key file is there: then it is read, not written. */
+  readonly hasKey: boolean;
+  /** The file with the URL of the database; null if none was read. */
+  readonly urlFile: string | null;
+}
+
 /** A sentence for each path that the service of the shipped unit could not access. Root, who runs the check, can access every path. */
-export function beyondReachOfUnit({
-  store,
-  bootstrapKeyFile,
-  tls,
-  modelsFile,
-}: ServiceConfiguration): readonly string[] {
-  const written = [store.kind === "sqlite" ? store.dataDirectory : null, bootstrapKeyFile];
-  const read = [tls?.certFile, tls?.keyFile, modelsFile];
+export function beyondReachOfUnit(
+  { store, bootstrapKeyFile, tls, modelsFile }: ServiceConfiguration,
+  { hasKey, urlFile }: FoundFiles,
+): readonly string[] {
+  const written = [store.kind === "sqlite" ? store.dataDirectory : null, hasKey ? null : bootstrapKeyFile];
+  const read = [tls?.certFile, tls?.keyFile, modelsFile, urlFile, hasKey ? bootstrapKeyFile : null];
   return [
     ...written.filter(isPath).flatMap((path) => (isBelow(WRITABLE, path) ? [] : [unwritable(path)])),
     ...read.filter(isPath).flatMap((path) => (HIDDEN.some((folder) => isBelow(folder, path)) ? [unseen(path)] : [])),
