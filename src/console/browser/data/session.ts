@@ -70,8 +70,13 @@ export function sessionView(): SessionView | null {
   return current.state === "signed-in" || current.state === "ended" ? current.view : null;
 }
 
+/** The scopes of the session; null if it may do everything. */
+export function ownScopes(): readonly string[] | null {
+  return sessionView()?.credential?.scopes ?? null;
+}
+
 /** Whether the session has the scope. The page hides what the service would refuse. */
 export function mayDo(scope: ApiKeyScope): boolean {
-  const scopes = sessionView()?.credential?.scopes ?? null;
+  const scopes = ownScopes();
   return scopes === null || scopes.includes(scope);
 }

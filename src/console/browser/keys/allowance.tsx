@@ -1,4 +1,5 @@
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
+import { mayDo, ownScopes } from "../data/session.ts";
 import { Checkbox } from "../parts/form/fields.tsx";
 import { SCOPES } from "./data.ts";
 
@@ -12,33 +13,33 @@ export function allowanceNamed(name: string): Allowance {
 }
 
 /** Offers only what the person's own key allows: the service refuses the rest. */
-export function allowancesOf(own: readonly string[] | null) {
+export function allowancesOffered() {
+  const mayAll = ownScopes() === null;
   return [
-    ...(mayGive(own, "robots:setup")
+    ...(mayDo("robots:setup")
       ? [{ value: "robot", word: "Register robots", hint: "All that robot-policy-agent needs on a robot." }]
       : []),
     // Needs what the key would have, and no key that enrolls robots creates another one.
-    ...(own === null
+    ...(mayAll
       ? [{ value: "enroll", word: "Enroll robots", hint: "Many new robots, without an approval of each." }]
       : []),
     { value: "some", word: "Do what I choose" },
-    ...(own === null
+    ...(mayAll
       ? [{ value: "everything", word: "Do everything", hint: "For people; creating and revoking keys too." }]
       : []),
   ];
 }
 
 interface ScopeChoicesProps {
-  readonly own: readonly string[] | null;
   readonly chosen: readonly ApiKeyScope[];
   change(scopes: readonly ApiKeyScope[]): void;
 }
 
-export function ScopeChoices({ own, chosen, change }: ScopeChoicesProps) {
+export function ScopeChoices({ chosen, change }: ScopeChoicesProps) {
   return (
     <fieldset class="choices scope-choices">
       <legend class="field-label">Scopes</legend>
-      {SCOPE_NAMES.filter((scope) => mayGive(own, scope)).map((scope) => (
+      {SCOPE_NAMES.filter(mayDo).map((scope) => (
         <Checkbox
           key={scope}
           label={SCOPES[scope]}
@@ -55,10 +56,6 @@ const SCOPE_NAMES = Object.keys(SCOPES).filter(isScope);
 
 function isScope(name: string): name is keyof typeof SCOPES {
   return name in SCOPES;
-}
-
-export function mayGive(own: readonly string[] | null, scope: ApiKeyScope): boolean {
-  return own === null || own.includes(scope);
 }
 
 export function scopesOf(allowance: Allowance, chosen: readonly ApiKeyScope[]): readonly ApiKeyScope[] | null {

@@ -50,8 +50,3 @@ export function labelOf(key: ApiKeyView): string {
 export function isOwn({ id }: ApiKeyView): boolean {
   return sessionView()?.credential?.api_key_id === id;
 }
-
-/** The scopes of the session; null if it may do everything. */
-export function ownScopes(): readonly string[] | null {
-  return sessionView()?.credential?.scopes ?? null;
-}

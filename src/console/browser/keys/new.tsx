@@ -4,14 +4,15 @@ import type * as z from "zod";
 import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { ChoiceField, SelectField, TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { type Allowance, allowanceNamed, allowancesOf, mayGive, ScopeChoices, scopesOf } from "./allowance.tsx";
-import { isOwn, ownScopes } from "./data.ts";
+import { type Allowance, allowanceNamed, allowancesOffered, ScopeChoices, scopesOf } from "./allowance.tsx";
+import { isOwn } from "./data.ts";
 import { Ending } from "./ending.tsx";
 import { type EnrollmentDraft, EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
 import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
@@ -63,10 +64,9 @@ interface KeyFormProps {
 }
 
 function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
-  const own = ownScopes();
   const [independent, setIndependent] = useState(false);
   const [label, setLabel] = useState("");
-  const [allowance, setAllowance] = useState<Allowance>(mayGive(own, "robots:setup") ? "robot" : "some");
+  const [allowance, setAllowance] = useState<Allowance>(mayDo("robots:setup") ? "robot" : "some");
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
   const [robot, setRobot] = useState("");
   const [maxRobots, setMaxRobots] = useState("");
@@ -127,9 +127,9 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
         value={allowance}
         change={(value) => setAllowance(allowanceNamed(value))}
         error={errors.of("scopes")}
-        options={allowancesOf(own)}
+        options={allowancesOffered()}
       />
-      {allowance === "some" ? <ScopeChoices own={own} chosen={scopes} change={setScopes} /> : null}
+      {allowance === "some" ? <ScopeChoices chosen={scopes} change={setScopes} /> : null}
       {isEnrolling ? <EnrollmentFields draft={enrollment} change={setEnrollment} errors={errors} /> : null}
       {allowance === "robot" ? (
         <div class="field-pair">

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { visible } from "../../../platform/text/visible.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
 import { type Problem, sentence } from "../data/request.ts";
-import { session } from "../data/session.ts";
+import { ownScopes, session } from "../data/session.ts";
 import { Checkbox, FieldError } from "../parts/form/fields.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
@@ -30,7 +30,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
   const [isElsewhere, setElsewhere] = useState(!isListening(login.callback_url));
   const [isSame, setSame] = useState(false);
   const delivery = isElsewhere ? "poll" : "redirect";
-  const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
+  const isRestricted = ownScopes() !== null;
   const hasExpired = useIsPast(login.expires_at);
   const state = login.state === "pending" && hasExpired ? "expired" : login.state;
   if (state !== "pending") return <NothingToApprove state={state} />;
