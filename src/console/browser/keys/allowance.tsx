@@ -1,6 +1,6 @@
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { mayDo, ownScopes } from "../data/session.ts";
-import { Checkbox } from "../parts/form/fields.tsx";
+import { CheckboxesField } from "../parts/form/fields.tsx";
 import { SCOPES } from "./data.ts";
 
 const ALLOWANCES = ["robot", "enroll", "some", "everything"] as const;
@@ -37,18 +37,16 @@ interface ScopeChoicesProps {
 
 export function ScopeChoices({ chosen, change }: ScopeChoicesProps) {
   return (
-    <fieldset class="choices scope-choices">
-      <legend class="field-label">Scopes</legend>
-      {SCOPE_NAMES.filter(mayDo).map((scope) => (
-        <Checkbox
-          key={scope}
-          label={SCOPES[scope]}
-          hint={<span class="mono">{scope}</span>}
-          checked={chosen.includes(scope)}
-          change={(isChosen) => change(isChosen ? [...chosen, scope] : chosen.filter((each) => each !== scope))}
-        />
-      ))}
-    </fieldset>
+    <CheckboxesField
+      legend="Scopes"
+      chosen={chosen}
+      change={change}
+      options={SCOPE_NAMES.filter(mayDo).map((scope) => ({
+        value: scope,
+        word: SCOPES[scope],
+        hint: <span class="mono">{scope}</span>,
+      }))}
+    />
   );
 }
 

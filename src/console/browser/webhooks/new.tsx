@@ -6,7 +6,7 @@ import { EVENT_TYPES, type EventType } from "../../../api/wire/event-types.ts";
 import { receiverOf } from "../../../api/words/webhooks.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
-import { Checkbox, ChoiceField, TextField } from "../parts/form/fields.tsx";
+import { CheckboxesField, ChoiceField, TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
@@ -69,17 +69,12 @@ function WebhookForm({ made, close }: { made(created: CreatedWebhook): void; clo
         ]}
       />
       {choice === "all" ? null : (
-        <fieldset class="choices scope-choices">
-          <legend class="field-label">Types</legend>
-          {EVENT_TYPES.map((type) => (
-            <Checkbox
-              key={type}
-              label={type}
-              checked={events.includes(type)}
-              change={(isChosen) => setEvents(isChosen ? [...events, type] : events.filter((each) => each !== type))}
-            />
-          ))}
-        </fieldset>
+        <CheckboxesField
+          legend="Types"
+          chosen={events}
+          change={setEvents}
+          options={EVENT_TYPES.map((type) => ({ value: type, word: type }))}
+        />
       )}
     </FormDialog>
   );

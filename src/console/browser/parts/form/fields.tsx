@@ -193,3 +193,33 @@ export function ChoiceField({ legend, value, change, options, error }: ChoiceFie
     </fieldset>
   );
 }
+
+interface CheckboxesFieldProps<Value extends string> {
+  readonly legend: string;
+  readonly chosen: readonly Value[];
+  change(chosen: readonly Value[]): void;
+  readonly options: readonly { readonly value: Value; readonly word: string; readonly hint?: ComponentChildren }[];
+}
+
+/** Checkboxes, side by side where there is room. */
+export function CheckboxesField<Value extends string>({
+  legend,
+  chosen,
+  change,
+  options,
+}: CheckboxesFieldProps<Value>) {
+  return (
+    <fieldset class="choices choices-many">
+      <legend class="field-label">{legend}</legend>
+      {options.map(({ value, word, hint }) => (
+        <Checkbox
+          key={value}
+          label={word}
+          hint={hint}
+          checked={chosen.includes(value)}
+          change={(isChosen) => change(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))}
+        />
+      ))}
+    </fieldset>
+  );
+}
