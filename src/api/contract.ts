@@ -111,6 +111,19 @@ export const otherContractSchema = z
   .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } })
   .meta({ id: "OtherContract", description: "A contract of any other kind, stored unchanged." });
 
+/** A contract with our schema name is validated; any other is stored unchanged. */
+export const sentContractSchema = z.union([robotContractSchema, otherContractSchema]);
+
+interface TypeAndContract {
+  readonly robot_type_id?: string | null | undefined;
+  readonly contract?: z.output<typeof sentContractSchema> | null | undefined;
+}
+
+/** Whether the contract of a request, if it is one of ours, is for the robot type of the request. */
+export function isContractOfType({ robot_type_id: robotTypeId, contract }: TypeAndContract): boolean {
+  return contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robotTypeId;
+}
+
 export type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
 
 interface Contradiction {

@@ -1,7 +1,6 @@
 import * as z from "zod";
 
-import { otherContractSchema, robotContractSchema } from "./contract.ts";
-import { CONTRACT_SCHEMA } from "./robot-terms.ts";
+import { isContractOfType, sentContractSchema } from "./contract.ts";
 import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { identifiedRobotViewSchema } from "./robot-views.ts";
 import {
@@ -63,18 +62,16 @@ export const enrolmentStartSchema = z
       .describe("If given, only this organization can find the code."),
     policy_proof: text({ minimum: 1 }).nullish().describe("Accepted and ignored."),
     robot_type_id: text(ROBOT_TYPE_ID_LENGTH).nullish(),
-    /** As in a setup. */
-    contract: z.union([robotContractSchema, otherContractSchema]).nullish(),
+    contract: sentContractSchema.nullish(),
   })
   .refine(
     ({ region, site_inference: inference }) => (region ?? "").trim() === "" || (inference ?? null) === null,
     "region and site_inference exclude each other; send one of them",
   )
-  .refine(
-    ({ robot_type_id: robotTypeId, contract }) =>
-      contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robotTypeId,
-    { path: ["contract", "robot_type_id"], error: "must be the robot_type_id that is sent" },
-  )
+  .refine(isContractOfType, {
+    path: ["contract", "robot_type_id"],
+    error: "must be the robot_type_id that is sent",
+  })
   .meta({ id: "EnrolmentStart", description: "A robot computer asks for a credential of its own." });
 
 function printedBytes(value: unknown): number {

@@ -1,7 +1,6 @@
 import * as z from "zod";
 
-import { otherContractSchema, robotContractSchema } from "./contract.ts";
-import { CONTRACT_SCHEMA } from "./robot-terms.ts";
+import { isContractOfType, sentContractSchema } from "./contract.ts";
 import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "./robot-texts.ts";
 import {
   identifiedRobotListSchema,
@@ -66,11 +65,7 @@ export const robotSetupSchema = z
     labels: labelsSchema(ROBOT_LABELS_COUNT.maximum)
       .nullish()
       .describe("Labels used to select fleet members. Null and absent mean none."),
-    /** A contract with our schema name is validated; any other is stored unchanged. */
-    contract: z
-      .union([robotContractSchema, otherContractSchema])
-      .nullish()
-      .describe("Normalized contract from a validated custom robot manifest."),
+    contract: sentContractSchema.nullish().describe("Normalized contract from a validated custom robot manifest."),
     /** Beyond the service document. */
     confirm_replace: z
       .literal([true, false])
@@ -79,11 +74,10 @@ export const robotSetupSchema = z
         "True to replace the computer of a robot that is online with a credential of its own. Without effect for other robots.",
       ),
   })
-  .refine(
-    ({ robot_type_id: robotTypeId, contract }) =>
-      contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robotTypeId,
-    { path: ["contract", "robot_type_id"], error: "must be the robot_type_id that is registered" },
-  )
+  .refine(isContractOfType, {
+    path: ["contract", "robot_type_id"],
+    error: "must be the robot_type_id that is registered",
+  })
   .meta({
     id: "RobotSetup",
     description: "A one-time or replacement installation request sent from a robot computer.",
