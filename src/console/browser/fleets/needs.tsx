@@ -43,7 +43,7 @@ function FleetsNeedingAttention({ groups, lines }: FleetsNeedingAttentionProps) 
           <li key={rows[0]?.fleet.id}>
             {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
             <div>
-              <FleetNames rows={rows} />
+              <FleetNames needs={needs} rows={rows} />
               <NeedTexts needs={needs} isBrief />
             </div>
           </li>
@@ -61,9 +61,13 @@ function FleetsNeedingAttention({ groups, lines }: FleetsNeedingAttentionProps) 
 /** Most names shown per group. */
 const NAMES_SHOWN = 4;
 
-function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
+function FleetNames({ needs, rows }: NeedingFleets) {
   const rest = rows.length - NAMES_SHOWN;
-  const { status = "", subject = "" } = rows[0]?.fleet ?? {};
+  // The search of the page of fleets looks through the reasons.
+  const query = new URLSearchParams({
+    q: needs.map(({ reason }) => reason).join(" "),
+    state: rows[0]?.fleet.status ?? "",
+  });
   return (
     <p class="need-names">
       {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (
@@ -71,11 +75,7 @@ function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
           {fleet.name}
         </a>
       ))}
-      {rest <= 0 ? null : (
-        <a href={`/fleets?${new URLSearchParams({ model: subject, state: status }).toString()}`}>
-          {counted(rest, "more fleet")}
-        </a>
-      )}
+      {rest <= 0 ? null : <a href={`/fleets?${query.toString()}`}>{counted(rest, "more fleet")}</a>}
     </p>
   );
 }

@@ -247,6 +247,24 @@ describeConsole("fleets", start, (demo) => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it("overview, more fleets than are named → a link to all of them, whatever their models", async () => {
+    const page = await open("/keys");
+    await page.route("**/v1/fleets", async (route) => {
+      const response = await route.fetch();
+      const views = (await response.json()) as FleetView[];
+      const first = views.find(({ name }) => name === "Aloha cells 07");
+      const others = views.filter((view) => view !== first);
+      await route.fulfill({ response, json: [{ ...first, subject: "another model" }, ...others] });
+    });
+    await page.getByRole("link", { name: "Overview" }).click();
+    const list = page.getByRole("list", { name: "Fleets that need attention" });
+    await list.getByRole("listitem").filter({ hasText: "Aloha cells 07" }).getByText("1 more fleet").click();
+    await page.getByText(/^\d+ of \d+ fleets$/).waitFor();
+    expect(await page.locator("tbody th").allInnerTexts()).toEqual(
+      ["07", "17", "27", "37", "47"].map((number) => `Aloha cells ${number}`),
+    );
+  });
+
   it("overview → fleets that need attention, with links", async () => {
     const page = await open("/");
     const list = page.getByRole("list", { name: "Fleets that need attention" });
