@@ -1,7 +1,7 @@
 /** The last answers of the service by URL: shown at once when a page opens again, and refreshed in the background. */
 import type { Topic } from "../../topics.ts";
 import { createStore, type Store } from "../store.ts";
-import { type Problem, request } from "./request.ts";
+import { isTemporary, type Problem, request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
 /** The cached answer of a URL. A failure keeps the value from before. */
@@ -127,9 +127,8 @@ async function ask(entry: Entry): Promise<void> {
     entry.known.set({ value: outcome.value, problem: null, answeredAtMs: nowMs });
   } else {
     entry.known.set({ ...entry.known.get(), problem: outcome.problem });
-    const { kind } = outcome.problem;
-    if (kind === "unauthorized") sessionEnded();
-    if (kind === "unreachable" || kind === "refused") {
+    if (outcome.problem.kind === "unauthorized") sessionEnded();
+    if (isTemporary(outcome.problem)) {
       entry.isStale = true;
       entry.nextAtMs = nowMs + FAILURE_REST_MS;
     }

@@ -108,6 +108,11 @@ async function readProblem(response: Response): Promise<Problem> {
   return { kind: "refused", status, detail: `Too many requests. ${wait}` };
 }
 
+/** Whether the same request may succeed later: the page asks again by itself. */
+export function isTemporary({ kind }: Problem): boolean {
+  return kind === "unreachable" || kind === "refused";
+}
+
 /** A validation message as a sentence, without the validator's prefix. */
 export function sentence(message: string): string {
   const text = message.replace(/^(?:Value|Assertion) error, /, "").trim();

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { useStore } from "../store.ts";
 import { liveness } from "./liveness.ts";
-import type { Outcome, Problem } from "./request.ts";
+import { isTemporary, type Outcome, type Problem } from "./request.ts";
 import { session, sessionEnded } from "./session.ts";
 import type { Data } from "./use-data.ts";
 
@@ -73,7 +73,7 @@ const RETRY_MS = 20_000;
 function useRetry(problem: Problem | null, retry: () => void): void {
   const isSignedIn = useStore(session).state === "signed-in";
   const isLive = useStore(liveness) === "live";
-  const mayPass = problem?.kind === "unreachable" || problem?.kind === "refused";
+  const mayPass = problem !== null && isTemporary(problem);
   useEffect(() => {
     if (!isSignedIn) return undefined;
     if (problem?.kind === "unauthorized") retry();

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-import { type Problem, sentence } from "../data/request.ts";
+import { isTemporary, type Problem, sentence } from "../data/request.ts";
 import { EndingButton } from "./form/ending-button.tsx";
 import { Icon } from "./icon.tsx";
 import type { Tone } from "./status-badge.tsx";
@@ -50,7 +50,8 @@ export function ProblemNotice({ problem, what, retry }: ProblemNoticeProps) {
 export function StaleNotice({ problem, what }: Pick<ProblemNoticeProps, "problem" | "what">) {
   return (
     <Notice tone="degraded" title={`This is the last known state of ${what}.`}>
-      <p>{sentence(problem.detail)} The page asks again by itself.</p>
+      <p>{sentence(problem.detail)}</p>
+      {remedyOf(problem)}
     </Notice>
   );
 }
@@ -61,9 +62,8 @@ function titleOf({ kind }: Problem, what: string): string {
   return `Cannot show ${what}.`;
 }
 
-function remedyOf({ kind }: Problem) {
-  if (kind === "forbidden")
+function remedyOf(problem: Problem) {
+  if (problem.kind === "forbidden")
     return <p>Sign in with a key that has this scope, or ask whoever creates your keys for one.</p>;
-  if (kind === "unreachable" || kind === "refused") return <p>The page asks again by itself.</p>;
-  return null;
+  return isTemporary(problem) ? <p>The page asks again by itself.</p> : null;
 }

@@ -55,6 +55,17 @@ describeConsole("webhooks", start, (running) => {
     expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
   });
 
+  it("webhook removed elsewhere → its last state, without a promise to ask again", async () => {
+    const { id, url } = await createWebhook(running(), "https://gone.example.com/");
+    const page = await open(`/webhooks/${id}`);
+    await page.getByRole("heading", { level: 1, name: hostOf(url) }).waitFor();
+    await untilLive(page);
+    await running().send("DELETE", `/v1/webhooks/${id}`);
+    const notice = page.locator(".notice", { hasText: "This is the last known state of this webhook." });
+    await notice.waitFor();
+    expect(await notice.innerText()).not.toContain("asks again");
+  });
+
   it("delivery failed → shows why and when it is tried again; Send again → delivered", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
