@@ -30,7 +30,7 @@ export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", c
   const [robot, setRobot] = useState(firstRobot);
   const { send, isBusy, problem } = useWrite<DeploymentView>();
   const name = robot.trim();
-  const errors = useFormErrors(problem, ["model", "robot"], { model, robot: name });
+  const errors = useFormErrors({ isBusy, problem }, ["model", "robot"], { model, robot: name });
   const submit = async () => {
     const made = await send("POST", "/v1/me/deployments", { model, robot: name });
     if (made === null) return;

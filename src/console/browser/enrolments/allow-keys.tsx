@@ -28,7 +28,7 @@ export function AllowDialog({ close }: { close(): void }) {
     .split("\n")
     .map(keyOn)
     .filter((key) => key !== "");
-  const errors = useFormErrors(problem, ["keys", "expires_at"], { keys });
+  const errors = useFormErrors({ isBusy, problem }, ["keys", "expires_at"], { keys });
   const submit = async () => {
     const answer = await send("POST", "/v1/robot-allowed-keys", { keys, expires_at: expiryOf(days, "") });
     if (answer === null) return;

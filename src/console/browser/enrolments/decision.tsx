@@ -34,7 +34,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
   const [isReplacing, setReplacing] = useState(false);
   const target = useTarget(enrolledName(name));
   const { send, isBusy, problem } = useWrite<Decided>();
-  const errors = useFormErrors(problem, ["name", "region"], { name, region });
+  const errors = useFormErrors({ isBusy, problem }, ["name", "region"], { name, region });
   if (!mayDo("robots:write"))
     return (
       <Notice tone="blocked" title="Your key cannot approve this.">

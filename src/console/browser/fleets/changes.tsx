@@ -28,7 +28,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const { send, isBusy, problem } = useWrite<FleetView>();
   const robots = useExisting(members);
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
-  const errors = useFormErrors(problem, ["subject"], { subject });
+  const errors = useFormErrors({ isBusy, problem }, ["subject"], { subject });
   const submit = async () => {
     const updated = await send("POST", `/v1/fleets/${encodeURIComponent(fleet.id)}/model`, { subject });
     if (updated === null) return;

@@ -40,7 +40,7 @@ export function NewFleet() {
     showToast(`${made.name} was created.`);
     navigate(fleetPath(made.id));
   };
-  const errors = useFormErrors(problem, FLEET_FIELDS, bodyOf(draft));
+  const errors = useFormErrors({ isBusy, problem }, FLEET_FIELDS, bodyOf(draft));
   // Without room beside the form, the preview follows the fields that select robots.
   const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (

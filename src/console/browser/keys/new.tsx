@@ -82,7 +82,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
     : allowance === "robot"
       ? bindingOf(robot, maxRobots)
       : {};
-  const errors = useFormErrors(problem, FIELDS, {
+  const errors = useFormErrors({ isBusy, problem }, FIELDS, {
     label: label.trim(),
     scopes: scopesOf(allowance, scopes),
     ...binding,

@@ -42,7 +42,7 @@ const TIMES = "5";
 export function RecoveryDialog({ robot, path, close }: ChangeProps) {
   const [times, setTimes] = useState(TIMES);
   const { send, isBusy, problem } = useWrite<InstallationView>();
-  const errors = useFormErrors(problem, ["recoveries_remaining"], { recoveries_remaining: times });
+  const errors = useFormErrors({ isBusy, problem }, ["recoveries_remaining"], { recoveries_remaining: times });
   const allow = async () => {
     if ((await send("PATCH", path, { recoveries_remaining: Number(times) })) === null) return;
     invalidate(["robots"]);

@@ -33,7 +33,7 @@ function WebhookForm({ made, close }: { made(created: CreatedWebhook): void; clo
   const [events, setEvents] = useState<readonly EventType[]>([]);
   const { send, isBusy, problem } = useWrite<CreatedWebhook>();
   const body = { url: url.trim(), events: choice === "all" ? null : events };
-  const errors = useFormErrors(problem, ["url", "events"], body);
+  const errors = useFormErrors({ isBusy, problem }, ["url", "events"], body);
   const submit = async () => {
     const created = await send("POST", "/v1/webhooks", body);
     if (created === null) return;

@@ -55,6 +55,29 @@ describeConsole("webhooks", start, (running) => {
     expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
   });
 
+  it("value changed while it is being refused → no error of its field", async () => {
+    const page = await open("/webhooks");
+    const requested = Promise.withResolvers<void>();
+    const changed = Promise.withResolvers<void>();
+    await page.route("**/v1/webhooks", async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      requested.resolve();
+      await changed.promise;
+      return route.continue();
+    });
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await page.getByLabel("URL").fill("https://10.0.0.1/");
+    await page.keyboard.press("Enter");
+    await requested.promise;
+    await page.getByLabel("URL").fill("https://example.com/");
+    changed.resolve();
+    const cancel = page.getByRole("button", { name: "Cancel" });
+    await expect.poll(() => cancel.isEnabled()).toBe(true);
+    expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe(null);
+    await page.getByLabel("URL").fill("https://10.0.0.1/");
+    await page.getByText(/address is not public/i).waitFor();
+  });
+
   it("webhook removed elsewhere → its last state, without a promise to ask again", async () => {
     const { id, url } = await createWebhook(running(), "https://gone.example.com/");
     const page = await open(`/webhooks/${id}`);

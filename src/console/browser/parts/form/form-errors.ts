@@ -2,6 +2,7 @@ import { useRef } from "preact/hooks";
 
 import type { ValidationError } from "../../../../api/wire/errors.ts";
 import { type Problem, sentence } from "../../data/request.ts";
+import type { Write } from "../../data/use-write.ts";
 
 /** Errors of a refused form: by field, and the rest. */
 export interface FormErrors {
@@ -10,7 +11,7 @@ export interface FormErrors {
   readonly rest: readonly string[];
 }
 
-/** The content of the form when it was refused, and now, with the member names of the body. */
+/** The content of the form as it was refused, and now, with the member names of the body. */
 interface Drafts {
   readonly refused: unknown;
   readonly now: unknown;
@@ -45,12 +46,20 @@ export function formErrors(
 /**
  * The service's validation errors for a form, each until the person changes the refused value.
  *
+ * @param write the request of the form.
  * @param fields paths in the body that the form has fields for.
  * @param draft the current content of the form, with the member names of the body.
  */
-export function useFormErrors(problem: Problem | null, fields: readonly string[], draft: unknown): FormErrors {
+export function useFormErrors(
+  { isBusy, problem }: Pick<Write<unknown>, "isBusy" | "problem">,
+  fields: readonly string[],
+  draft: unknown,
+): FormErrors {
+  const sent = useRef(draft);
   const refusal = useRef({ problem, draft });
-  if (refusal.current.problem !== problem) refusal.current = { problem, draft };
+  if (refusal.current.problem !== problem) refusal.current = { problem, draft: sent.current };
+  // The person may change the form while a request runs.
+  if (!isBusy) sent.current = draft;
   return formErrors(problem, fields, { refused: refusal.current.draft, now: draft });
 }
 
