@@ -61,6 +61,20 @@ describeConsole("robots", start, (demo) => {
     expect(new URL(page.url()).search).toBe("");
   });
 
+  it("Clear right after a letter → the search stays empty", async () => {
+    const { page } = await openRobots(demo(), "?site=hall-1");
+    // A timer that was set before this one, for a shorter time, has run by then.
+    await page.evaluate(`new Promise((resolve) => {
+      const search = document.querySelector("input[type=search]");
+      search.value = "yam";
+      search.dispatchEvent(new Event("input", { bubbles: true }));
+      document.querySelector(".filters-result button").click();
+      setTimeout(resolve, 500);
+    })`);
+    expect(await page.getByLabel("Search robots").inputValue()).toBe("");
+    expect(new URL(page.url()).search).toBe("");
+  });
+
   it("digests not loaded yet → robots with a placeholder instead of a dash", async () => {
     const { page } = await borrowWindow();
     const answered = Promise.withResolvers<void>();

@@ -66,19 +66,23 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
   const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
   const isPhone = useWidth() === "phone";
+  const [clearings, setClearings] = useState(0);
   const isOffered = ({ isRare, id, valuesOf }: Filter<Row>) =>
     isRare !== true || query.has(id) || rows.some((row) => valuesOf(row).length > 0);
   const selects = filters
     .filter(isOffered)
     .map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
-  const clear = () =>
+  const clear = () => {
     setQuery((query) => {
       for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
     });
+    setClearings(clearings + 1);
+  };
   return (
     <form role="search" class="filters" onSubmit={(event) => event.preventDefault()}>
       <div class="filters-search">
-        <SearchField label={`Search ${noun}s`} hint={hint} />
+        {/* A new one for each clearing: what was typed last may be on its way to the URL. */}
+        <SearchField key={clearings} label={`Search ${noun}s`} hint={hint} />
         <div class="filters-result">
           <span role="status">
             {isFiltering ? `${number(matching)} of ${number(rows.length)}` : ""}
