@@ -117,6 +117,20 @@ describeConsole("robots", start, (demo) => {
     expect(await left('tbody td[data-name="Site"]')).toBe(await left("tbody th"));
   });
 
+  it("phone, All in the only filter → the filters stay unfolded", async () => {
+    const { page } = await borrowWindow();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await signIn(page, demo().service, "/robots");
+    const site = page.getByLabel("Site");
+    expect(await site.isVisible()).toBe(false);
+    await page.getByText("Filters").click();
+    await site.selectOption("hall-1");
+    await expect.poll(() => new URL(page.url()).search).toBe("?site=hall-1");
+    await site.selectOption("All");
+    await page.getByText(/^\d+ of \d+ robots$/).waitFor({ state: "detached" });
+    expect(await site.isVisible()).toBe(true);
+  });
+
   it("new registration → shown without a reload, its changes are in the robot's history", async () => {
     const { page } = await openRobots(demo());
     await page.getByLabel("Search robots").fill("latecomer");

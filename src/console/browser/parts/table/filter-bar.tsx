@@ -64,8 +64,12 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
 /** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
-  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
+  const isFiltered = filters.some(({ id }) => query.has(id));
+  const isFiltering = query.has("q") || isFiltered;
   const isPhone = useWidth() === "phone";
+  // Unfolded for a filter in the URL. "All" in the last one must not fold away its own field.
+  const isUnfolded = useRef(false);
+  if (isFiltered) isUnfolded.current = true;
   const [clearings, setClearings] = useState(0);
   const isOffered = ({ isRare, id, valuesOf }: Filter<Row>) =>
     isRare !== true || query.has(id) || rows.some((row) => valuesOf(row).length > 0);
@@ -96,7 +100,7 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
         </div>
       </div>
       {isPhone ? (
-        <details class="filters-more" open={filters.some(({ id }) => query.has(id))}>
+        <details class="filters-more" open={isUnfolded.current}>
           <summary>Filters</summary>
           <div class="filters">{selects}</div>
         </details>
