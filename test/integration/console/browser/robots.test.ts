@@ -4,6 +4,7 @@ import {
   borrowWindow,
   countReceived,
   describeConsole,
+  openSignedIn,
   openWindow,
   signIn,
   untilLive,
@@ -258,6 +259,22 @@ describeConsole("1000 robots", startLarge, (demo) => {
     await page.keyboard.press("End");
     await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(10_000);
     expect(complaints).toEqual([]);
+  });
+
+  it("filter by a value that is not among the most frequent → offered with its number of robots", async () => {
+    const page = await openSignedIn(demo().service, "/keys");
+    await page.route("**/v1/robots", async (route) => {
+      const response = await route.fetch();
+      const robots = (await response.json()) as readonly object[];
+      const siteOf = (index: number) => (index === 0 ? "shed" : `hall-${index % 200}`);
+      await route.fulfill({
+        response,
+        json: robots.map((robot, index) => Object.assign(robot, { site: siteOf(index) })),
+      });
+    });
+    await page.goto(`${demo().service.url}/robots?site=shed`);
+    await page.getByText("1 of 1,000 robots").waitFor();
+    expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("shed (1)");
   });
 
   it("sign-in, list and search → within the limits of transfer and CPU time", async () => {

@@ -138,17 +138,20 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
 function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
   const { id, label } = filter;
   const chosen = useLocation().query.get(id) ?? "";
-  const options = useMemo(() => optionsOf(filter, rows), [rows]);
-  // A link may filter by a value that no row has any more.
-  const listed = chosen === "" || options.some(({ value }) => value === chosen);
-  const all = [{ value: "", word: "All" }, ...options, ...(listed ? [] : [{ value: chosen, word: `${chosen} (0)` }])];
-  return <SelectField label={label} value={chosen} options={all} change={(value) => setParameter(id, value)} />;
+  const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
+  return <SelectField label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />;
 }
 
-function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[]) {
+function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {
   const counts = new Map<string, number>();
   for (const row of rows) for (const value of valuesOf(row)) counts.set(value, (counts.get(value) ?? 0) + 1);
   const most = [...counts].sort(([, left], [, right]) => right - left).slice(0, OPTIONS_MAXIMUM);
+  // A link may filter by a rare value, or by one that no row has any more.
+  const isListed = chosen === "" || most.some(([value]) => value === chosen);
+  if (!isListed) most.push([chosen, counts.get(chosen) ?? 0]);
   most.sort(([left], [right]) => compareTexts(left, right));
-  return most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` }));
+  return [
+    { value: "", word: "All" },
+    ...most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` })),
+  ];
 }
