@@ -36,7 +36,8 @@ export function enrolmentDifferences(
   return rows.filter(([, registered, now]) => registered !== now);
 }
 
+/** Sorted, because the order of labels means nothing. */
 function labelTexts(labels: Readonly<Record<string, string>>): string {
   const texts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-  return texts.length === 0 ? "none" : texts.join(" ");
+  return texts.length === 0 ? "none" : texts.sort().join(" ");
 }
