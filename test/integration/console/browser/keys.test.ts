@@ -96,6 +96,13 @@ describeConsole("keys", startConsole, (running) => {
     await may.waitFor();
   });
 
+  it("sorted by a column that only revoked keys have, then the current ones → in the usual order", async () => {
+    const page = await openSignedIn(running(), "/keys?show=revoked&sort=-revoked");
+    await page.getByRole("link", { name: /^Current/ }).click();
+    const state = page.getByRole("columnheader", { name: "State" });
+    await expect.poll(() => state.getAttribute("aria-sort")).toBe("ascending");
+  });
+
   it("table at each width → no button is cut off by its cell", async () => {
     const page = await open();
     const button = page.getByRole("button", { name: /^Revoke / }).first();

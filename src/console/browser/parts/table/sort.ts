@@ -7,8 +7,8 @@ export interface Sort<Row> {
   readonly direction: "up" | "down";
 }
 
-export function readSort<Row>(text: string | undefined, columns: readonly Column<Row>[]): Sort<Row> | null {
-  if (text === undefined) return null;
+export function readSort<Row>(text: string | null | undefined, columns: readonly Column<Row>[]): Sort<Row> | null {
+  if (text === null || text === undefined) return null;
   const direction = text.startsWith("-") ? "down" : "up";
   const column = columns.find(({ id, sortBy }) => sortBy !== undefined && id === text.replace(/^-/, ""));
   return column === undefined ? null : { column, direction };

@@ -43,7 +43,8 @@ export function Table<Row>(props: TableProps<Row>) {
   const width = useWidth();
   const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = useLocation();
-  const sort = readSort(query.get("sort") ?? props.sort, columns);
+  // The URL may name a column that only the other part of the list has.
+  const sort = readSort(query.get("sort"), columns) ?? readSort(props.sort, columns);
   const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
   const variables = {
