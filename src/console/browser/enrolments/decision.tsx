@@ -11,6 +11,7 @@ import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
+import { present } from "../parts/text.ts";
 import { useTarget } from "./data.ts";
 import { TargetNotice } from "./target.tsx";
 
@@ -103,7 +104,8 @@ export function Decision({ enrolment, decide }: DecisionProps) {
           isDangerous
           nameToType={robot.name}
           isBusy={isBusy}
-          errors={errors.rest}
+          // The dialog covers the fields and their errors.
+          errors={[...present(errors.of("name")), ...present(errors.of("region")), ...errors.rest]}
           submit={() => approve({ confirm_replace: true })}
           close={() => setReplacing(false)}
         >

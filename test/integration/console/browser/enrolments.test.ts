@@ -136,6 +136,22 @@ describeConsole("enrolments", startConsole, (running) => {
     expect((await old.heartbeat()).status).toBe(401);
   });
 
+  it("robot online, approval refused for a field → the dialog says why", async () => {
+    await enrollOnline("arm-16");
+    const { code } = await start("arm-16");
+    const page = await open(`/enrolments/${code}`);
+    await page.getByText("arm-16 is online on another computer.").waitFor();
+    await page.getByLabel("Region").fill("x".repeat(257));
+    await page.getByRole("button", { name: "Replace its computer…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await page.keyboard.type("arm-16");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("At most 256 characters.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect(await page.getByLabel("Region").getAttribute("aria-invalid")).toBe("true");
+  });
+
   it("unknown code → says so; key without the scope → cannot see enrolments or robots", async () => {
     const page = await open("/enrolments/AAAA-2222");
     await page.getByText("No enrolment waits with this code.").waitFor();
