@@ -43,7 +43,7 @@ function FleetsNeedingAttention({ groups, lines }: FleetsNeedingAttentionProps) 
           <li key={rows[0]?.fleet.id}>
             {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
             <div>
-              <FleetNames needs={needs} rows={rows} />
+              <FleetNames rows={rows} />
               <NeedTexts needs={needs} isBrief />
             </div>
           </li>
@@ -61,13 +61,9 @@ function FleetsNeedingAttention({ groups, lines }: FleetsNeedingAttentionProps) 
 /** Most names shown per group. */
 const NAMES_SHOWN = 4;
 
-function FleetNames({ needs, rows }: NeedingFleets) {
+function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
   const rest = rows.length - NAMES_SHOWN;
-  // The search of the page of fleets looks through the reasons.
-  const query = new URLSearchParams({
-    q: needs.map(({ reason }) => reason).join(" "),
-    state: rows[0]?.fleet.status ?? "",
-  });
+  const query = new URLSearchParams({ state: rows[0]?.fleet.status ?? "" });
   return (
     <p class="need-names">
       {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (

@@ -247,7 +247,7 @@ describeConsole("fleets", start, (demo) => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("overview, more fleets than are named → a link to all of them, whatever their models", async () => {
+  it("overview, more fleets than are named → a link to all in their state, whatever their models", async () => {
     const page = await open("/keys");
     await page.route("**/v1/fleets", async (route) => {
       const response = await route.fetch();
@@ -260,9 +260,8 @@ describeConsole("fleets", start, (demo) => {
     const list = page.getByRole("list", { name: "Fleets that need attention" });
     await list.getByRole("listitem").filter({ hasText: "Aloha cells 07" }).getByText("1 more fleet").click();
     await page.getByText(/^\d+ of \d+ fleets$/).waitFor();
-    expect(await page.locator("tbody th").allInnerTexts()).toEqual(
-      ["07", "17", "27", "37", "47"].map((number) => `Aloha cells ${number}`),
-    );
+    const names = ["07", "17", "27", "37", "47"].map((number) => `Aloha cells ${number}`);
+    expect(await page.locator("tbody th").allInnerTexts()).toEqual(expect.arrayContaining(names));
   });
 
   it("overview → fleets that need attention, with links", async () => {
