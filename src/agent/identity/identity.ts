@@ -73,10 +73,14 @@ export function createIdentityLoop(options: IdentityOptions) {
     return held.record === null && held.saveDueMs !== Number.POSITIVE_INFINITY;
   }
 
+  /** Nothing is lost with an identity of another service that has no credential: an enrolment ends by itself. */
+  function mayBeginAnew(): boolean {
+    return isElsewhere() && held.record === null && !isWaitingForDisk();
+  }
+
   async function turn(signal: AbortSignal): Promise<void> {
     if (asked !== null) await answerAsked();
-    if (isElsewhere() && held.record === null && !isWaitingForDisk()) {
-      // Nothing is lost: an enrolment ends by itself.
+    if (mayBeginAnew()) {
       if (!(await enrolling.beginAnew())) return;
       course.standing = { kind: "enrolling" };
       course.dueMs = 0;
@@ -109,7 +113,9 @@ export function createIdentityLoop(options: IdentityOptions) {
 
   function nextMs(): number {
     const latestMs = clock.monotonicMs() + LONGEST_WAIT_MS;
-    if (isElsewhere()) return latestMs;
+    if (mayBeginAnew()) return course.dueMs;
+    // A person is waited for, once that is said.
+    if (isElsewhere()) return course.standing.kind === "refused" ? latestMs : 0;
     const soonestMs = Math.min(latestMs, held.saveDueMs);
     switch (course.standing.kind) {
       case "enrolling":
@@ -126,7 +132,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     async run(signal: AbortSignal) {
       try {
         // After a power cut between the enrolment and the removal.
-        if (course.standing.kind === "enrolled") await options.service().discardBulkKey();
+        if (course.standing.kind === "enrolled" && !isElsewhere()) await options.service().discardBulkKey();
         for (;;) {
           await alarm.wait(nextMs(), signal);
           const { length } = waiting;
