@@ -24,7 +24,9 @@ export const systemFileEvents: FileEvents = {
   watch(directory, listener) {
     let close: (() => void) | null = null;
     let closed = false;
-    void open().catch((error: unknown) => listener.onFailure(errorCode(error) ?? "UNKNOWN"));
+    void open().catch((error: unknown) => {
+      if (!closed) listener.onFailure(errorCode(error) ?? "UNKNOWN");
+    });
     return {
       close() {
         closed = true;
