@@ -134,7 +134,7 @@ async function moveAside({ stateDirectory }: Folders, { machine }: CommandContex
       code: "state-not-writable",
       what: `the state cannot be moved (${code ?? "unknown error"})`,
       where: path,
-      fix: "run it as root",
+      fix: code === "EACCES" || code === "EPERM" ? "run it as root" : `look at the disk: df -h ${stateDirectory}`,
     };
   }
 }
@@ -158,9 +158,19 @@ async function besideAgent(
     if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
     if (answer.kind === "answer" && isStatusDocument(answer.body))
       return conclude({ kept, was, status: answer.body }, options, context);
-    if (answer.kind !== "answer" || answer.status !== 409 || attempt === ATTEMPTS)
+    if (answer.kind !== "answer" || answer.status !== 409)
       return refuse(daemonProblem(answer, path), EXIT.failed, kept);
+    if (attempt === ATTEMPTS) return refuse(rewritten(folders), EXIT.failed);
   }
+}
+
+function rewritten({ stateDirectory }: Folders): Problem {
+  return {
+    code: "registration-rewritten",
+    what: `the running agent wrote its registration again after each of ${ATTEMPTS} moves`,
+    where: registrationPath(stateDirectory),
+    fix: "stop the agent, then: robot-policy-agent rebind; and start it again",
+  };
 }
 
 interface Rebound {

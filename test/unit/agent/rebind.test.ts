@@ -1,10 +1,13 @@
-import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import type { CommandContext } from "../../../src/agent/commands/context.ts";
 import { rebind } from "../../../src/agent/commands/rebind.ts";
+import { lockState } from "../../../src/agent/control/lock.ts";
 import { createIdentityFiles } from "../../../src/agent/identity/identity-files.ts";
 import { createKey } from "../../../src/agent/identity/key.ts";
 import { saveRegistration } from "../../../src/agent/registration/registration.ts";
@@ -75,8 +78,8 @@ async function registeredRobot() {
     userId: process.getuid?.() ?? 0,
   };
   const run = (sameRobot = false) =>
-    rebind({ config: join(folder, "config.yaml"), stateDir, json: true, sameRobot }, context);
-  return { stateDir, files, changes, printed, run };
+    rebind({ config: join(folder, "config.yaml"), stateDir, runtimeDir: folder, json: true, sameRobot }, context);
+  return { folder, stateDir, files, changes, printed, run };
 }
 
 test("rebind: moves the registration aside durably, then reports it", async () => {
@@ -109,5 +112,32 @@ test.each(["rename", "syncDirectory"] as const)("rebind: disk refuses %s → rep
     throw Object.assign(new Error("read-only"), { code: "EROFS" });
   };
   expect(await run()).toBe(EXIT.failed);
-  expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable" } });
+  const fix = expect.stringMatching(/^look at the disk: df -h /);
+  expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable", fix } });
+});
+
+test("rebind: the running agent writes its registration again each time → says so, and what to do", async () => {
+  const { folder, stateDir, files, changes, printed, run } = await registeredRobot();
+  const taken = await lockState(files, stateDir, process.getuid?.() ?? 0);
+  if (taken.kind !== "lock") throw new Error(taken.kind);
+  await using _lock = taken.lock;
+  const registration = join(stateDir, "registration.json");
+  const content = await readFile(registration);
+  await using agent = createServer((request, response) => {
+    const isQuestion = request.method === "GET";
+    const answer = isQuestion ? { schema_version: 1, daemon: null, robot: { view: null } } : { detail: "still there" };
+    void writeFile(registration, content).then(() => {
+      response.writeHead(isQuestion ? 200 : 409, { connection: "close" }).end(JSON.stringify(answer));
+    });
+  });
+  await once(agent.listen(join(folder, "control.sock")), "listening");
+  expect(await run()).toBe(EXIT.failed);
+  expect(changes.filter((change) => change.startsWith("rename"))).toHaveLength(5);
+  const problem = {
+    code: "registration-rewritten",
+    what: "the running agent wrote its registration again after each of 5 moves",
+    where: registration,
+    fix: "stop the agent, then: robot-policy-agent rebind; and start it again",
+  };
+  expect(printed).toEqual([{ rebound: false, kept: null, was: null, status: null, problem }, problem]);
 });
