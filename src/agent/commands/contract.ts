@@ -34,9 +34,8 @@ export async function contract(
   const isValid = !findings.some(isError);
   if (options.diff === true && isValid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
-    const shown = findings.map(({ file: _file, ...finding }) => finding);
     const explained = options.explain === true ? { axes: manifest?.explain() ?? [] } : {};
-    context.terminal.json({ findings: shown, contract: manifest?.contract ?? null, ...explained });
+    context.terminal.json({ findings, contract: manifest?.contract ?? null, ...explained });
     return isValid ? EXIT.ok : EXIT.invalid;
   }
   await showFindings(findings, context);
@@ -129,14 +128,15 @@ async function describeSources(manifest: RobotManifest, terminal: Terminal): Pro
 async function showDiff(
   options: ContractOptions,
   { machine, environment, terminal }: CommandContext,
-  { contract: now, robot_type_id: robotTypeId }: RobotManifest,
+  manifest: RobotManifest,
 ): Promise<ExitCode> {
   const state = await openState(machine, resolveFolders(options, environment).stateDirectory, false);
   if (state.kind === "problem") return showProblem(state.problem, { changes: [] }, options, terminal);
   const { registration } = state;
   const before = registeredContract(registration?.request);
+  const { contract: now } = manifest;
   if (before === null || now === null) {
-    const what = differenceInForm(registration?.request, before !== null, now !== null, robotTypeId);
+    const what = differenceInForm(registration?.request, before !== null, manifest);
     if (options.json === true) terminal.json({ changes: [], note: what });
     else terminal.print(what);
     return EXIT.ok;
@@ -163,13 +163,15 @@ function registeredContract(request: RobotSetup | undefined): Contract | null {
 function differenceInForm(
   request: RobotSetup | undefined,
   hadContract: boolean,
-  hasContract: boolean,
-  robotTypeId: string,
+  { status, robot_type_id: robotTypeId, contract: normalized }: RobotManifest,
 ): string {
   if (request === undefined) return "Nothing is registered yet.";
-  const before = hadContract
-    ? `${request.robot_type_id} with a contract`
-    : `${request.robot_type_id} without a contract`;
-  const now = hasContract ? `${robotTypeId} with a contract` : `${robotTypeId} without a contract`;
+  if (status === "draft") return "The manifest is a draft: what is registered stays.";
+  const before = describeForm(request.robot_type_id, hadContract);
+  const now = describeForm(robotTypeId, normalized !== null);
   return before === now ? `Registered as ${before}, as it is now.` : `Registered as ${before}; it is now ${now}.`;
+}
+
+function describeForm(robotTypeId: string, hasContract: boolean): string {
+  return `${robotTypeId} ${hasContract ? "with" : "without"} a contract`;
 }

@@ -66,6 +66,7 @@ describe("contract FILE", () => {
           severity: "warning",
           loc: "/groups/0/normalized",
           message: expect.any(String),
+          file: join(GOLDEN, "franka-droid.yaml"),
           line: 15,
           column: 17,
         },
@@ -87,6 +88,7 @@ describe("contract FILE", () => {
           severity: "error",
           loc: "/groups/0/unit",
           message: "degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range; did you mean deg?",
+          file: "/robot/bad.yaml",
           line: 9,
           column: 11,
         },
@@ -99,6 +101,14 @@ describe("contract FILE", () => {
     const { code, stdout } = await contract("--json", "/robot/missing.yaml");
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ findings: [{ severity: "error", loc: "" }], contract: null });
+  });
+
+  test("contract --json: the configuration has an error → the finding names that file", async () => {
+    await replaceIn(scene.robot.path("config.yaml"), "region:", "regoin:");
+    const { code, stdout } = await contract("--json");
+    expect(code).toBe(3);
+    const { findings } = JSON.parse(stdout) as { findings: readonly { file: string }[] };
+    expect(new Set(findings.map(({ file }) => file))).toEqual(new Set(["/robot/config.yaml"]));
   });
 
   test("contract: a draft → no contract", async () => {
@@ -224,6 +234,10 @@ describe("contract --diff", () => {
     expect((await contract("--diff")).stdout).toBe("The registered contract is the same.\n");
     const sent = JSON.parse(proxy.requests.at(-1)?.body ?? "") as { contract: Contract };
     expect(sent.contract.schema).toBe("robot-contract/v1");
+
+    await writeFile(robot.manifestPath, `status: draft\n${customManifest(robot.paths)}`);
+    expect((await contract("--diff")).stdout).toBe("The manifest is a draft: what is registered stays.\n");
+    await writeFile(robot.manifestPath, customManifest(robot.paths));
 
     await replaceIn(robot.manifestPath, "[shoulder, elbow]", "[elbow, shoulder]");
     await replaceIn(robot.manifestPath, "[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]");
