@@ -129,7 +129,7 @@ function explainRefusal(
     const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;
     return no(what, "use one of those names in service.url, or have the certificate issued for this one");
   }
-  return no(error.message, `inspect the connection: openssl s_client -connect ${url.host}`);
+  return no(error.message, `inspect the connection: openssl s_client -connect ${url.hostname}:${portOf(url)}`);
 }
 
 function isOwnMistake({ code }: TransportError): boolean {

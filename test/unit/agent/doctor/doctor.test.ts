@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts";
 import { CHECK_IDS, fail, ok, startExamination, type Verdict } from "../../../../src/agent/doctor/check.ts";
+import { examineTls } from "../../../../src/agent/doctor/tls.ts";
 import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
+import { TransportError } from "../../../../src/client/transport/transport.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
 import { HeldClock } from "../robot-in-process.ts";
@@ -161,4 +163,15 @@ describe("checkClock", () => {
   test("RELEASED_AT_MS: in the past", () => {
     expect(RELEASED_AT_MS).toBeLessThan(Date.now());
   });
+});
+
+test.each([
+  ["https://policy.example", "policy.example:443"],
+  ["https://[::1]:8443", "[::1]:8443"],
+])("examineTls: %s, refused for an unknown reason → a command for that port", async (address, connected) => {
+  const route = { url: new URL(address), proxy: null, caFile: null };
+  const error = new TransportError("reset", null, "the connection broke");
+  const examined = await examineTls(route, { kind: "failed", error }, systemClock, new AbortController().signal);
+  // openssl-s_client(1): without a port it connects to 4433.
+  expect(examined).toMatchObject({ remedy: `inspect the connection: openssl s_client -connect ${connected}` });
 });
