@@ -14,7 +14,7 @@ export interface Paths {
 /** @param isStandard true when the files are at the paths of the installed agent. */
 export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): readonly string[] {
   const program = isStandard ? "sudo robot-policy-agent" : "robot-policy-agent";
-  const named = isStandard ? "" : ` --config ${paths.configuration}`;
+  const named = isStandard ? "" : ` --config ${shellWord(paths.configuration)}`;
   if (isStandard && !hasKey) {
     const instead = `with an API key instead: ${program} set-key, then --setup, and systemctl start robot-policy-agent`;
     return [`${program} check`, `${program} enroll  # also registers the robot and starts the agent; ${instead}`];

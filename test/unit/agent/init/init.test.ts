@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { readConfiguration } from "../../../../src/agent/configuration/configuration.ts";
 import { configurationText } from "../../../../src/agent/init/configuration-text.ts";
 import { extendedManifestText, manifestText } from "../../../../src/agent/init/manifest-text.ts";
+import { stepsHere } from "../../../../src/agent/init/next-steps.ts";
 import { yamlText } from "../../../../src/agent/init/yaml-text.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { loadCatalog } from "../../../../src/manifest/catalog/load-catalog.ts";
@@ -54,6 +55,15 @@ describe("configurationText", () => {
       ["placeholder", "/robot/region"],
     ]);
   });
+});
+
+test("stepsHere: a path with a space → in quotes", () => {
+  const folder = "/tmp/my robot";
+  const paths = { configuration: `${folder}/config.yaml`, manifest: `${folder}/robot-manifest.yaml`, key: "/api-key" };
+  expect(stepsHere(paths, false, true)).toEqual([
+    "robot-policy-agent check --config '/tmp/my robot/config.yaml'",
+    "robot-policy-agent --setup --config '/tmp/my robot/config.yaml'",
+  ]);
 });
 
 describe("manifestText", () => {
