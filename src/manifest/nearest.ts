@@ -14,16 +14,24 @@ const SHORTEST_START = 3;
 export function nearest(written: string, words: Iterable<string>): string | undefined {
   if (written.length > LONGEST_WORD) return undefined;
   const normal = normalize(written);
-  return nearestByDistance(normal, words) ?? onlyWhole(normal, words) ?? onlyStart(normal, words);
+  const candidates = Array.from(words, (word) => ({ word, normal: normalize(word) }));
+  const found = nearestByDistance(normal, candidates) ?? onlyWhole(normal, candidates) ?? onlyStart(normal, candidates);
+  return found?.word;
 }
 
-function nearestByDistance(written: string, words: Iterable<string>): string | undefined {
-  let best: string | undefined;
+interface Candidate {
+  readonly word: string;
+  /** The word as it is compared. */
+  readonly normal: string;
+}
+
+function nearestByDistance(written: string, candidates: readonly Candidate[]): Candidate | undefined {
+  let best: Candidate | undefined;
   let bestSlips = Math.max(1, Math.floor(written.length / 3)) + 1;
-  for (const word of words) {
-    const slips = editDistance(written, normalize(word), bestSlips);
+  for (const candidate of candidates) {
+    const slips = editDistance(written, candidate.normal, bestSlips);
     if (slips < bestSlips) {
-      best = word;
+      best = candidate;
       bestSlips = slips;
     }
   }
@@ -31,15 +39,15 @@ function nearestByDistance(written: string, words: Iterable<string>): string | u
 }
 
 /** `type_id` and `config_files` are parts of `robot_type_id` and `configuration_files`. */
-function onlyWhole(written: string, words: Iterable<string>): string | undefined {
+function onlyWhole(written: string, candidates: readonly Candidate[]): Candidate | undefined {
   if (written.length < SHORTEST_PIECE) return undefined;
-  const wholes = [...words].filter((word) => isPiece(written.split("_"), word.split("_")));
+  const wholes = candidates.filter(({ normal }) => isPiece(written.split("_"), normal.split("_")));
   return wholes.length === 1 ? wholes[0] : undefined;
 }
 
 /** `degrees` and `percentage` begin with `deg` and `percent`. */
-function onlyStart(written: string, words: Iterable<string>): string | undefined {
-  const starts = [...words].filter((word) => word.length >= SHORTEST_START && written.startsWith(word));
+function onlyStart(written: string, candidates: readonly Candidate[]): Candidate | undefined {
+  const starts = candidates.filter(({ normal }) => normal.length >= SHORTEST_START && written.startsWith(normal));
   return starts.length === 1 ? starts[0] : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { nearest } from "../../../src/manifest/nearest.ts";
 
 const KEYS = [
@@ -32,5 +33,15 @@ describe("nearest", () => {
     ["s".repeat(65), undefined],
   ])("nearest: %j → %j", (written, word) => {
     expect(nearest(written, KEYS)).toBe(word);
+  });
+
+  test.each([
+    ["droid.franka", "droid.franka-panda.v1"],
+    ["lekiwi", "lerobot.lekiwi.v1"],
+    ["so101-follower", undefined],
+    ["ur.ur5e-2f85.v1.1", "ur.ur5e-2f85.v1"],
+    ["ur.ur5e-2f85.v1-left-arm", "ur.ur5e-2f85.v1"],
+  ])("nearest: %j, of the ids of a map → %j", (written, id) => {
+    expect(nearest(written, READY_CATALOG.keys())).toBe(id);
   });
 });
