@@ -30,7 +30,8 @@ export const check: Command<CheckOptions> = async (options, context) => {
   if (opened.kind === "invalid") {
     // The configuration does not tell the path of the manifest; most installations have it in the same folder.
     const manifest = await readManifestNow(machine, join(dirname(opened.configuration.path), MANIFEST_NAME));
-    const findings = [...documentFindings(opened.configuration), ...documentFindings(manifest)];
+    const nearby = documentFindings(manifest).filter(({ id }) => id !== "file_missing");
+    const findings = [...documentFindings(opened.configuration), ...nearby];
     if (options.json === true) terminal.json({ valid: false, findings, request: null });
     else await showFindings(findings, context);
     return EXIT.invalid;

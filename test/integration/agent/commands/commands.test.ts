@@ -473,6 +473,16 @@ describe("exit codes", () => {
     `);
   });
 
+  test("3: an invalid configuration, and a manifest in another folder → findings of the configuration only", async ({
+    robot,
+  }) => {
+    await writeAtOnce(robot.config_path, `manifest: ${robot.path("elsewhere.yaml")}\nservice: {}\nrobot: {}\n`);
+    await rm(robot.manifestPath);
+    const { code, stdout } = await robot.run(["check", "--json"]);
+    const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly file: string }[] };
+    expect([code, ...new Set(findings.map(({ file }) => file))]).toEqual([3, robot.config_path]);
+  });
+
   test("3: a warning with check --strict", async () => {
     await using scene = await createScene({ files: {} });
     expect((await scene.robot.run(["check"])).code).toBe(0);
