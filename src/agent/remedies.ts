@@ -1,4 +1,5 @@
 /** What a person does about a state, where the sentence is long or said in several places. */
+import { shellWord } from "../platform/text/shell-word.ts";
 import type { StatusDocument } from "./status.ts";
 
 export const OTHER_MACHINE_FIX =
@@ -11,6 +12,11 @@ export function approvalFix(code: string | null): string {
   return code === null
     ? "find the cause with: robot-policy-agent doctor"
     : `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
+}
+
+/** For a state directory that cannot be changed. */
+export function stateFix(code: string | undefined, directory: string): string {
+  return code === "EACCES" || code === "EPERM" ? "run it as root" : `look at the disk: df -h ${shellWord(directory)}`;
 }
 
 /** For a key or a credential that the service does not accept. */

@@ -69,7 +69,7 @@ async function enrollBy(
   for (;;) {
     if ("fix" in current) return refuse(current, options, context);
     if (current.state === "enrolled") return await conclude(current, folders, options, context);
-    if (current.state !== "waiting-for-approval") return refuse(notEnrolled(current), options, context, current);
+    if (current.state !== "waiting-for-approval") return refuse(notAccepted(current), options, context, current);
     const { user_code: code, problem: cause } = current;
     if (code !== null && code !== shownCode) {
       shownCode = code;
@@ -78,7 +78,7 @@ async function enrollBy(
       if (options.json !== true) showCode(current, enroller, options, context);
     }
     if (options.wait === false && code === null && cause !== null)
-      return refuse(notEnrolled(current), options, context, current);
+      return refuse({ code: "not-enrolled", what: cause, fix: enroller.afterFailure }, options, context, current);
     if (options.wait === false && code !== null) {
       if (options.json === true) context.terminal.json(describe(current, null));
       return EXIT.ok;
@@ -154,13 +154,7 @@ function describe(current: IdentityStatus, discarded: DiscardedKey | null): Reco
   };
 }
 
-function notEnrolled({ state, problem, user_code: code }: IdentityStatus): Problem {
-  if (state === "waiting-for-approval")
-    return {
-      code: "not-enrolled",
-      what: problem ?? "the service gave no code yet",
-      fix: "the agent tries again by itself; find the cause with: robot-policy-agent doctor",
-    };
+function notAccepted({ state, problem, user_code: code }: IdentityStatus): Problem {
   return {
     code: state,
     what: problem ?? "the service does not accept this robot",

@@ -8,6 +8,7 @@ import { hasForeignIdentity } from "../identity/identity-files.ts";
 import type { Registration } from "../registration/record.ts";
 import { registrationPath } from "../registration/registration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
+import { stateFix } from "../remedies.ts";
 import { robotName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import { isStatusDocument, type StatusDocument } from "../status.ts";
@@ -134,7 +135,7 @@ async function moveAside({ stateDirectory }: Folders, { machine }: CommandContex
       code: "state-not-writable",
       what: `the state cannot be moved (${code ?? "unknown error"})`,
       where: path,
-      fix: code === "EACCES" || code === "EPERM" ? "run it as root" : `look at the disk: df -h ${stateDirectory}`,
+      fix: stateFix(code, stateDirectory),
     };
   }
 }

@@ -14,6 +14,7 @@ import type { IdentityStatus } from "../status.ts";
 import { enrolmentRequest } from "./enrolment-request.ts";
 import { createIdentityFiles } from "./identity-files.ts";
 import { createIdentityPart } from "./part.ts";
+import { stateFix } from "../remedies.ts";
 
 export interface Enroller {
   /** Starts an enrolment, unless there is a credential that is good, or an enrolment that waits. */
@@ -21,7 +22,11 @@ export interface Enroller {
   look(): Promise<IdentityStatus | Problem>;
   /** Said by a command that does not wait. */
   readonly afterApproval: string;
+  /** What a person does about a failure when such a command ends. */
+  readonly afterFailure: string;
 }
+
+const FIND_CAUSE = "find the cause with: robot-policy-agent doctor";
 
 /** The states from which only a fresh key leads back. */
 const ENDED: ReadonlySet<IdentityStatus["state"]> = new Set(["unenrolled", "frozen", "lapsed"]);
@@ -48,6 +53,7 @@ export function enrollerThroughDaemon(folders: Folders, { machine, signal }: Com
     },
     look: () => ask("GET", "/status"),
     afterApproval: "The agent goes on by itself once the code is approved.",
+    afterFailure: `the agent tries again by itself; ${FIND_CAUSE}`,
   };
 }
 
@@ -99,6 +105,7 @@ export async function enrollerAlone(
     },
     look,
     afterApproval: "No agent runs: once the code is approved, start it, or run this command again.",
+    afterFailure: `${FIND_CAUSE}; then run this command again`,
     async [Symbol.asyncDispose]() {
       await part.stop();
       await connection.close();
@@ -120,11 +127,12 @@ async function discardKey(
     await createIdentityFiles(files, stateDirectory).moveKeyAway();
     return null;
   } catch (error) {
+    const code = errorCode(error);
     return {
       code: "state-not-writable",
-      what: `the key that the service does not accept cannot be moved (${errorCode(error) ?? "unknown error"})`,
+      what: `the key that the service does not accept cannot be moved (${code ?? "unknown error"})`,
       where: stateDirectory,
-      fix: "run it as root",
+      fix: stateFix(code, stateDirectory),
     };
   }
 }

@@ -163,6 +163,14 @@ test("enroll, the service refuses the start → its message is shown while the c
   expect(command.output().split(detail)).toHaveLength(2);
 });
 
+test("enroll --no-wait without the agent, the service fails → nothing tries again by itself", async () => {
+  await using scene = await createScene(ENROLLED);
+  scene.proxy.inject({ kind: "answer", status: 503, body: "{}" }, 1000);
+  const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
+  expect(code).toBe(5);
+  expect(stderr).toContain("→ find the cause with: robot-policy-agent doctor; then run this command again");
+});
+
 test("enroll, denied → says so", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
