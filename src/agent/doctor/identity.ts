@@ -19,35 +19,40 @@ const NONE = "none: the robot uses an API key";
  * @param identity what the running agent says; null when none runs, or it has none.
  */
 export async function judgeIdentity(
-  context: CommandContext,
-  folders: Folders,
+  { machine, userId }: Pick<CommandContext, "machine" | "userId">,
+  { stateDirectory }: Pick<Folders, "stateDirectory">,
   { service }: AgentConfiguration,
   identity: IdentityStatus | null,
 ): Promise<Verdict> {
   if (identity !== null) return judgeRunning(identity);
   try {
-    const { key, enrolment, credential, setAside } = await createIdentityFiles(
-      context.machine.files,
-      folders.stateDirectory,
-    ).load(false);
+    const { key, enrolment, credential, setAside } = await createIdentityFiles(machine.files, stateDirectory).load(
+      false,
+    );
     const [torn] = setAside;
     if (torn !== undefined)
       return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrolls this robot again");
     if (key === null && service.identity !== "enrolled") return ok(NONE);
-    if (key !== null && isOtherMachine(key, await context.machine.identity.machine()))
+    if (key !== null && isOtherMachine(key, await machine.identity.machine()))
       return warn(
         "of another computer, as in a copied image; it is not used",
         "enroll this one: robot-policy-agent enroll",
       );
+    const isElsewhere = key !== null && key.service_url !== service.url;
     const own = belonging(credential, key);
+    if (own !== null && isElsewhere)
+      return warn(
+        `${own.robot_name} is enrolled at ${key.service_url}, not at this service`,
+        "correct service.url; or enroll it here: sudo robot-policy-agent enroll",
+      );
     if (own !== null) return ok(`${own.robot_name}, credential until ${own.credential_expires_at}`);
     const waiting = belonging(enrolment, key);
-    if (waiting !== null) return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key));
+    if (waiting !== null && !isElsewhere) return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key));
     return warn("this robot is not enrolled yet", "enroll it: sudo robot-policy-agent enroll");
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return skip(`cannot be read by user ${context.userId} (${code}), which is correct`);
+    return skip(`cannot be read by user ${userId} (${code}), which is correct`);
   }
 }
 
