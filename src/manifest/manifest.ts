@@ -139,13 +139,7 @@ function completeManifest(
   );
   if (described === null) return null;
   const contract = shape.status === "draft" ? null : described.contract;
-  return {
-    ...shape,
-    form: "custom",
-    contract,
-    explain: () => described.explain(),
-    contractSource: (path) => described.source(path),
-  };
+  return { ...shape, ...described, form: "custom", contract };
 }
 
 function offsetOfTypeId({ root }: Document): number {

@@ -37,8 +37,8 @@ interface DescribedRobot {
   readonly contract: Contract;
   /** The source of each number. */
   explain(): readonly AxisExplanation[];
-  /** JSON Pointer to the part of the manifest that determines a part of the contract. */
-  source(path: ContractPath): string;
+  /** JSON Pointer to what determines the part at `path`: `/extends` for values of the base, the root where nothing nearer is known. */
+  contractSource(path: ContractPath): string;
 }
 
 /** Stages 4 to 6 and the contract; null when a finding is an error. */
@@ -63,7 +63,7 @@ export function describeRobot(
   return {
     contract,
     explain: () => explainContract(robot, contract, (offset) => findings.line(offset)),
-    source: (path) => contractSource(robot, contract, path),
+    contractSource: (path) => pointer(sourceOf(robot, contract, path)),
   };
 }
 
@@ -81,11 +81,6 @@ function isFinite({ state_axes: stateAxes, action_axes: actionAxes }: Contract):
 
 /** A path into the contract, as a service reports it in a 422. Untrusted: it may lead nowhere. */
 type ContractPath = readonly (string | number)[];
-
-/** @returns a JSON Pointer into the manifest; the root where nothing nearer is known, `/extends` for values of the base. */
-export function contractSource(robot: Robot, contract: Contract, path: ContractPath): string {
-  return pointer(sourceOf(robot, contract, path));
-}
 
 function sourceOf(robot: Robot, contract: Contract, [member, index, key]: ContractPath): Path {
   switch (member) {

@@ -101,7 +101,8 @@ function unitSource(group: CompleteGroup, index: number, place: (spot: Spot) => 
   const unit = elementsOf(group)[index]?.unit ?? null;
   if (unit === null) return "unit: none, part of a rotation";
   const { angle_unit: angleUnit } = group;
-  const isAngle = group.kind.value === "base" || group.kind.value === "eef" ? unit === "rad" || unit === "deg" : false;
+  const hasAngleUnit = group.kind.value === "base" || group.kind.value === "eef";
+  const isAngle = hasAngleUnit && (unit === "rad" || unit === "deg");
   const spot = isAngle ? angleUnit : group.unit;
   const key = isAngle ? "angle_unit" : "unit";
   return spot === undefined ? `${key} ${unit}: by default` : `${key} ${unit}: ${place(spot)}`;

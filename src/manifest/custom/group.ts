@@ -1,8 +1,8 @@
 /** A group with its defaults: its side, and the names and units of its elements. */
 import { below } from "../path.ts";
-import type { Action, ActionSemantics, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
+import type { Action, ActionSemantics, Group, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
 import { BASE_ELEMENTS, defaultAction, kindRules, ROTATION_ELEMENTS } from "./kinds.ts";
-import type { CompleteGroup } from "./robot.ts";
+import type { CompleteGroup, Robot } from "./robot.ts";
 import { conversion } from "./units.ts";
 
 /** One element of a group's vector. */
@@ -64,7 +64,16 @@ export function actionOf({ kind, action }: CompleteGroup, semantics: ActionSeman
   return action?.value ?? defaultAction(kind.value, semantics);
 }
 
-export function sideOf({ name, side }: CompleteGroup): Side {
+export function commandedGrippers({ groups, action_semantics: actionSemantics }: Robot): readonly CompleteGroup[] {
+  return groups.value.filter(
+    (group) => group.kind.value === "gripper" && actionOf(group, actionSemantics.value) !== "none",
+  );
+}
+
+/** A group or camera: its side, unless written, is in its name. */
+export type Sided = Pick<Group, "name" | "side">;
+
+export function sideOf({ name, side }: Sided): Side {
   return side?.value ?? sideInName(name.value) ?? "none";
 }
 

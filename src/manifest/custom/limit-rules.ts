@@ -1,5 +1,5 @@
 import type { FindingList } from "../finding-list.ts";
-import type { Limits, Pair, Unit, Valued } from "./body.ts";
+import type { Limits, Pair, Scalars, Unit, Valued } from "./body.ts";
 import {
   actionOf,
   boundedElements,
@@ -39,7 +39,7 @@ export function checkLimits(check: GroupCheck): void {
   checkMissing(check);
   const limits = check.group.limits?.value;
   if (limits?.position !== undefined) checkPositions(check, limits, limits.position);
-  if (limits?.velocity !== undefined) checkSpeeds(check, limits);
+  if (limits?.velocity !== undefined) checkSpeeds(check, limits.velocity);
   checkWidth(check);
 }
 
@@ -49,7 +49,8 @@ function checkMissing({ group, robot, findings }: GroupCheck): void {
     const { path, offset } = spotOfLimit(group, key);
     findings.error("limits_missing", path, offset, message);
   };
-  switch (actionOf(group, robot.action_semantics.value)) {
+  const action = actionOf(group, robot.action_semantics.value);
+  switch (action) {
     case "position": {
       const isJointWithDimension = kindRules(kind.value).isJoint && unit !== undefined && hasDimension(unit.value);
       if ((kind.value === "eef" || isJointWithDimension) && limits?.value.position === undefined)
@@ -59,10 +60,7 @@ function checkMissing({ group, robot, findings }: GroupCheck): void {
     case "velocity":
     case "delta":
       if (limits?.value.velocity === undefined && normalized === undefined)
-        missing(
-          "velocity",
-          `${actionOf(group, robot.action_semantics.value)} commands need limits.velocity or normalized`,
-        );
+        missing("velocity", `${action} commands need limits.velocity or normalized`);
       return;
     case "none":
   }
@@ -101,18 +99,16 @@ function isInverted(group: CompleteGroup, index: number, [low, high]: Pair): boo
   return rounded(low * scale) >= rounded(high * scale);
 }
 
-function checkSpeeds({ group, findings }: GroupCheck, { velocity }: Limits): void {
-  if (velocity === undefined || group.kind.value === "gripper") return;
-  const reported = new Set<number>();
+function checkSpeeds({ group, findings }: GroupCheck, velocity: Valued<Scalars>): void {
+  if (group.kind.value === "gripper") return;
   for (const [index, element] of boundedElements(group).entries()) {
     const speed = scalarAt(velocity.value, index);
     const fastest = fastestOf(element);
     if (speed === undefined || fastest === null || speed * limitConversion(group, element) <= fastest) continue;
     const { path, offset } = spotOfScalar(velocity, index);
-    // Report one number for all elements once.
-    if (reported.has(offset) && typeof velocity.value === "number") continue;
-    reported.add(offset);
     findings.error("velocity_limit", path, offset, `${speed} is not a plausible speed`);
+    // One number for all elements is reported once.
+    if (typeof velocity.value === "number") return;
   }
 }
 

@@ -2,7 +2,7 @@
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import type { Camera } from "./body.ts";
 import type { Contract, ContractCamera, ContractGroup } from "./contract.ts";
-import { actionOf, sideInName, sideOf } from "./group.ts";
+import { commandedGrippers, sideOf } from "./group.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 import { rounded } from "./units.ts";
 import { vectorsOf } from "./vectors.ts";
@@ -20,19 +20,13 @@ export function normalize(robot: Robot, displayName: string | null): Contract {
     ...(displayName === null ? {} : { display_name: displayName }),
     topology: robot.topology.value,
     action_semantics: actionSemantics,
-    gripper: robot.gripper?.value ?? (isGripperCommanded(robot) ? "continuous" : "none"),
+    gripper: robot.gripper?.value ?? (commandedGrippers(robot).length > 0 ? "continuous" : "none"),
     control_rate_hz: rounded(controlRateHz),
     groups: robot.groups.value.map(groupView),
     state_axes: axes.flatMap(({ state }) => state),
     action_axes: axes.flatMap(({ action }) => action),
     cameras: robot.cameras.map(cameraView),
   };
-}
-
-function isGripperCommanded({ groups, action_semantics: actionSemantics }: Robot): boolean {
-  return groups.value.some(
-    (group) => group.kind.value === "gripper" && actionOf(group, actionSemantics.value) !== "none",
-  );
 }
 
 function groupView(group: CompleteGroup): ContractGroup {
@@ -50,7 +44,7 @@ function groupView(group: CompleteGroup): ContractGroup {
 
 function cameraView({ role, mount, side, fps, ...camera }: Camera): ContractCamera {
   const { width, height, rotation_degrees: rotationDegrees, color_space: colorSpace, pixel_dtype: pixelDtype } = camera;
-  const on = mount === "wrist" ? (side?.value ?? sideInName(role.value) ?? "none") : "none";
+  const on = mount === "wrist" ? sideOf({ name: role, side }) : "none";
   return {
     role: role.value,
     mount,

@@ -1,15 +1,16 @@
 /** Stage 6 of a custom type: implausible values, and the robot as a whole (SPEC section 4). */
 import { BOUNDS } from "../../api/robot-terms.ts";
 import type { FindingList } from "../finding-list.ts";
-import type { Action, Spot, Valued } from "./body.ts";
+import type { Spot } from "./body.ts";
 import {
   actionOf,
   boundedElements,
+  commandedGrippers,
   elementsOf,
   isInherited,
   limitConversion,
   scalarAt,
-  sideInName,
+  type Sided,
   sideOf,
   spotOfKey,
   stateOf,
@@ -93,9 +94,10 @@ function limbsOf(robot: Robot): readonly CompleteGroup[] {
   return robot.groups.value.filter(({ kind }) => kindRules(kind.value).isLimb);
 }
 
-function checkTopology({ topology, ...robot }: Robot, findings: FindingList): void {
-  const sides = new Set(limbsOf({ topology, ...robot }).map(sideOf));
-  const hasBase = robot.groups.value.some(({ kind }) => kind.value === "base");
+function checkTopology(robot: Robot, findings: FindingList): void {
+  const { topology, groups } = robot;
+  const sides = new Set(limbsOf(robot).map(sideOf));
+  const hasBase = groups.value.some(({ kind }) => kind.value === "base");
   const isBimanual = sides.has("left") && sides.has("right");
   const reason = (() => {
     switch (topology.value) {
@@ -128,13 +130,12 @@ function checkSemantics(robot: Robot, findings: FindingList): void {
   }
 }
 
-function checkGripper({ gripper, groups, action_semantics: actionSemantics }: Robot, findings: FindingList): void {
+function checkGripper(robot: Robot, findings: FindingList): void {
+  const { gripper } = robot;
   if (gripper === undefined) return;
-  const commanded = groups.value.filter(
-    (group) => group.kind.value === "gripper" && actionOf(group, actionSemantics.value) !== "none",
-  );
-  if ((gripper.value === "none") === (commanded.length === 0)) return;
-  const message = `${gripper.value}, but ${commanded.length} gripper groups are commanded`;
+  const { length } = commandedGrippers(robot);
+  if ((gripper.value === "none") === (length === 0)) return;
+  const message = `${gripper.value}, but ${length} gripper groups are commanded`;
   refuse(findings, "gripper_mismatch", gripper, message);
 }
 
@@ -160,25 +161,18 @@ function checkSides({ groups, cameras }: Robot, findings: FindingList): void {
   }
 }
 
-interface Sided extends Spot {
-  readonly name: Valued<string>;
-  readonly side: Valued<string> | undefined;
-}
-
-function requireSides(sided: readonly Sided[], findings: FindingList): void {
+function requireSides(sided: readonly (Sided & Spot)[], findings: FindingList): void {
   for (const item of sided) {
-    const side = item.side?.value ?? sideInName(item.name.value) ?? "none";
-    if (side === "none") refuse(findings, "side_missing", spotOfKey(item, "side", item.side), "left or right?");
+    if (sideOf(item) === "none") refuse(findings, "side_missing", spotOfKey(item, "side", item.side), "left or right?");
   }
 }
 
 function checkAxisCounts({ groups, action_semantics: actionSemantics }: Robot, findings: FindingList): void {
   const total = (quantities: (group: CompleteGroup) => number) =>
     groups.value.reduce((sum, group) => sum + quantities(group) * elementsOf(group).length, 0);
-  const isCommanded = (action: Action) => (action === "none" ? 0 : 1);
   const counts = {
     state: total((group) => stateOf(group).length),
-    action: total((group) => isCommanded(actionOf(group, actionSemantics.value))),
+    action: total((group) => (actionOf(group, actionSemantics.value) === "none" ? 0 : 1)),
   };
   for (const [vector, count] of Object.entries(counts)) {
     if (count < BOUNDS.axes.minimum || count > BOUNDS.axes.maximum)
