@@ -14,7 +14,7 @@ export interface ConfigurationFileEntry {
   readonly loc: string;
 }
 
-const FILE_COUNT = { minimum: 0, maximum: 64 };
+export const FILE_COUNT = { minimum: 0, maximum: 64 };
 const LABEL_LIMIT = 128;
 
 const PATH = {

@@ -1,5 +1,6 @@
 /** The questions of `init`. An answer of null leaves a placeholder in the file. */
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { FILE_COUNT } from "../../manifest/configuration-files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { noEndpointIn } from "../doctor/asking.ts";
@@ -35,8 +36,6 @@ export interface Interviewer extends Asker {
   regions(): readonly string[];
 }
 
-/** The limit of the manifest. */
-const FILES_LIMIT = 64;
 const TAKE_BACK = "-";
 
 /** Tested at once, while the person can still correct it. */
@@ -128,7 +127,7 @@ export async function askFiles(interviewer: Interviewer): Promise<readonly strin
   const { terminal } = interviewer;
   terminal.note("Configuration files: those that affect how commands become motion, such as calibration and limits.");
   const files: string[] = [];
-  while (files.length < FILES_LIMIT) {
+  while (files.length < FILE_COUNT.maximum) {
     const takeBack = files.length === 0 ? "" : `; ${TAKE_BACK} takes the last one back`;
     const question = `Configuration file ${files.length + 1} (Enter alone: no more${takeBack}): `;
     const path = await ask(
