@@ -39,7 +39,7 @@ export class Document {
   /** The position of a JSON Pointer; for a missing value, that of the nearest ancestor. */
   locate(loc: string): Position {
     let node = this.root;
-    for (const step of parsePointer(loc) ?? []) {
+    for (const step of parsePointer(loc)) {
       const next = child(node, step);
       if (next === undefined) break;
       node = next;

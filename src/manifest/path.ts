@@ -22,13 +22,11 @@ export function pointer(path: Path): string {
   return steps.toReversed().join("");
 }
 
-/** Inverse of `pointer`; undefined for text that is not a JSON Pointer. */
-export function parsePointer(loc: string): readonly string[] | undefined {
-  if (loc === "") return [];
-  if (!loc.startsWith("/")) return undefined;
+/** Inverse of `pointer`. */
+export function parsePointer(loc: string): readonly string[] {
   return loc
-    .slice(1)
     .split("/")
+    .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
