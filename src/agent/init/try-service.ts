@@ -7,6 +7,7 @@ import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/asking.ts";
 import { diagnoseService } from "../doctor/diagnosis.ts";
 import { isFile } from "./next-steps.ts";
+import { unwritable } from "./places.ts";
 import { type Answers, ask, askAnotherRegion, type Asker, GaveUp, type ServiceFailure } from "./questions.ts";
 import { configurationOf, FILE_MODE, type InitContext, type Task } from "./task.ts";
 
@@ -58,7 +59,13 @@ export async function offerRegions(regions: readonly string[], answers: Answers,
   const region = await askOnce((asker) => askAnotherRegion(regions, asker), context);
   if (region === null) return;
   const { text } = configurationOf({ ...answers, region }, task);
-  await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
+  try {
+    await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
+  } catch (error) {
+    // The file still has the region from before.
+    terminal.problem({ ...unwritable(error, paths.configuration), fix: `write robot.region: ${region} into it` });
+    return;
+  }
   terminal.print(`Wrote ${paths.configuration}`);
 }
 
