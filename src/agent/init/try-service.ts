@@ -1,9 +1,7 @@
 import { replaceDurably } from "../../platform/files/durable-file.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { CommandContext } from "../commands/context.ts";
 import { KEY_LIMIT, setKey } from "../commands/set-key.ts";
-import type { AgentConfiguration } from "../configuration/configuration.ts";
-import { type Folders, resolveFolders } from "../configuration/folders.ts";
+import { resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/asking.ts";
 import { diagnoseService } from "../doctor/diagnosis.ts";
 import { isFile } from "./next-steps.ts";
@@ -11,13 +9,40 @@ import { unwritable } from "./places.ts";
 import { type Answers, ask, askAnotherRegion, type Asker, GaveUp, type ServiceFailure } from "./questions.ts";
 import { configurationOf, FILE_MODE, type InitContext, type Task } from "./task.ts";
 
-/** @returns null where the answers are too few for a test. */
+/** The results of doctor's checks for a new configuration. */
+interface ServiceTest {
+  /** The failed checks, the cause first. */
+  readonly failures: readonly ServiceFailure[];
+  /** `untested` when the service was not reached; `missing` when the agent has no usable key. */
+  readonly key: "accepted" | "refused" | "untested" | "missing";
+  /** The service's regions when the configured one is not among them; empty otherwise. */
+  readonly regionsInstead: readonly string[];
+}
+
+/**
+ * Tests address, certificate, key and region at once.
+ *
+ * @returns null where the answers are too few for a test.
+ * @throws `context.signal.reason` when it aborts.
+ */
 export async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {
   const { options, context } = task;
   // Without a region there is no configuration to test with.
   const { configuration } = configurationOf({ ...answers, region: answers.region ?? "any" }, task);
   if (configuration === null) return null;
-  return testService(configuration, resolveFolders(options, context.environment), context);
+  const folders = resolveFolders(options, context.environment);
+  const failures: ServiceFailure[] = [];
+  let key: ServiceTest["key"] = "missing";
+  let regionsInstead: readonly string[] = [];
+  for await (const { id, verdict } of diagnoseService(context, folders, configuration)) {
+    if (id === "key" && verdict.status === "ok") key = "untested";
+    if (id === "authentication" && verdict.status !== "skip") key = verdict.status === "fail" ? "refused" : "accepted";
+    if (verdict.status === "warn" && verdict.regions !== undefined) regionsInstead = verdict.regions;
+    if (verdict.status !== "fail") continue;
+    const { what, remedy, isAboutAuthority = false } = verdict;
+    failures.push({ id, what, remedy, isAboutAuthority });
+  }
+  return { failures, key, regionsInstead };
 }
 
 export interface Tried {
@@ -104,34 +129,4 @@ async function showTest(
   if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
   if (region === null || regionsInstead.length === 0) return;
   terminal.warning(noEndpointIn(region, regionsInstead), chooseAmong(regionsInstead));
-}
-
-/** The results of doctor's checks for a new configuration. */
-export interface ServiceTest {
-  /** The failed checks, the cause first. */
-  readonly failures: readonly ServiceFailure[];
-  /** `untested` when the service was not reached; `missing` when the agent has no usable key. */
-  readonly key: "accepted" | "refused" | "untested" | "missing";
-  /** The service's regions when the configured one is not among them; empty otherwise. */
-  readonly regionsInstead: readonly string[];
-}
-
-/** Tests address, certificate, key and region at once. @throws `context.signal.reason` when it aborts. */
-export async function testService(
-  configuration: AgentConfiguration,
-  folders: Folders,
-  context: CommandContext,
-): Promise<ServiceTest> {
-  const failures: ServiceFailure[] = [];
-  let key: ServiceTest["key"] = "missing";
-  let regionsInstead: readonly string[] = [];
-  for await (const { id, verdict } of diagnoseService(context, folders, configuration)) {
-    if (id === "key" && verdict.status === "ok") key = "untested";
-    if (id === "authentication" && verdict.status !== "skip") key = verdict.status === "fail" ? "refused" : "accepted";
-    if (verdict.status === "warn" && verdict.regions !== undefined) regionsInstead = verdict.regions;
-    if (verdict.status !== "fail") continue;
-    const { what, remedy, isAboutAuthority = false } = verdict;
-    failures.push({ id, what, remedy, isAboutAuthority });
-  }
-  return { failures, key, regionsInstead };
 }
