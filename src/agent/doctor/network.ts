@@ -23,7 +23,7 @@ export function firstHop(url: URL, proxy: Proxy | null): Hop {
   return { host: hostOf(proxy.url), port: portOf(proxy.url), program: "proxy", setting };
 }
 
-/** More addresses of one host are not tried. */
+/** More addresses of one host are neither shown nor tried. */
 const ADDRESS_LIMIT = 8;
 
 export function dnsLimit({ host }: Hop, limitMs: number): Limit {
@@ -36,7 +36,7 @@ export async function checkDns({ host, setting }: Hop): Promise<Examined<readonl
   if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
   try {
     const found = await lookup(host, { all: true });
-    const addresses = [...new Set(found.map(({ address }) => address))];
+    const addresses = [...new Set(found.map(({ address }) => address))].slice(0, ADDRESS_LIMIT);
     return { verdict: ok(`${host} is ${addresses.join(", ")}`), value: addresses };
   } catch (error) {
     const code = errorCode(error);
@@ -58,7 +58,7 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
 export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<string>> {
   const { host, port } = hop;
   const codes: string[] = [];
-  const attempts = addresses.slice(0, ADDRESS_LIMIT).map(async (address) => {
+  const attempts = addresses.map(async (address) => {
     const code = await tryConnection(address, port, signal);
     if (code !== null) codes.push(code);
     return code === null ? address : Promise.reject(new Error(code));
