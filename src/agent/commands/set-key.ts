@@ -4,6 +4,7 @@ import { type Credential, type CredentialProblem, parseKey } from "../../client/
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
@@ -55,7 +56,7 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
     );
   }
   if (agentUser.relation === "absent")
-    terminal.note(`There is no user ${agentUser.name} yet. Once it exists: chown ${agentUser.name} ${path}`);
+    terminal.note(`There is no user ${agentUser.name} yet. Once it exists: chown ${agentUser.name} ${shellWord(path)}`);
   return EXIT.ok;
 }
 
@@ -93,7 +94,10 @@ async function readKey(
         ...unusable("key-unreadable", "it is not a regular file", where),
         fix: "omit --from: stdin may be a pipe",
       };
-    return { ...unusable("key-unreadable", `it cannot be read (${code})`, where), fix: `look at it: ls -ld ${where}` };
+    return {
+      ...unusable("key-unreadable", `it cannot be read (${code})`, where),
+      fix: `look at it: ls -ld ${shellWord(where)}`,
+    };
   }
 }
 
@@ -127,7 +131,7 @@ async function putInPlace(
       "key-owner",
       `the key is there, but belongs to user ${userId}`,
       path,
-      `chown ${owner.userId} ${path}`,
+      `chown ${owner.userId} ${shellWord(path)}`,
     );
   } catch (error) {
     const code = errorCode(error);
@@ -135,7 +139,7 @@ async function putInPlace(
     const fix =
       code === "EACCES" || code === "EPERM"
         ? "sudo robot-policy-agent set-key"
-        : `look at the disk: df -h ${dirname(path)}`;
+        : `look at the disk: df -h ${shellWord(dirname(path))}`;
     return problem("key-not-writable", `the key cannot be written (${code})`, path, fix);
   }
 }

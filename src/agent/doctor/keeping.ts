@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
@@ -116,7 +117,7 @@ export async function checkDisk(
     return fail(
       EXIT.failed,
       `this user can write the state, but the agent cannot: ${stateProblem}`,
-      `look at the disk: df -h ${stateDirectory}; df -i ${stateDirectory}`,
+      `look at the disk: df -h ${shellWord(stateDirectory)}; df -i ${shellWord(stateDirectory)}`,
     );
   return judgeRoom(stateDirectory, await statfs(stateDirectory), await findWornDisk(files));
 }
@@ -129,10 +130,10 @@ export function judgeRoom(
 ): Verdict {
   const freeBytes = bavail * bsize;
   const room = `${directory} can be written; ${Math.floor(freeBytes / 1024 ** 2)} MiB are free`;
-  if (freeBytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${directory}`);
+  if (freeBytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${shellWord(directory)}`);
   // Some filesystems count none (btrfs).
   if (files > 0 && ffree < FEW_INODES)
-    return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${directory}`);
+    return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${shellWord(directory)}`);
   if (worn !== null)
     return warn(
       `${room}, but ${worn} reports the end of its life`,
@@ -160,7 +161,10 @@ function unwritable(directory: string, error: unknown): Verdict {
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return failed(`: the disk is full (${code})`, `make room: df -h ${directory}; df -i ${directory}`);
+      return failed(
+        `: the disk is full (${code})`,
+        `make room: df -h ${shellWord(directory)}; df -i ${shellWord(directory)}`,
+      );
     case "EROFS":
       return failed(
         " is on a read-only filesystem; each start registers again",
@@ -168,8 +172,8 @@ function unwritable(directory: string, error: unknown): Verdict {
       );
     case "EACCES":
     case "EPERM":
-      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${directory}`);
+      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${shellWord(directory)}`);
     default:
-      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${directory}`);
+      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${shellWord(directory)}`);
   }
 }

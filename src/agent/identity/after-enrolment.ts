@@ -5,6 +5,7 @@ import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { type Folders, hasStandardState } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/open.ts";
@@ -50,7 +51,7 @@ export async function discardApiKey(
       code: "key-not-removed",
       what: `the API key is not used any more, but cannot be removed (${code})`,
       where: found.where,
-      fix: `remove it as root: rm ${found.where}`,
+      fix: `remove it as root: rm ${shellWord(found.where)}`,
     };
     return { key: { ...named, isRemoved: false }, problem };
   }

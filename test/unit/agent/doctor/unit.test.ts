@@ -160,13 +160,13 @@ test.each([
 });
 
 test.each([
-  [{ bavail: 1000, ffree: 1_000_000 }, null, "warn", "df -h"],
-  [{ bavail: 1_000_000, ffree: 12 }, null, "warn", "df -i"],
+  [{ bavail: 1000, ffree: 1_000_000 }, null, "warn", "df -h '/my state'"],
+  [{ bavail: 1_000_000, ffree: 12 }, null, "warn", "df -i '/my state'"],
   [{ bavail: 1_000_000, ffree: 0, files: 0 }, null, "ok", ""],
   [{ bavail: 1_000_000, ffree: 1_000_000 }, "mmcblk0", "warn", "life_time"],
   [{ bavail: 1_000_000, ffree: 1_000_000 }, null, "ok", ""],
 ] as const)("judgeRoom: %j, worn: %s", (room, worn, status, remedy) => {
-  const verdict = judgeRoom("/state", { bsize: 4096, files: 1_000_000, ...room }, worn);
+  const verdict = judgeRoom("/my state", { bsize: 4096, files: 1_000_000, ...room }, worn);
   expect(verdict.status).toBe(status);
   expect("remedy" in verdict ? verdict.remedy : "").toContain(remedy);
 });
