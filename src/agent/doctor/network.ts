@@ -1,3 +1,4 @@
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { connect, isIP } from "node:net";
 
@@ -31,11 +32,16 @@ export function dnsLimit({ host }: Hop, limitMs: number): Limit {
   return { limitMs, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
 }
 
-/** Checks that the name has addresses, with the system's resolver. */
-export async function checkDns({ host, setting }: Hop): Promise<Examined<readonly string[]>> {
+type Resolve = (host: string, options: { readonly all: true }) => Promise<readonly LookupAddress[]>;
+
+/** Checks that the name has addresses. @param resolve the system's resolver. */
+export async function checkDns(
+  { host, setting }: Hop,
+  resolve: Resolve = lookup,
+): Promise<Examined<readonly string[]>> {
   if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
   try {
-    const found = await lookup(host, { all: true });
+    const found = await resolve(host, { all: true });
     const addresses = [...new Set(found.map(({ address }) => address))].slice(0, ADDRESS_LIMIT);
     return { verdict: ok(`${host} is ${addresses.join(", ")}`), value: addresses };
   } catch (error) {

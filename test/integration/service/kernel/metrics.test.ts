@@ -90,6 +90,9 @@ describe("GET /metrics", () => {
     using database = new DatabaseSync(join(running.dataDirectory, "service.db"), {
       enableForeignKeyConstraints: false,
     });
+    await beginWriting(database);
+    database.exec(`insert into checkpoints (id, model_slug, requirements, created_at) values ('ckpt_a', '', '{}', '')`);
+    database.exec("commit");
     const insert = database.prepare(`
       insert into endpoints (checkpoint_id, region, url, health_url, health, contrary_probes, next_probe_at)
       values ('ckpt_a', ?, '', '', 'healthy', 0, ?)`);
