@@ -71,6 +71,25 @@ export function endpointRow(
   };
 }
 
+/** A webhook `wh_1` of `org_1` for all events. */
+export function webhookRow(given: Partial<Tables["webhooks"]> = {}): Tables["webhooks"] {
+  return {
+    id: "wh_1",
+    organization_id: "org_1",
+    url: "https://receiver.example",
+    secret: "whsec_",
+    events: null,
+    created_at: AT,
+    failing_since: null,
+    full_since: null,
+    dropped_events: 0,
+    disabled_at: null,
+    disabled_reason: null,
+    removed_at: null,
+    ...given,
+  };
+}
+
 interface GivenModel {
   readonly slug: string;
   /** Id of the checkpoint. */

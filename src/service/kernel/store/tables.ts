@@ -488,7 +488,7 @@ export const TABLES = {
     dropped_events: integer,
     disabled_at: optionalText,
     disabled_reason: optionalOneOf<"gone" | "failing" | "requested">(),
-    /** Its row is deleted after its deliveries. */
+    /** Its row is deleted after its deliveries, an hour later at the earliest. */
     removed_at: optionalText,
   },
   /** Events to deliver, written in the transaction of what they tell, and kept for a month. */

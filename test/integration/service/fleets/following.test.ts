@@ -13,7 +13,7 @@ import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { requestFleetCheck } from "../../../../src/service/robots/index.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
+import { endpointRow, fleetRow, insertModel, robotRow, webhookRow } from "../../../support/service/rows.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const NOW = "2026-06-01T12:00:00.000Z";
@@ -310,26 +310,8 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
   it("report-fleets: 250 fleets → the state of each is reported", async () => {
     await using site = await openSite(newStore);
     const fleetIds = await site.addFleets(250);
-    const webhook = {
-      id: "wh_1",
-      organization_id: ORGANIZATION,
-      url: "https://example.com/",
-      secret: "",
-      events: null,
-    };
-    const working = {
-      failing_since: null,
-      full_since: null,
-      dropped_events: 0,
-      disabled_at: null,
-      disabled_reason: null,
-    };
-    await site.store.write((transaction) =>
-      transaction
-        .insertInto("webhooks")
-        .values({ ...webhook, ...working, created_at: NOW, removed_at: null })
-        .execute(),
-    );
+    const webhook = webhookRow({ organization_id: ORGANIZATION, created_at: NOW });
+    await site.store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
     await createReportFleets({ store: site.store, machine: testMachine, newId }).run(NEVER);
     const reported = await site.store.reader.selectFrom("reported_states").select("subject_id").execute();
     expect(reported.map(({ subject_id: id }) => id).toSorted()).toEqual(fleetIds.toSorted());

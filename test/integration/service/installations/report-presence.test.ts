@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 import { createReportPresence } from "../../../../src/service/installations/presence.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
-import { installationRow, robotRow } from "../../../support/service/rows.ts";
+import { installationRow, robotRow, webhookRow } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
@@ -15,20 +15,7 @@ async function scene(newStore: NewStore) {
   onTestFinished(parts[Symbol.asyncDispose]);
   const { context, store, at } = parts;
   const task = createReportPresence(context);
-  const webhook = {
-    id: "wh_1",
-    organization_id: "org_1",
-    url: "https://192.0.2.1/",
-    events: '["robot.offline","robot.online"]',
-    secret: "whsec_",
-    created_at: at(),
-    failing_since: null,
-    full_since: null,
-    dropped_events: 0,
-    disabled_at: null,
-    disabled_reason: null,
-    removed_at: null,
-  };
+  const webhook = webhookRow({ events: '["robot.offline","robot.online"]', created_at: at() });
   await store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
   return {
     ...parts,

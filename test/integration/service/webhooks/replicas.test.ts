@@ -7,13 +7,14 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { announce } from "../../../../src/service/webhooks/announce.ts";
-import { addWebhook, removeWebhook, type WebhookRow } from "../../../../src/service/webhooks/queries.ts";
+import { addWebhook, removeWebhook } from "../../../../src/service/webhooks/queries.ts";
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/rules.ts";
 import { createTendWebhooks } from "../../../../src/service/webhooks/tasks.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
+import { webhookRow } from "../../../support/service/rows.ts";
 import { startService } from "../../../support/service/service.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
 import { startServe } from "../service-process.ts";
@@ -54,20 +55,7 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
 
   const AT = "2026-06-01T12:00:00.000Z";
   const EVENT = { organizationId: "org_1", type: "robot.registered", at: AT, data: () => ({}) } as const;
-  const WEBHOOK: WebhookRow = {
-    id: "wh_1",
-    organization_id: "org_1",
-    url: "https://receiver.example",
-    secret: "whsec_",
-    events: null,
-    created_at: AT,
-    failing_since: null,
-    full_since: null,
-    dropped_events: 0,
-    disabled_at: null,
-    disabled_reason: null,
-    removed_at: null,
-  };
+  const WEBHOOK = webhookRow();
 
   /** Two replicas' stores, with an organization. */
   async function openStores() {

@@ -17,6 +17,7 @@ import { createReportFleets } from "../../../../src/service/fleets/report-states
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
+import { webhookRow } from "../../../support/service/rows.ts";
 import {
   bodyOf,
   changedAfterQuery,
@@ -179,20 +180,8 @@ describe("report-fleets", () => {
     const parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
     await parts.register("r1");
-    const webhook = { id: "wh_1", organization_id: "org_1", url: "https://hooks.example/", secret: "s", events: null };
-    const state = {
-      failing_since: null,
-      full_since: null,
-      dropped_events: 0,
-      disabled_at: null,
-      disabled_reason: null,
-    };
-    await parts.store.write((transaction) =>
-      transaction
-        .insertInto("webhooks")
-        .values({ ...webhook, ...state, created_at: parts.at(), removed_at: null })
-        .execute(),
-    );
+    const webhook = webhookRow({ created_at: parts.at() });
+    await parts.store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
     return parts;
   }
 
