@@ -21,9 +21,9 @@ export const api: OperatorCommand = async (flags, context, first, second) => {
   if (request === null) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const isPaged = flags.paginate === true;
-    const first = isPaged ? { ...request, path: pagePath(request.path) } : request;
-    if (flags.dryRun === true) return service.showRawRequest(first);
-    return isPaged ? pages(service, first) : once(service, first);
+    const sent = isPaged ? { ...request, path: pagePath(request.path) } : request;
+    if (flags.dryRun === true) return service.showRawRequest(sent);
+    return isPaged ? pages(service, sent) : once(service, sent);
   });
 };
 

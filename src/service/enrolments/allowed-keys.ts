@@ -3,7 +3,7 @@ import { keyFingerprint } from "../../platform/ed25519.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { isOnlyOrganization } from "../organizations/index.ts";
+import { isOnlyOrganization, lockOrganization } from "../organizations/index.ts";
 import { findFullOrganization, findRobotNamed, type Room } from "../robots/index.ts";
 import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
 
@@ -87,13 +87,7 @@ export async function addAllowed(
   rows: readonly AllowedKeyRow[],
   maximum: number,
 ): Promise<boolean> {
-  // Decides between concurrent requests.
-  await transaction
-    .selectFrom("organizations")
-    .select("id")
-    .where("id", "=", organizationId)
-    .forNoKeyUpdate()
-    .execute();
+  await lockOrganization(transaction, organizationId);
   const { count: others } = await transaction
     .selectFrom("allowed_keys")
     .select(({ fn }) => fn.countAll().as("count"))

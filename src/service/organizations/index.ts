@@ -4,6 +4,7 @@ export {
   ensureOrganization,
   FIRST_ORGANIZATION_NAME,
   isOnlyOrganization,
+  lockOrganization,
   organizationOf,
 } from "./queries.ts";
 export type { StoredBytes } from "./stored-bytes.ts";

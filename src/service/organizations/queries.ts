@@ -19,6 +19,14 @@ export async function ensureOrganization(transaction: Transaction, organization:
   return (await first.executeTakeFirstOrThrow()).id;
 }
 
+/**
+ * Locks the row of an organization, to decide between concurrent requests. Registrations go on: rows may still refer to it, which
+ * `forUpdate` would not allow.
+ */
+export async function lockOrganization(transaction: Transaction, id: string): Promise<void> {
+  await transaction.selectFrom("organizations").select("id").where("id", "=", id).forNoKeyUpdate().execute();
+}
+
 /** Adds an organization; false if its name is taken. */
 export async function insertOrganization(transaction: Transaction, organization: OrganizationRow): Promise<boolean> {
   const inserted = await transaction

@@ -1,6 +1,7 @@
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import { lockOrganization } from "../organizations/index.ts";
 
 export type WebhookRow = Tables["webhooks"];
 export type DeliveryRow = Tables["webhook_deliveries"];
@@ -24,15 +25,13 @@ export function lockWebhook(
 }
 
 /**
- * Adds a webhook, unless the organization has `maximum`. The lock of the organization decides between concurrent requests.
+ * Adds a webhook, unless the organization has `maximum`.
  *
  * @returns whether it was added.
  */
 export async function addWebhook(transaction: Transaction, row: WebhookRow, maximum: number): Promise<boolean> {
   const { organization_id: organizationId } = row;
-  const organization = transaction.selectFrom("organizations").select("id").where("id", "=", organizationId);
-  // Registrations refer to this row, which such a lock lets them.
-  await organization.forNoKeyUpdate().execute();
+  await lockOrganization(transaction, organizationId);
   const there = await ofOrganization(transaction, organizationId).clearSelect().select("id").limit(maximum).execute();
   if (there.length >= maximum) return false;
   await transaction.insertInto("webhooks").values(row).execute();
