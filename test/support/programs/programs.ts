@@ -19,7 +19,8 @@ export const asNobody = [
   "--no-new-privs",
 ] as const;
 
-export const canBecomeNobody = isRoot && succeeds([...asNobody, process.execPath, "--version"]);
+/** By a shell: setpriv itself may still start a program in a folder that only root can open. */
+export const canBecomeNobody = isRoot && succeeds([...asNobody, "sh", "-c", '"$0" --version', process.execPath]);
 /** A private mount namespace, in which a test may mount file systems. */
 export const withOwnMounts = ["unshare", "--mount"] as const;
 export const canMount = isRoot && succeeds([...withOwnMounts, "mount", "-t", "tmpfs", "none", "/mnt"]);
