@@ -17,7 +17,7 @@ const INTERVAL_MS = 30_000;
 
 /**
  * Splits running usage periods at each full hour (UTC): the part before it is entered in the ledger, and the next period starts there. An
- * outage is one entry. Periods are also split where the clock jumped, so that none covers skipped time, and none starts in the future.
+ * outage is one entry. Periods are also split where the clock jumped, so that none covers skipped time, and none starts in the far future.
  */
 export function createMeterUsage({ store, newId, usageClock }: Context): Task {
   async function cutAll(cut: Cut, signal: AbortSignal): Promise<void> {
@@ -33,6 +33,7 @@ export function createMeterUsage({ store, newId, usageClock }: Context): Task {
     async run(signal) {
       do {
         for (const cut of cutsAt(usageClock.now())) await cutAll(cut, signal);
+        if (usageClock.isToGoBack()) await cutAll(cutNow(usageClock.now()), signal);
       } while (!signal.aborted && usageClock.settle());
     },
   };
@@ -56,7 +57,12 @@ function cutsAt(now: UsageTime): readonly Cut[] {
     { began: ["<", hour], end: { at: hour, skipped }, nextFrom: hour },
   ];
   if (skipped === null) return cuts;
-  return [{ began: ["<", skipped.until], end: now, nextFrom: skipped.until }, ...cuts];
+  return [{ began: ["<", skipped.before], end: now, nextFrom: skipped.until }, ...cuts];
+}
+
+function cutNow(now: UsageTime): Cut {
+  const nextFrom = wholeSecond(now.at);
+  return { began: ["<", nextFrom], end: now, nextFrom };
 }
 
 /** @returns the number of periods, without those that another replica has locked and splits. */

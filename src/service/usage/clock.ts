@@ -14,6 +14,8 @@ const SECOND_MS = 1000;
 export interface UsageClock {
   /** `wall` is the same moment by the wall clock, ISO 8601. */
   now(): UsageTime & { readonly wall: string };
+  /** Whether the next `settle` accepts a jump back. Enter the running periods before: later, they end before they start. */
+  isToGoBack(): boolean;
   /**
    * Accepts a wall clock that ran evenly since it jumped. Call it when no running period is from before the previous jump.
    * @returns whether a jump was accepted.
@@ -31,7 +33,8 @@ export interface MeteringContext extends OperationContext {
  *
  * While the process runs, usage time advances with monotonic time. A wall clock that departs from it is ignored until it returns, or has
  * run evenly for `STEADY_MS`; then it is accepted. The time that a jump forward skips is not counted: periods from before it end where it
- * begins. After a jump back by at most a day, nothing is counted until the clock reaches its old time, so that no second is in the ledger
+ * begins. Periods that start within it, but later than this process has been, are from a process whose clock was right, and continue.
+ * After a jump back by at most a day, nothing is counted until the clock reaches its old time, so that no second is in the ledger
  * twice. After a longer one, the clock was wrong before, and the ends of its periods are ignored (`AHEAD_MAXIMUM_MS`). So a jump loses at
  * most a day of usage, and adds at most `CORRECTION_MAXIMUM_MS`.
  *
@@ -41,6 +44,8 @@ export interface MeteringContext extends OperationContext {
 export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | "log">): UsageClock {
   let wallMs = clock.wallMs();
   let believedMs = wallMs;
+  /** The latest time since the start of the process. */
+  let latestMs = wallMs;
   let lookedMs = clock.monotonicMs();
   let skipped: UsageTime["skipped"] = null;
   /** How far the wall clock is ahead, and since when, in monotonic time. */
@@ -49,6 +54,7 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
   function look(): void {
     const nowMs = clock.monotonicMs();
     believedMs += nowMs - lookedMs;
+    latestMs = Math.max(latestMs, believedMs);
     lookedMs = nowMs;
     wallMs = clock.wallMs();
     const aheadMs = wallMs - believedMs;
@@ -63,19 +69,27 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
     }
   }
 
+  /** How far an evenly running wall clock is ahead; 0 if there is none to accept. */
+  function steadyJumpMs(): number {
+    look();
+    return jump !== null && lookedMs - jump.sinceMs >= STEADY_MS ? jump.aheadMs : 0;
+  }
+
   return {
     now() {
       look();
       return { at: isoTime(believedMs), skipped, wall: isoTime(wallMs) };
     },
+    isToGoBack: () => steadyJumpMs() < 0,
     settle() {
-      look();
-      if (jump === null || lookedMs - jump.sinceMs < STEADY_MS) return false;
+      const aheadMs = steadyJumpMs();
+      if (aheadMs === 0) return false;
       const fromMs = Math.floor(believedMs / SECOND_MS) * SECOND_MS;
-      const untilMs = fromMs + Math.floor(jump.aheadMs / SECOND_MS) * SECOND_MS;
-      skipped = jump.aheadMs > 0 ? { from: isoTime(fromMs), until: isoTime(untilMs) } : null;
-      log.warn("clock_believed", { ahead_seconds: Math.round(jump.aheadMs / SECOND_MS) });
-      believedMs += jump.aheadMs;
+      const untilMs = fromMs + Math.floor(aheadMs / SECOND_MS) * SECOND_MS;
+      const beforeMs = Math.min(latestMs + CORRECTION_MAXIMUM_MS, untilMs);
+      skipped = aheadMs > 0 ? { from: isoTime(fromMs), until: isoTime(untilMs), before: isoTime(beforeMs) } : null;
+      log.warn("clock_believed", { ahead_seconds: Math.round(aheadMs / SECOND_MS) });
+      believedMs += aheadMs;
       jump = null;
       return true;
     },

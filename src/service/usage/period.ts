@@ -15,8 +15,8 @@ const AHEAD_MAXIMUM_MS = 24 * HOUR_MS;
 /** A time of the usage clock. */
 export interface UsageTime {
   readonly at: string;
-  /** The last jump forward, from a whole second to a whole second: this time did not pass. */
-  readonly skipped: { readonly from: string; readonly until: string } | null;
+  /** The last jump forward: the time from one whole second until another did not pass, for periods that start before `before`. */
+  readonly skipped: { readonly from: string; readonly until: string; readonly before: string } | null;
 }
 
 /** Start of a period that begins now: not before `until`, the end of the robot's last one, even if the clock went back. */
@@ -25,9 +25,9 @@ export function periodStart(now: string, until: string | null): string {
   return until !== null && until > start ? until : start;
 }
 
-/** End of a period that stops now: not before its start, and not after skipped time. */
+/** End of a period that stops now: not before its start, and not after time that is skipped for it. */
 export function periodEnd(start: string, { at, skipped }: UsageTime): string {
-  const isFromBefore = skipped !== null && start < skipped.until && skipped.from < at;
+  const isFromBefore = skipped !== null && start < skipped.before && skipped.from < at;
   const end = isFromBefore ? skipped.from : wholeSecond(at);
   return end < start ? start : end;
 }

@@ -28,6 +28,7 @@ import {
   periodEnd,
   periodSeconds,
   periodStart,
+  type UsageTime,
   wholeHour,
 } from "../../../../src/service/usage/period.ts";
 import { lastPeriodEnd, listUsage, type UsagePeriod } from "../../../../src/service/usage/queries.ts";
@@ -40,17 +41,21 @@ describe("usage periods", () => {
   it("start and end on a full second, in order", () => {
     expect(periodStart("2026-03-01T12:00:00.999Z", null)).toBe("2026-03-01T12:00:00.000Z");
     expect(periodStart("2026-03-01T12:00:00.999Z", "2026-03-01T13:00:00.000Z")).toBe("2026-03-01T13:00:00.000Z");
-    const end = (at: string, skipped: { from: string; until: string } | null = null) =>
+    const end = (at: string, skipped: UsageTime["skipped"] = null) =>
       periodEnd("2026-03-01T12:00:00.000Z", { at, skipped });
     expect(end("2026-03-01T12:00:01.999Z")).toBe("2026-03-01T12:00:01.000Z");
     expect(end("2026-03-01T11:00:00.000Z")).toBe("2026-03-01T12:00:00.000Z");
-    const jump = { from: "2026-03-01T12:30:00.000Z", until: "2027-03-01T12:30:00.000Z" };
+    const jump = {
+      from: "2026-03-01T12:30:00.000Z",
+      until: "2027-03-01T12:30:00.000Z",
+      before: "2026-03-01T12:31:00.000Z",
+    };
     expect(end("2027-03-01T12:40:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
     expect(end("2026-03-01T12:20:00.000Z", jump)).toBe("2026-03-01T12:20:00.000Z");
     expect(end("2026-09-01T12:00:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
-    const over = { from: "2026-03-01T11:59:59.000Z", until: "2026-03-01T12:30:00.000Z" };
+    const over = { ...jump, from: "2026-03-01T11:59:59.000Z" };
     expect(end("2026-03-01T12:40:00.000Z", over)).toBe("2026-03-01T12:00:00.000Z");
-    const before = { ...over, until: "2026-03-01T12:00:00.000Z" };
+    const before = { ...over, before: "2026-03-01T12:00:00.000Z" };
     expect(end("2026-03-01T12:40:00.000Z", before)).toBe("2026-03-01T12:40:00.000Z");
     expect(periodSeconds("2026-03-01T12:00:00.000Z", "2026-03-01T13:00:01.000Z")).toBe(3601);
     expect(wholeHour("2026-03-01T12:59:59.999Z")).toBe("2026-03-01T12:00:00.000Z");
@@ -578,6 +583,40 @@ describe("the usage ledger", () => {
         world.pass(5000);
       },
       YEAR_MS / 1000 + 5,
+    ],
+    [
+      "set back → what was counted stays, also if the deployment ends before the clock is there again",
+      async (world) => {
+        world.pass(20_000);
+        await world.tasks();
+        world.pass(HOUR_MS / 2);
+        world.nowMs -= HOUR_MS;
+        await world.tasks();
+        world.pass(STEADY_MS);
+        await world.tasks();
+        world.pass(5000);
+        await world.run({ do: "retire", robot: 0 });
+      },
+      20 + HOUR_MS / 2000 + STEADY_MS / 1000,
+    ],
+    [
+      "hours behind after a restart, and corrected → nothing is lost",
+      async (world) => {
+        world.pass(20_000);
+        await world.tasks();
+        world.pass(HOUR_MS / 2);
+        world.nowMs -= 10 * HOUR_MS;
+        await world.run({ do: "restart" });
+        await world.tasks();
+        world.pass(5000);
+        world.nowMs += 10 * HOUR_MS;
+        await world.tasks();
+        world.pass(STEADY_MS);
+        await world.tasks();
+        world.pass(5000);
+        await world.tasks();
+      },
+      20 + HOUR_MS / 2000 + STEADY_MS / 1000 + 10,
     ],
     [
       "small correction → followed",
