@@ -46,20 +46,15 @@ export const FLEETS_AT_A_TIME = 100;
  */
 export function listFleetsToReconcile(reader: Reader, after: string | null): Promise<readonly FleetKey[]> {
   return reader
-    .selectFrom("fleets")
+    .selectFrom("generations")
+    .innerJoin("endpoints", "endpoints.checkpoint_id", "generations.checkpoint_id")
+    .innerJoin("fleets", "fleets.id", "generations.fleet_id")
     .select(["fleets.id", "fleets.organization_id"])
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom("generations")
-          .innerJoin("endpoints", "endpoints.checkpoint_id", "generations.checkpoint_id")
-          .select("generations.id")
-          .whereRef("generations.fleet_id", "=", "fleets.id")
-          .where("generations.activated_at", "is", null)
-          .where("generations.superseded_at", "is", null)
-          .where("endpoints.health", "=", "healthy"),
-      ),
-    )
-    .where("fleets.id", ">", after ?? "")
+    .distinct()
+    .where("generations.activated_at", "is", null)
+    .where("generations.superseded_at", "is", null)
+    .where("endpoints.health", "=", "healthy")
+    .where("generations.fleet_id", ">", after ?? "")
     .orderBy("fleets.id")
     .limit(FLEETS_AT_A_TIME)
     .execute();

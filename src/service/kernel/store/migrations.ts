@@ -74,6 +74,7 @@ const INDEXES = [
   "index fleet_windows_by_ends_ms on fleet_windows (organization_id, ends_ms)",
   "index fleet_members_by_robot on fleet_members (robot_id)",
   "index generations_by_fleet on generations (fleet_id, id)",
+  "index generations_awaited on generations (fleet_id) where activated_at is null and superseded_at is null",
   "index generations_in_use on generations (checkpoint_id) where superseded_at is null",
   // A robot has at most one current deployment, also with concurrent requests.
   "unique index deployments_current on deployments (robot_id) where retired_at is null",
