@@ -8,7 +8,8 @@ import type { FleetFacts, GenerationFacts, WindowPosition } from "./fleet-facts.
 
 /**
  * How long an endpoint may fail during the first preparation of a model before a person is needed: servers that load a model answer
- * with errors for minutes. An endpoint that was healthy before and fails is reported immediately.
+ * with errors for minutes, and many do not run before a fleet chooses it. An endpoint that was healthy before and fails is reported
+ * immediately.
  */
 export const PREPARATION_PATIENCE_MS = 300_000;
 /** Maximum number of endpoints that a need names; of the others it gives only the number. */
@@ -92,11 +93,12 @@ function needOfEndpoints(
 }
 
 function isOverdue(
-  { activated_at: activatedAt }: GenerationFacts,
+  { activated_at: activatedAt, created_at: createdAt }: GenerationFacts,
   { health, health_since: healthSince }: EndpointFacts,
   nowMs: number,
 ): boolean {
   if (health !== "failing") return false;
   if (activatedAt !== null) return true;
-  return healthSince !== null && nowMs - Date.parse(healthSince) >= PREPARATION_PATIENCE_MS;
+  if (healthSince === null) return false;
+  return nowMs - Math.max(Date.parse(healthSince), Date.parse(createdAt)) >= PREPARATION_PATIENCE_MS;
 }

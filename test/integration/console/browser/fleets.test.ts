@@ -228,9 +228,9 @@ describeConsole("fleets", start, (demo) => {
     using database = new DatabaseSync(join(demo().service.dataDirectory, "service.db"));
     const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
     await beginWriting(database);
-    database
-      .prepare("update endpoints set health_since = ? where checkpoint_id = 'ckpt_diffusion_pick_3'")
-      .run(longAgo);
+    for (const change of ["endpoints set health_since", "generations set created_at"]) {
+      database.prepare(`update ${change} = ? where checkpoint_id = 'ckpt_diffusion_pick_3'`).run(longAgo);
+    }
     database.exec("COMMIT");
     const reason =
       /^The endpoint of diffusion-pick in eu-central-1 has been unhealthy since .*: answered 503; \d+ of \d+ robots wait\.$/;

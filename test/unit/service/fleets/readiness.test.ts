@@ -259,7 +259,8 @@ describe("deriveNeeds: problems that need a person", () => {
     last_error: "connection refused",
   });
   const overdue = dead(PREPARATION_PATIENCE_MS);
-  const neverReady = (endpoint: EndpointFacts) => generation({ activated_at: null, endpoints: on(endpoint) });
+  const neverReady = (endpoint: EndpointFacts, createdAt = endpoint.health_since ?? at(0)) =>
+    generation({ activated_at: null, endpoints: on(endpoint), created_at: createdAt });
   const scheduled = { readiness_mode: "scheduled", windows: later } as const;
   const onDemand = { readiness_mode: "on_demand" } as const;
 
@@ -272,6 +273,12 @@ describe("deriveNeeds: problems that need a person", () => {
         },
       ]
     `);
+  });
+
+  it("endpoint failed already when the model was chosen → it gets the time of a preparation from then on", () => {
+    const since = (createdAt: string) => needs({ update: neverReady(dead(24 * HOUR_MS), createdAt) });
+    expect(since(at(1 - PREPARATION_PATIENCE_MS))).toEqual([]);
+    expect(since(at(-PREPARATION_PATIENCE_MS))).toHaveLength(1);
   });
 
   it("several failing endpoints → one need that names them", () => {
@@ -312,8 +319,7 @@ describe("deriveNeeds: problems that need a person", () => {
     expect(needs({ members: all.toReversed() })).toMatchObject([{ reason: expected }]);
   });
 
-  const update = (endpoint: EndpointFacts) =>
-    generation({ id: "gen_2", subject: "pi1", activated_at: null, endpoints: on(endpoint) });
+  const update = (endpoint: EndpointFacts) => generation({ ...neverReady(endpoint), id: "gen_2", subject: "pi1" });
   const COUNTS: readonly [string, Partial<FleetFacts>, number][] = [
     ["all healthy → none", {}, 0],
     ["model is loading, errors for minutes → none yet", { active: neverReady(dead(299_000)) }, 0],
