@@ -19,7 +19,7 @@ const EVENTS: ReadonlyMap<string, EventType> = new Map([
   ["blocked", "fleet.blocked"],
 ]);
 
-/** Announces fleets whose status changed. Of fleets older than the webhook, the status found first is only noted. */
+/** Announces fleets whose status changed. Of fleets from before the webhook listened, the status found first is only noted. */
 export function createReportFleets({
   store,
   machine,

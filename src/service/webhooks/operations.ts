@@ -42,6 +42,7 @@ export function createOrganizationWebhook({ newId, machine, receivers }: Webhook
       events: printEvents(events),
       secret,
       created_at: at,
+      listening_since: at,
       failing_since: null,
       full_since: null,
       dropped_events: 0,
@@ -91,9 +92,9 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
       const change = {
         // Failures of the old receiver say nothing about the new one.
         ...(newUrl === webhook.url ? {} : { url: newUrl, failing_since: null }),
-        ...(newEvents === webhook.events ? {} : { events: newEvents }),
+        ...(newEvents === webhook.events ? {} : { events: newEvents, listening_since: at }),
         ...(disabled === true && !isDisabled ? { disabled_at: at, disabled_reason: "requested" as const } : {}),
-        ...(disabled === false && isDisabled ? ENABLED : {}),
+        ...(disabled === false && isDisabled ? { ...ENABLED, listening_since: at } : {}),
       };
       if (Object.keys(change).length === 0) return { row: webhook, isChanged: false };
       const row = { ...webhook, ...change };

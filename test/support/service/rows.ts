@@ -80,6 +80,7 @@ export function webhookRow(given: Partial<Tables["webhooks"]> = {}): Tables["web
     secret: "whsec_",
     events: null,
     created_at: AT,
+    listening_since: AT,
     failing_since: null,
     full_since: null,
     dropped_events: 0,

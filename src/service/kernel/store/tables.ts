@@ -481,6 +481,8 @@ export const TABLES = {
     /** `whsec_…`, in clear, because each delivery is signed with it. Empty once the webhook is deleted. */
     secret: text,
     created_at: text,
+    /** When it was created, enabled again or given other events: it is told of what comes later. */
+    listening_since: text,
     /** First failure since the last delivery that succeeded. */
     failing_since: optionalText,
     /** Since when new events are dropped, because too many are pending. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { fleetCreateSchema, fleetPreviewSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
+import type { WebhookChange } from "../../../../src/api/webhooks.ts";
 import type { PageQuery } from "../../../../src/api/wire/pages.ts";
 import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
@@ -17,6 +18,8 @@ import { createReportFleets } from "../../../../src/service/fleets/report-states
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
+import { changeOrganizationWebhook } from "../../../../src/service/webhooks/operations.ts";
+import { createReceivers } from "../../../../src/service/webhooks/receivers.ts";
 import { webhookRow } from "../../../support/service/rows.ts";
 import {
   bodyOf,
@@ -180,7 +183,7 @@ describe("report-fleets", () => {
     const parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
     await parts.register("r1");
-    const webhook = webhookRow({ created_at: parts.at() });
+    const webhook = webhookRow({ listening_since: parts.at() });
     await parts.store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
     return parts;
   }
@@ -193,6 +196,34 @@ describe("report-fleets", () => {
     await report(parts, store);
     const states = (await reported(parts)).map(({ state }) => state);
     expect(states).not.toContain("blocked");
+  });
+
+  it("webhook enabled again → fleets that changed meanwhile are noted, not announced; later ones are", async () => {
+    await using parts = await openListening();
+    const { context, call, store } = parts;
+    const change = (body: WebhookChange) =>
+      changeOrganizationWebhook({ ...context, receivers: createReceivers([]) })(
+        call({ body, query: null, path: { webhook_id: "wh_1" } }),
+      );
+    parts.pass(1000);
+    await change({ disabled: true });
+    await createdFleet(parts);
+    await setHealth(parts, "healthy");
+    await createReconcileFleets(context, HOUR_MS).run(new AbortController().signal);
+    parts.pass(1000);
+    await change({ disabled: false });
+    await report(parts);
+    expect(await reported(parts)).toMatchObject([{ state: "ready" }]);
+    const later = await createdFleet(parts, { name: "later" });
+    await setHealth(parts, "healthy");
+    await createReconcileFleets(context, HOUR_MS).run(new AbortController().signal);
+    await report(parts);
+    const told = await store.reader
+      .selectFrom("webhook_deliveries")
+      .select("body")
+      .where("event_type", "=", "fleet.ready")
+      .execute();
+    expect(told.map(({ body }) => JSON.parse(body))).toMatchObject([{ data: { fleet_id: later.id } }]);
   });
 
   it("fleet removed → the state that was told of it is forgotten: each run reads all of them", async () => {
