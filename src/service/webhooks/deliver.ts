@@ -7,6 +7,7 @@ import {
   claimDelivery,
   disableWebhook,
   endAttempt,
+  isStillReceiver,
   listDueWebhooks,
   noteHealth,
 } from "./delivery-queries.ts";
@@ -112,10 +113,14 @@ export function createDeliverer(context: DelivererContext, settings: WebhookSett
     const verdict = judge(delivery, sent, nowMs, settings, random.unit());
     const author = { auditId: newId("aud"), at, organizationId, actor: webhookId, requestId: null };
     const disabled = await store.write(async (transaction) => {
+      if (verdict.state !== "delivered" && !(await isStillReceiver(transaction, delivery))) {
+        await endAttempt(transaction, delivery, claim.id, { next_attempt_at: at });
+        return null;
+      }
       if (!(await endAttempt(transaction, delivery, claim.id, changeOf(verdict, sent, delivery, nowMs)))) return null;
       await noteHealth(transaction, delivery, verdict.state === "delivered" ? null : at);
       const reason = verdict.state === "failed" ? verdict.disables : null;
-      if (reason === null || !(await disableWebhook(transaction, delivery, reason, at))) return null;
+      if (reason === null || !(await disableWebhook(transaction, webhookId, reason, at))) return null;
       await audit(transaction, author, { action: "webhook.disable", subjectId: webhookId, details: { reason } });
       return reason;
     });

@@ -84,8 +84,17 @@ export async function endAttempt(
   return numUpdatedRows > 0n;
 }
 
-/** The receiver of an attempt: a webhook that was given another URL meanwhile is not judged by it. */
+/** The receiver of an attempt. */
 type Attempted = Pick<Claimed, "webhook_id" | "url">;
+
+/** Whether a webhook was given no other URL since the attempt began: another is not judged by it. Its row stays locked. */
+export async function isStillReceiver(
+  transaction: Transaction,
+  { webhook_id: webhookId, url }: Attempted,
+): Promise<boolean> {
+  const webhooks = transaction.selectFrom("webhooks").select("id").where("id", "=", webhookId);
+  return (await webhooks.where("url", "=", url).forUpdate().executeTakeFirst()) !== undefined;
+}
 
 /** Notes that a webhook works, or when it first failed. Writes only if that is new. */
 export async function noteHealth(
@@ -102,10 +111,10 @@ export async function noteHealth(
     .execute();
 }
 
-/** @returns false if it was disabled or deleted before, or has another URL. */
+/** @returns false if it was disabled or deleted before. */
 export async function disableWebhook(
   transaction: Transaction,
-  { webhook_id: webhookId, url }: Attempted,
+  webhookId: string,
   reason: NonNullable<Tables["webhooks"]["disabled_reason"]>,
   at: string,
 ): Promise<boolean> {
@@ -113,7 +122,6 @@ export async function disableWebhook(
     .updateTable("webhooks")
     .set({ disabled_at: at, disabled_reason: reason })
     .where("id", "=", webhookId)
-    .where("url", "=", url)
     .where("disabled_at", "is", null)
     .where("removed_at", "is", null)
     .executeTakeFirst();

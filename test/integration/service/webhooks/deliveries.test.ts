@@ -175,7 +175,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(receiver.received.length).toBe(before + 1);
   });
 
-  it("410 from a former URL → the webhook is not disabled", async () => {
+  it("410 from a former URL → the webhook is not disabled, and the new URL gets the event", async () => {
     const [former, receiver] = [await startReceiver(), await startReceiver()];
     const received410 = Promise.withResolvers<Parameters<typeof former.answer>[0]>();
     former.answer = received410.resolve;
@@ -185,7 +185,8 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     const response = await received410.promise;
     await running.send("PATCH", `/v1/webhooks/${id}`, { url: receiver.url });
     answerWith(410)(response);
-    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.last_status, SOON).toBe(410);
+    await expect.poll(() => receiver.received.length, SOON).toBe(1);
+    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.status, SOON).toBe("delivered");
     expect(await webhookOf(running, id)).toMatchObject({ disabled_at: null, failing_since: null });
   });
 
