@@ -76,9 +76,14 @@ export function createReceivers(
       const host = hostOf(url.hostname);
       if (names.has(host)) return null;
       if (url.protocol === "http:") return "only https, unless the configuration of the service allows the host";
-      return isIP(host) === 0 || mayReach(host)
-        ? null
-        : "the address is not public, and the configuration of the service does not allow it";
+      if (isIP(host) === 0) return null;
+      try {
+        return mayReach(host)
+          ? null
+          : "the address is not public, and the configuration of the service does not allow it";
+      } catch {
+        return "the service cannot read its own addresses, and its configuration does not allow this one";
+      }
     },
     lookup(hostname, options, callback) {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {

@@ -26,6 +26,17 @@ function lookedUp(
   });
 }
 
+it("process that may not read its own addresses → an address is refused with the reason, a name is not", () => {
+  const receivers = createReceivers(["192.168.0.0/16"], undefined, () => {
+    throw new Error("EAFNOSUPPORT");
+  });
+  expect(receivers.problemOf("https://1.1.1.1/")).toBe(
+    "the service cannot read its own addresses, and its configuration does not allow this one",
+  );
+  expect(receivers.problemOf("https://192.168.1.1/")).toBeNull();
+  expect(receivers.problemOf("https://hooks.example/")).toBeNull();
+});
+
 const FORBIDDEN = [
   "0.0.0.0",
   "10.1.2.3",
