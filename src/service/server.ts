@@ -156,7 +156,8 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   }
 
   function refuseRoute(request: FastifyRequest): Answer {
-    const path = pathOf(request);
+    // As the router reads it: `/v1/robots/%73etup` is another spelling of `/v1/robots/setup`. It refuses a malformed path before.
+    const path = decodeURI(pathOf(request));
     const methods = [...methodsAt(path), ...(files === null ? [] : consoleMethodsAt(path))];
     if (methods.length === 0) return refuse("NotFound", "Not Found");
     return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });

@@ -116,6 +116,7 @@ describe("malicious requests", () => {
     "/v1/robots;a=b",
     "/v1/robots%20",
     "/v1/robots%3fx",
+    "/v1/nothing#%zz",
     "/v1/%72obots/x",
     "\\v1\\robots",
     "*",

@@ -12,9 +12,9 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "DELETE", "
 /** A request target in absolute form (RFC 9112, 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i;
 
-/** The requested path, without its query. */
+/** The requested path, without its query or fragment. */
 export function pathOf({ url }: Pick<FastifyRequest, "url">): string {
-  const path = url.split("?", 1)[0] ?? "";
+  const path = url.split(/[?#]/, 1)[0] ?? "";
   return path.startsWith("/") ? path : path.replace(ORIGIN, "");
 }
 
