@@ -137,10 +137,7 @@ export const enrolmentApprovalSchema = z
     user_code: text(USER_CODE_LENGTH).describe("Compared without spaces and hyphens, in upper case."),
     name: text(ROBOT_NAME_LENGTH).nullish().describe("Name of the robot instead of the requested one."),
     region: text(REGION_LENGTH).nullish().describe("Region of the robot instead of the one that the computer sent."),
-    confirm_replace: z
-      .literal([true, false])
-      .nullish()
-      .describe("True to replace the computer of a robot that is online."),
+    confirm_replace: z.boolean().nullish().describe("True to replace the computer of a robot that is online."),
   })
   .meta({ id: "EnrolmentApproval" });
 export type EnrolmentApproval = z.output<typeof enrolmentApprovalSchema>;

@@ -57,7 +57,7 @@ export const apiKeyCreateSchema = z
       .nullish()
       .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
     independent: z
-      .literal([true, false])
+      .boolean()
       .nullish()
       .describe(
         "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",

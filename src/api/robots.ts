@@ -68,7 +68,7 @@ export const robotSetupSchema = z
     contract: sentContractSchema.nullish().describe("Normalized contract from a validated custom robot manifest."),
     /** Beyond the service document. */
     confirm_replace: z
-      .literal([true, false])
+      .boolean()
       .nullish()
       .describe(
         "True to replace the computer of a robot that is online with a credential of its own. Without effect for other robots.",

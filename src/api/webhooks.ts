@@ -33,7 +33,7 @@ export const webhookChangeSchema = z
     url: webhookCreateSchema.shape.url.nullish(),
     events: webhookCreateSchema.shape.events,
     disabled: z
-      .literal([true, false])
+      .boolean()
       .nullish()
       .describe("true: no more events, and what is pending is given up. false: events from now on."),
   })

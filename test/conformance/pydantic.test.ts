@@ -5,11 +5,16 @@ import { describe, expect, it } from "vitest";
 
 import { readBody } from "../../src/service/kernel/http/body.ts";
 import { type Json, parseJson } from "../../src/service/kernel/json/parse-json.ts";
+import { readBoolean } from "../../src/service/kernel/validation/boolean.ts";
 import { readDateTime } from "../../src/service/kernel/validation/date-time.ts";
 import { readInteger } from "../../src/service/kernel/validation/integer.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
 
 const faultSchema = z.object({ type: z.string(), msg: z.string(), ctx: z.unknown().optional() });
+const booleanSchema = z.union([
+  z.object({ input: z.string(), value: z.boolean() }),
+  faultSchema.extend({ input: z.string() }),
+]);
 const integerSchema = z.union([
   z.object({ input: z.string(), value: z.string() }),
   faultSchema.extend({ input: z.string() }),
@@ -27,6 +32,13 @@ const bodySchema = z.object({
   body_base64: z.string().optional(),
   status: z.int(),
   answer: z.unknown().optional(),
+});
+
+describe("booleans → as pydantic reads them", () => {
+  it.each(recorded("booleans", booleanSchema))("readBoolean: $input", ({ input, ...expected }) => {
+    const read = readBoolean(json(input));
+    expect("fault" in read ? read.fault : read).toEqual(expected);
+  });
 });
 
 describe("integers → as pydantic reads them", () => {

@@ -1,4 +1,4 @@
-"""Answers of pydantic to the inputs of integers.jsonl and date-times.jsonl, which replace the recorded ones.
+"""Answers of pydantic to the inputs of booleans.jsonl, integers.jsonl and date-times.jsonl, which replace the recorded ones.
 
     python3 -m venv /tmp/oracle && /tmp/oracle/bin/pip install pydantic==2.14.3 && /tmp/oracle/bin/python record.py
 
@@ -10,6 +10,10 @@ import pathlib
 from datetime import datetime, timezone
 
 from pydantic import TypeAdapter, ValidationError
+
+
+def boolean(value):
+    return {"value": TypeAdapter(bool).validate_python(value)}
 
 
 def integer(value):
@@ -38,5 +42,6 @@ def record(name, read):
     path.write_text("\n".join(lines) + "\n")
 
 
+record("booleans.jsonl", boolean)
 record("integers.jsonl", integer)
 record("date-times.jsonl", date_time)

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { codePoints } from "../../../api/wire/text.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import type { Json } from "../json/parse-json.ts";
+import { readBoolean } from "./boolean.ts";
 import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import { readDateTime } from "./date-time.ts";
 import * as faults from "./finding.ts";
@@ -23,6 +24,11 @@ export function stringCheck(schema: z.ZodString): Check {
     return input;
   };
 }
+
+export const booleanCheck: Check = (input, place) => {
+  const read = readBoolean(input);
+  return "fault" in read ? place.refuse(input, read.fault) : read.value;
+};
 
 export function integerCheck(schema: z.ZodNumber): Check {
   const minimum = schema.minValue ?? Number.MIN_SAFE_INTEGER;

@@ -1,9 +1,9 @@
 /**
  * Validates request bodies by a zod schema of the contract, with the findings of FastAPI and pydantic.
  *
- * zod's own parser works on JavaScript values, but these answers depend on more (order of members, exact numbers, lax integers, characters
- * instead of UTF-16 units). So this walks the schema itself.
- * Supported: objects (strict or not), records, arrays, tuples, strings (`text` of the contract), integers, numbers,
+ * zod's own parser works on JavaScript values, but these answers depend on more (order of members, exact numbers, lax integers and
+ * booleans, characters instead of UTF-16 units). So this walks the schema itself.
+ * Supported: objects (strict or not), records, arrays, tuples, strings (`text` of the contract), booleans, integers, numbers,
  * enumerations, literals, date-times, unknown, unions of objects discriminated by a literal member, with one
  * other schema, and optional, nullable, default around them, each with refinements.
  */
@@ -13,7 +13,15 @@ import type { Json } from "../json/parse-json.ts";
 import { type Check, inputAt, Place } from "./check.ts";
 import { arrayCheck, objectCheck, recordCheck, tupleCheck, unionCheck } from "./container-checks.ts";
 import { type Finding, type Location, ruleBroken } from "./finding.ts";
-import { choiceCheck, dateTimeCheck, integerCheck, numberCheck, plainCheck, stringCheck } from "./scalar-checks.ts";
+import {
+  booleanCheck,
+  choiceCheck,
+  dateTimeCheck,
+  integerCheck,
+  numberCheck,
+  plainCheck,
+  stringCheck,
+} from "./scalar-checks.ts";
 
 export type Validated<T> =
   | { readonly state: "valid"; readonly value: T }
@@ -49,6 +57,7 @@ function buildCheck(schema: z.core.$ZodType): Check {
   if (schema instanceof z.ZodUnion) return unionCheck(schema, checkOf);
   if (schema instanceof z.ZodISODateTime) return dateTimeCheck(schema);
   if (schema instanceof z.ZodString) return stringCheck(schema);
+  if (schema instanceof z.ZodBoolean) return booleanCheck;
   if (schema instanceof z.ZodNumber) return schema.format === "safeint" ? integerCheck(schema) : numberCheck(schema);
   if (schema instanceof z.ZodEnum) return choiceCheck("enum", schema.options);
   if (schema instanceof z.ZodLiteral) return literalCheck(schema);

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
+import { enrolmentApprovalSchema } from "../../../../src/api/enrolments.ts";
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
 import { loginStartSchema } from "../../../../src/api/logins.ts";
 import { ROBOT_LABELS_COUNT, robotSetupSchema } from "../../../../src/api/robots.ts";
@@ -230,6 +231,16 @@ describe("validate", () => {
   ])("%s → exactly its limits", (_what, schema, cases) => {
     const types = Object.keys(cases).map((json) => [json, findingsOf(schema, json)[0]?.type ?? null]);
     expect(types).toEqual(Object.entries(cases));
+  });
+
+  it.each([
+    ["true", []],
+    ['"No"', []],
+    ['"maybe"', [{ type: "bool_parsing", loc: ["body", "confirm_replace"], input: "maybe" }]],
+    ["[]", [{ type: "bool_type", loc: ["body", "confirm_replace"], input: [] }]],
+  ])("confirm_replace %s → read or refused as a boolean", (json, findings) => {
+    const approval = `{"user_code":"WXYZ-2345","confirm_replace":${json}}`;
+    expect(findingsOf(enrolmentApprovalSchema, approval)).toMatchObject(findings);
   });
 
   it.each([
