@@ -1,8 +1,9 @@
 import type { CallResult } from "../client/call-result.ts";
+import type { Clock } from "../platform/clock.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import { failureText } from "./failure.ts";
+import { failureText, type Sent } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { isTemporary } from "./lists/show-list.ts";
 import { refuse, refuseFlags } from "./refuse.ts";
@@ -14,6 +15,8 @@ const TIMEOUT_MS = 30 * 60_000;
 const LOOK_MS = { first: 250, longest: 2000, growth: 1.5 } as const;
 /** While the service is unreachable. */
 const BACKOFF = { firstMs: 2000, capMs: 30_000 } as const;
+/** How long the last poll may take, where less than this of the time is left. */
+const LAST_POLL_MS = 1000;
 
 /** The state of a running change, from one poll. */
 export interface Look {
@@ -31,14 +34,14 @@ export interface Ended {
   readonly problem: Problem | null;
 }
 
-interface Waiting<State> {
+interface Waiting<State> extends Pick<Sent, "missing"> {
   /** The state in the answer to the change. */
   readonly first: State;
   readonly fetch: () => Promise<CallResult<State>>;
   readonly look: (state: State) => Look;
   readonly timeoutMs: number;
-  /** What to do after a timeout. */
-  readonly later: string;
+  /** What to do after a timeout, which found this state. */
+  readonly later: (last: State) => string;
 }
 
 export interface Waited<State> {
@@ -77,21 +80,21 @@ export function waitTimeout({ timeout }: OperatorFlags, terminal: Terminal): num
  */
 export async function waitUntilEnded<State>(
   service: Service,
-  { first, fetch, look, timeoutMs, later }: Waiting<State>,
+  { first, fetch, look, timeoutMs, later, ...sent }: Waiting<State>,
 ): Promise<Waited<State>> {
   const { terminal, machine, signal } = service.context;
   const { clock } = machine;
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   let last = first;
-  let result: CallResult<State> = { kind: "ok", status: 200, value: first };
+  let result: CallResult<State> | null = { kind: "ok", status: 200, value: first };
   let shown = "unknown";
   let isLost = false;
   let lookMs: number = LOOK_MS.first;
   for (;;) {
     let pauseMs = lookMs;
     lookMs = Math.min(LOOK_MS.longest, lookMs * LOOK_MS.growth);
-    if (result.kind === "ok") {
+    if (result?.kind === "ok") {
       last = result.value;
       const { lines, summary, ended } = look(last);
       if (ended !== null) {
@@ -105,8 +108,8 @@ export async function waitUntilEnded<State>(
       shown = summary;
       isLost = false;
       backoff.reset();
-    } else {
-      if (!isTemporary(result)) return { exitCode: service.failed(result), last };
+    } else if (result !== null) {
+      if (!isTemporary(result)) return { exitCode: service.failed(result, sent), last };
       if (!isLost) terminal.note(`${failureText(result)}; trying again`);
       isLost = true;
       pauseMs = backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null);
@@ -114,10 +117,26 @@ export async function waitUntilEnded<State>(
     const leftMs = deadlineMs - clock.monotonicMs();
     if (leftMs <= 0) {
       const what = `after ${shortDuration(timeoutMs)}: ${shown}`;
-      return { exitCode: refuse({ code: "timeout", what, fix: later }, EXIT.failed, terminal), last };
+      return { exitCode: refuse({ code: "timeout", what, fix: later(last) }, EXIT.failed, terminal), last };
     }
     await clock.sleep(Math.min(pauseMs, leftMs), signal);
-    result = await fetch();
+    result = await within(Math.max(LAST_POLL_MS, deadlineMs - clock.monotonicMs()), fetch, clock, signal);
     signal.throwIfAborted();
+  }
+}
+
+/** The result; null where it takes longer, such as with a service that does not answer, or that asks for pauses. */
+async function within<T>(
+  limitMs: number,
+  fetch: () => Promise<T>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T | null> {
+  const ended = new AbortController();
+  const late = clock.sleep(limitMs, AbortSignal.any([signal, ended.signal])).then(() => null);
+  try {
+    return await Promise.race([fetch(), late]);
+  } finally {
+    ended.abort();
   }
 }

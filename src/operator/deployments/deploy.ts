@@ -8,7 +8,7 @@ import { isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
+import { refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitTimeout, waitUntilEnded } from "../wait.ts";
 import { currentOn, deploymentText, fetchDeployment, listDeployments, statusText } from "./find.ts";
@@ -44,26 +44,28 @@ export const deploy: OperatorCommand = async (flags, context, model) => {
   );
 };
 
-async function waitForDeployment(
+function waitForDeployment(
   service: Service,
   first: Answer<DeploymentView>,
   timeoutMs: number,
 ): Promise<Waited<Answer<DeploymentView>>> {
   const { id } = first.value;
-  const fetch = () => fetchDeployment(service, id);
-  // Already ended: no further request, which a service without that operation could not answer.
-  const known = endOf(first.value) === null ? await fetch() : null;
-  if (known !== null && known.kind !== "ok" && isUnknownOperation(known)) {
-    const lack = "does not show deployments, so there is nothing to wait on";
-    const fix = "the deployment continues; robot-policy fleets show names the robots of a fleet with their state";
-    return { exitCode: refuseMissingOperation(lack, fix, service.terminal), last: first };
-  }
   const later = `it continues without this command: robot-policy deployments show ${id}; --timeout waits longer`;
   const look = ({ value }: Answer<DeploymentView>): Look => {
     const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
     return { lines: [summary], summary, ended: endOf(value) };
   };
-  return waitUntilEnded(service, { first, fetch, look, timeoutMs, later });
+  return waitUntilEnded(service, {
+    first,
+    fetch: () => fetchDeployment(service, id),
+    look,
+    timeoutMs,
+    later: () => later,
+    missing: [
+      "does not show deployments, so there is nothing to wait on",
+      "the deployment continues; robot-policy fleets show names the robots of a fleet with their state",
+    ],
+  });
 }
 
 /** Null while it is being prepared, or has a status that this program does not know. */

@@ -28,20 +28,29 @@ export async function waitForRobot(
   fingerprint: string | null,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const fetch = () => fetchArrival(service, name, fingerprint);
-  const seen = await fetch();
+  // A name that is changed meanwhile no longer finds the robot.
+  let robot = name;
   const { exitCode } = await waitUntilEnded(service, {
-    first: seen.kind === "ok" ? seen.value : NOTHING,
-    fetch,
+    first: NOTHING,
+    async fetch() {
+      const found = await fetchArrival(service, robot, fingerprint);
+      if (found.kind === "ok") robot = found.value.installation?.robot_id ?? robot;
+      return found;
+    },
     look: (arrival) => lookAt(arrival, name),
     timeoutMs,
-    later: `is the computer on, and does it still show the code? robot-policy robots installation ${shellWord(name)}`,
+    later: ({ installation }) => laterFor(installation === null, shellWord(robot)),
   });
   return exitCode;
 }
 
-async function fetchArrival(service: Service, name: string, fingerprint: string | null): Promise<CallResult<Arrival>> {
-  const parameters = { robot: name };
+function laterFor(hasNoCredential: boolean, robot: string): string {
+  const question = hasNoCredential ? "is the computer on, and does it still show the code?" : "see what it lacks:";
+  return `${question} robot-policy robots installation ${robot}`;
+}
+
+async function fetchArrival(service: Service, robot: string, fingerprint: string | null): Promise<CallResult<Arrival>> {
+  const parameters = { robot };
   const found = await service.call(beyondSpec.getInstallation, { parameters });
   if (found.kind !== "ok") return isNothingNamed(found) ? { kind: "ok", status: 200, value: NOTHING } : found;
   const installation = found.value.value;

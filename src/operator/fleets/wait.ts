@@ -30,7 +30,7 @@ export function waitForFleet(
       ended: endOf(value),
     };
   };
-  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, timeoutMs, later });
+  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, timeoutMs, later: () => later });
 }
 
 const DONE: Ended = { exitCode: EXIT.ok, problem: null };

@@ -107,7 +107,7 @@ function waitForAnswer(service: Service, webhook: WebhookView, first: Answer<Del
     fetch: () => service.call(beyondSpec.getDelivery, { parameters: { webhook_id: webhook.id, delivery_id: id } }),
     look: ({ value }) => ({ lines: [what], summary: what, ended: endOf(value, attempts) }),
     timeoutMs,
-    later: `robot-policy webhooks deliveries ${webhook.id} shows what becomes of it`,
+    later: () => `robot-policy webhooks deliveries ${webhook.id} shows what becomes of it`,
   });
 }
 

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 
+import { PushedClock } from "../../support/pushed-clock.ts";
 import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
+import {
+  endedWith,
+  HASTY_CLOCK,
+  openOperatorSite,
+  type OperatorSite,
+  type OperatorSurroundings,
+} from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 let enrolling: Enrolling;
@@ -11,8 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
+type Step = readonly [text: string, act: () => Promise<unknown>];
+
 /** Runs a command. Once it has written the text of a step, performs the action of that step. */
-async function runAlong(steps: readonly (readonly [text: string, act: () => Promise<unknown>])[], ...args: string[]) {
+function runAlong(steps: readonly Step[], ...args: string[]) {
+  return runAlongWith({}, steps, ...args);
+}
+
+async function runAlongWith(surroundings: OperatorSurroundings, steps: readonly Step[], ...args: string[]) {
   const remaining = [...steps];
   const actions: Promise<unknown>[] = [];
   let output = "";
@@ -21,7 +34,7 @@ async function runAlong(steps: readonly (readonly [text: string, act: () => Prom
     while (remaining[0] !== undefined && output.includes(remaining[0][0]))
       actions.push(remaining.shift()?.[1]() ?? Promise.resolve());
   };
-  const ran = await site.runWith({ onOutput }, ...args);
+  const ran = await site.runWith({ ...surroundings, onOutput }, ...args);
   await Promise.all(actions);
   return ran;
 }
@@ -104,4 +117,49 @@ it("approve --wait: the computer never polls → ends after --timeout", async ()
   expect(await site.run("robots", "approve", code, "--wait", "--timeout", "soon")).toMatchObject(
     endedWith(2, "--timeout 'soon' is not a duration"),
   );
+});
+
+it("approve --wait: the robot gets another name meanwhile → waits for it all the same", async () => {
+  const { code, poll, computer } = await enrolling.start("arm-5");
+  const { exitCode, out } = await runAlong(
+    [
+      [
+        "fetches its credential",
+        async () => (await poll()) && computer.heartbeat({ readiness: "not_ready", reason: "no manifest" }),
+      ],
+      [
+        "yet: no manifest",
+        async () => {
+          expect(await site.run("robots", "rename", "arm-5", "arm-6")).toMatchObject({ exitCode: 0 });
+          await computer.heartbeat();
+        },
+      ],
+    ],
+    "robots",
+    "approve",
+    code,
+    "--wait",
+  );
+  expect([exitCode, out]).toEqual([0, expect.stringContaining("arm-5 is registered.")]);
+});
+
+it("approve --wait: the computer has its credential, and does not register → does not ask for the code", async () => {
+  const { code, poll, computer } = await enrolling.start("arm-7");
+  const clock = new PushedClock();
+  const ran = await runAlongWith(
+    { clock },
+    [
+      [
+        "fetches its credential",
+        async () => (await poll()) && computer.heartbeat({ readiness: "not_ready", reason: "no manifest" }),
+      ],
+      ["yet: no manifest", async () => clock.push(3_600_000)],
+    ],
+    "robots",
+    "approve",
+    code,
+    "--wait",
+  );
+  const what = "not registered with it yet: no manifest [timeout]";
+  expect(ran).toMatchObject(endedWith(1, `${what}\n  → see what it lacks: robot-policy robots installation rob_`));
 });

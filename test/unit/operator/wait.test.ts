@@ -23,7 +23,10 @@ function open() {
   const clock = {
     monotonicMs: () => nowMs,
     wall_ms: () => nowMs,
-    async sleep(ms: number) {
+    /** Time passes where nothing else happens. */
+    async sleep(ms: number, signal?: AbortSignal) {
+      await new Promise(setImmediate);
+      signal?.throwIfAborted();
       pauses.push(Math.round(ms));
       nowMs += ms;
     },
@@ -65,7 +68,7 @@ const forbidden: CallResult<Look> = {
 function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
   let index = 0;
   const fetch = async () => results[Math.min(index++, results.length - 1)] ?? lost;
-  return { first: state("a"), fetch, look: (each: Look) => each, timeoutMs, later: "look later" };
+  return { first: state("a"), fetch, look: (each: Look) => each, timeoutMs, later: () => "look later" };
 }
 
 describe("waitUntilEnded", () => {
@@ -104,6 +107,14 @@ describe("waitUntilEnded", () => {
   it("--timeout → never waits longer, polls once more at the end, and prints the next step", async () => {
     const { service, err, nowMs } = open();
     expect((await waitUntilEnded(service, waiting(5000, look("a")))).exitCode).toBe(1);
+    expect(nowMs()).toBe(5000);
+    expect(err()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
+  });
+
+  it("--timeout, and the service does not answer → ends all the same", async () => {
+    const { service, err, nowMs } = open();
+    const steps = { ...waiting(5000), fetch: () => new Promise<never>(() => {}) };
+    expect((await waitUntilEnded(service, steps)).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
     expect(err()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
   });
