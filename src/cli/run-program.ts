@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 
 import { EXIT, type Problem } from "../platform/terminal.ts";
-import type { CommandRow, ProgramTable } from "./command-table.ts";
+import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
 import { type Arguments, describeProgram } from "./describe-program.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
@@ -32,9 +32,12 @@ export async function runProgram<Flags extends object, Context>(
   options: RunOptions<Context>,
 ): Promise<number> {
   // `help keys create` is `keys create --help`.
-  const argv = nameAlone(words[0] === "help" ? [...words.slice(1), "--help"] : words, table.alone ?? {});
+  const given = words[0] === "help" ? [...words.slice(1), "--help"] : words;
+  const start = nameStart(given, table.common);
+  const named = nameCommand(given.slice(start), table);
+  const argv = [...given.slice(0, start), ...named];
   let exitCode: number = EXIT.ok;
-  const hint = helpHint(table, argv);
+  const hint = helpHint(table, named);
 
   async function run(row: CommandRow<Flags, Context>, flags: Flags, words: Arguments): Promise<void> {
     const command = await row.load();
@@ -63,12 +66,41 @@ export async function runProgram<Flags extends object, Context>(
 
 const HELP: ReadonlySet<string> = new Set(["-h", "--help"]);
 
-/** `contexts --json` is `contexts list --json`; help is of the whole group. */
-function nameAlone(words: readonly string[], alone: Readonly<Record<string, string>>): readonly string[] {
-  const [group = "", ...rest] = words;
-  const command = Object.hasOwn(alone, group) ? alone[group] : undefined;
-  if (command === undefined || rest[0]?.startsWith("-") === false) return words;
-  return rest.some((word) => HELP.has(word)) ? words : [group, command, ...rest];
+/** The index of the command's name, which flags of every command may precede. */
+function nameStart(words: readonly string[], common: readonly FlagRow[]): number {
+  let index = 0;
+  while (words[index]?.startsWith("-") === true) {
+    const takesValue = common.some(({ flag }) => flag.startsWith(`${words[index]} <`));
+    index += takesValue ? 2 : 1;
+  }
+  return index;
+}
+
+/** `contexts --json` is `contexts list --json`; help is of the whole group, and of an unknown command there is none. */
+function nameCommand<Flags, Context>(
+  words: readonly string[],
+  { commands, alone = {} }: ProgramTable<Flags, Context>,
+): readonly string[] {
+  const [first = "-", second = "-"] = words;
+  const others = words.filter((word) => !HELP.has(word));
+  if (others.length < words.length) return isKnown(first, second, commands) ? words : others;
+  const command = Object.hasOwn(alone, first) ? alone[first] : undefined;
+  return command === undefined || !second.startsWith("-") ? words : [first, command, ...words.slice(1)];
+}
+
+/** Whether these words name a command, a group, or nothing, where a flag is no word. */
+function isKnown(
+  first: string,
+  second: string,
+  rows: readonly Pick<CommandRow<never, never>, "name" | "aliases">[],
+): boolean {
+  if (first.startsWith("-")) return true;
+  return rows.some(({ name, aliases = [] }) => {
+    const [group, command] = name.split(" ");
+    return (
+      group === first && (command === undefined || second.startsWith("-") || [command, ...aliases].includes(second))
+    );
+  });
 }
 
 /** The help to refer to: of the command, its group, or the program. */

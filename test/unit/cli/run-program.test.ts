@@ -58,6 +58,7 @@ const table: ProgramTable<object, Context> = {
     { ...command("schema"), argument: "DOCUMENT", choices: ["manifest", "config"] },
     { ...command("catalog"), argument: "[ID]" },
     { ...command("robots list"), aliases: ["ls"] },
+    command("copies list"),
     {
       ...command("robots watch"),
       flags: [
@@ -110,6 +111,7 @@ const table: ProgramTable<object, Context> = {
     },
   ],
   groups: { robots: "robots that are registered" },
+  alone: { copies: "list" },
   headings: { "The files": ["schema"], "The robots": ["robots"] },
   examples: ["tool check"],
 };
@@ -139,6 +141,8 @@ describe("runProgram", () => {
     [["catalog", "some.id"], { command: "catalog", flags: {}, argument: "some.id" }],
     [["robots", "list"], { command: "robots list", flags: {}, argument: undefined }],
     [["robots", "ls"], { command: "robots list", flags: {}, argument: undefined }],
+    [["copies", "--json"], { command: "copies list", flags: { json: true }, argument: undefined }],
+    [["--config", "x", "copies"], { command: "copies list", flags: { config: "x" }, argument: undefined }],
     [["request", "GET"], { command: "request", flags: { browser: true }, argument: "GET" }],
     [
       ["request", "GET", "/x", "--no-browser", "--old"],
@@ -167,6 +171,9 @@ describe("runProgram", () => {
     [["schema", "manifst"], "error: 'manifst' is not one of manifest, config\n(Did you mean manifest?)"],
     [["--setup", "check"], "error: option '--setup' does not apply to the command 'check'"],
     [["--dry-run", "status"], "error: option '--dry-run' does not apply to the command 'status'"],
+    [["stat", "--help"], "error: unknown command 'stat'\n(Did you mean status?)"],
+    [["help", "robots", "lsit"], "error: unknown command 'lsit'\n(Did you mean list?)"],
+    [["--config", "x", "robots", "lsit"], "(tool robots --help lists commands and flags)"],
     [["robots"], "Usage: tool robots"],
     [["robots", "--config", "x"], "error: no command is named\n(tool robots --help lists commands and flags)"],
     [["robots", "--every", "3", "ls"], "error: flags come after 'ls'\n(tool robots --help lists commands and flags)"],
