@@ -13,7 +13,10 @@ export const COLUMN_FLAGS: readonly FlagRow[] = [
 /** For every list. */
 export const LIST_FLAGS: readonly FlagRow[] = [
   ...COLUMN_FLAGS,
-  { flag: "--watch", summary: "keep the list up to date: in place on a terminal, else with a line per change" },
+  {
+    flag: "--watch",
+    summary: "keep the list up to date: in place on a terminal, else and with --wide with a line per change",
+  },
   {
     flag: "--interval <seconds>",
     summary: "time between two requests with --watch, 1 to 3600 (default: 2)",

@@ -61,8 +61,8 @@ interface Row {
 }
 
 /**
- * Shows a list until interrupted. A terminal shows one table that is redrawn; otherwise the list is printed once, then a line for each item
- * that is added, changed or removed. With `--json` each line is a JSON document.
+ * Shows a list until interrupted. A terminal shows one table that is redrawn; otherwise, and with `--wide`, the list is printed once, then a
+ * line for each item that is added, changed or removed. With `--json` each line is a JSON document.
  */
 async function watchList<Item>(
   service: Service,
@@ -116,7 +116,8 @@ function createView<Item>(view: ListView<Item>, service: Service) {
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
     const nowMs = service.nowMs();
-    if (flags.json !== true && terminal.interactive) {
+    // Lines that are wider than the terminal cannot be redrawn.
+    if (flags.json !== true && flags.wide !== true && terminal.interactive) {
       terminal.draw(linesOf(view, itemsIn(listed), nowMs, terminal));
       return;
     }
@@ -142,7 +143,7 @@ function linesOf<Item>(
   const rows = items.map((item) => view.row(item, nowMs));
   const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
   // Above the rows, because the end of a long list is not visible.
-  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenColumnsText(hidden, "--columns")), ...lines];
+  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenColumnsText(hidden, COLUMN_REMEDY)), ...lines];
 }
 
 function printChanges(

@@ -261,12 +261,13 @@ describe("list --watch", () => {
     expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched key {2}/m);
   });
 
-  it.each<[flags: readonly string[], out: RegExp, err: RegExp]>([
-    [[], /^LABEL((?! ID).)*$/m, /columns hidden: .*id; --wide or --columns/],
-    [["--wide"], /^LABEL .* ID$/m, /^$/],
-  ])("%j on a narrow terminal that cannot redraw → as without --watch", async (flags, out, err) => {
+  it.each<[terminal: string, flags: readonly string[], out: RegExp, err: RegExp]>([
+    ["dumb", [], /^LABEL((?! ID).)*$/m, /columns hidden: .*id; --wide or --columns/],
+    ["dumb", ["--wide"], /^LABEL .* ID$/m, /^$/],
+    ["xterm", ["--wide"], /^LABEL .* ID$/m, /^$/],
+  ])("narrow %s, which cannot redraw what it is given, %j → as without --watch", async (terminal, flags, out, err) => {
     const interruption = new AbortController();
-    const environment = { TERM: "dumb", ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    const environment = { TERM: terminal, ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
     const onOutput = () => void setImmediate(() => interruption.abort(new Error("interrupted")));
     const surroundings = { signal: interruption.signal, environment, columns: 80, onOutput };
     const ran = await site.runWith(surroundings, "keys", "list", "--watch", ...flags);
