@@ -20,6 +20,7 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       row: beyondSpec.renameRobot,
       input: { parameters: { robot: robot.id }, body: { name: newName } },
       explain() {
+        if (newName === robot.name) return null;
         terminal.note(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`);
         terminal.note(
           isEnrolled(robot)
@@ -30,7 +31,11 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       },
       missing: ["does not rename robots", "register the robot under the new name: robot-policy robots setup"],
       places: flagPlaces({ name: "NAME" }),
-      show: (renamed) => terminal.print(`${robot.name} is ${renamed.name} now (${renamed.id}).`),
+      show({ name: now, id }) {
+        terminal.print(
+          now === robot.name ? `${now} has this name already (${id}).` : `${robot.name} is ${now} now (${id}).`,
+        );
+      },
     });
   });
 };

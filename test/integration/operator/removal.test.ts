@@ -52,6 +52,8 @@ it("rename → the same robot and computer; a taken or invalid name → refused"
   await site.register("arm-11");
   const { id } = await site.json("robots", "show", "arm-10");
   expect(await site.run("robots", "rename", "arm-10", "arm-11")).toMatchObject(endedWith(7, "[conflict]"));
+  const same = await site.runWith({ answers: [] }, "robots", "rename", "arm-10", "arm-10");
+  expect([same.exitCode, steady(same.out), same.err]).toEqual([0, "arm-10 has this name already (rob_ID).\n", ""]);
   expect(await site.run("robots", "rename", "arm-10", "no name!")).toMatchObject(endedWith(6, 'NAME "no name!"'));
   for (const [name, consequence] of [
     ["arm-10", "Its agent learns the new name by itself"],
