@@ -18,7 +18,7 @@ export async function chooseContext(
   if (contexts === null) return { kind: "no-context", problem: NO_HOME, exitCode: EXIT.failed };
   const named = given ?? flags.context;
   if (named === undefined && flags.url !== undefined) {
-    const own = await contextAt(flags.url, contexts);
+    const own = await contextAt(flags.url, contexts, context.terminal);
     if (own !== null) return { kind: "context", context: own, contexts };
     const what = `no context has the address ${flags.url}`;
     return { kind: "no-context", problem: { ...NO_CONTEXT, what }, exitCode: EXIT.usage };

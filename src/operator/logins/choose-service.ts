@@ -3,7 +3,7 @@ import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import type { LoadedCredential } from "../../client/operation-client.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
-import type { Problem } from "../../platform/terminal.ts";
+import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { configurationFolder, type ContextFiles, openContextFiles, type ServiceContext } from "./context-files.ts";
@@ -96,13 +96,20 @@ export function urlProblem(url: string, allowInsecure: boolean): Problem | null 
   return { code: parsed.code, what: parsed.what, fix };
 }
 
-/** The context with this address, the current one before others; null for none. */
-export async function contextAt(url: string, contexts: ContextFiles): Promise<ServiceContext | null> {
+/** The context with this address, the current one before others; null for none, with a warning where one that cannot be used may have it. */
+export async function contextAt(
+  url: string,
+  contexts: ContextFiles,
+  terminal: Terminal,
+): Promise<ServiceContext | null> {
   const current = await contexts.current();
+  let unusable: Problem | null = null;
   for (const name of [...(current === null ? [] : [current]), ...(await contexts.names())]) {
     const found = await contexts.find(name);
     if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return found.context;
+    if (found.kind === "no-context" && found.problem.code !== "context-missing") unusable ??= found.problem;
   }
+  if (unusable !== null) terminal.warning(unusable.what, unusable.fix);
   return null;
 }
 
@@ -125,7 +132,7 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
     return { kind: "target", url: known.url, source: `context ${known.name}`, context: known, isNamed };
   }
   const isMeant = known !== null && baseUrl(known.url) === baseUrl(url);
-  const own = isMeant || contexts === null ? known : await contextAt(url, contexts);
+  const own = isMeant || contexts === null ? known : await contextAt(url, contexts, context.terminal);
   const source = flags.url === undefined ? URL_VARIABLE : "--url";
   return { kind: "target", url, source, context: own, isNamed };
 }
@@ -227,14 +234,15 @@ function load(sources: { readonly keyFile?: string; readonly environmentKey?: st
 /** Replaces messages that speak of the robot computer and its agent. */
 function forOperator(loaded: LoadedCredential): LoadedCredential {
   if (loaded.kind === "credential") return loaded;
+  // Only root may take a file from another user.
+  const fix = loaded.fix.replace(/^chown /, "sudo chown ");
   switch (loaded.code) {
     case "key-missing":
       return { ...loaded, fix: "correct the path; robot-policy keys create LABEL --out FILE creates a key in a file" };
     case "key-owner":
-      // Only root may take a file from another user.
-      return { ...loaded, what: "the key file belongs to another user", fix: `sudo ${loaded.fix}` };
+      return { ...loaded, what: "the key file belongs to another user", fix };
     default:
-      return loaded;
+      return { ...loaded, fix };
   }
 }
 

@@ -188,7 +188,7 @@ type Target = ServiceContext | { readonly problem: Problem };
 async function chooseTarget(flags: OperatorFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
   const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
   const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
-  const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts));
+  const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts, context.terminal));
   if (name === null) return { problem: NO_URL };
   if (!CONTEXT_NAME.test(name)) return { problem: badName(name) };
   const found = await contexts.find(name);
@@ -229,8 +229,8 @@ export function badName(name: string): Problem {
 }
 
 /** The name of the context with this address, else a new name after its host. */
-async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
-  const known = await contextAt(url, contexts);
+async function nameFor(url: string, contexts: ContextFiles, terminal: Terminal): Promise<string> {
+  const known = await contextAt(url, contexts, terminal);
   if (known !== null) return known.name;
   const names = await contexts.names();
   const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");

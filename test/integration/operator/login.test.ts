@@ -240,6 +240,8 @@ describe("a login", () => {
     const refused = await site.later("robots", "list");
     expect(refused.exitCode).toBe(2);
     expect(refused.err).toContain(`${fix} ${path}`);
+    const byAddress = await site.later("robots", "list", "--url", site.urls.whole);
+    expect(byAddress).toMatchObject({ exitCode: 5, err: expect.stringContaining(`${fix} ${path}`) });
   });
 
   it("contexts remove, but its file cannot be used → says that the login stays valid", async () => {
