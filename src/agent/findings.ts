@@ -3,6 +3,7 @@ import type { ValidationError } from "../api/wire/errors.ts";
 import type { FileFinding } from "../fingerprint/findings.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
+import { pointerOf } from "../manifest/path.ts";
 import type { Reading } from "./configuration/document-input.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 
@@ -80,7 +81,7 @@ function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, man
   const source = Object.hasOwn(SOURCES, name) ? SOURCES[name] : undefined;
   if (source === undefined) return { document: configuration, loc: "" };
   const document = source.from === "configuration" ? configuration : manifest;
-  const deeper = field === "labels" ? below.map((step) => `/${escapePointer(String(step))}`).join("") : "";
+  const deeper = field === "labels" ? pointerOf(below) : "";
   return { document, loc: source.loc + deeper };
 }
 
@@ -104,9 +105,4 @@ function describeDispute({
   if (contestedSince !== null)
     return `the service reports that computers take turns registering this robot since ${contestedSince}; ${remedy}`;
   return null;
-}
-
-/** RFC 6901, section 3. */
-function escapePointer(step: string): string {
-  return step.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -17,9 +17,14 @@ export function below(parent: Path, step: string | number): Path {
 
 /** The JSON Pointer of a path (RFC 6901). Key material in it is masked. */
 export function pointer(path: Path): string {
-  const steps: string[] = [];
-  for (let at = path; at !== null; at = at.parent) steps.push(escapeStep(String(at.step)));
-  return steps.toReversed().join("");
+  const steps: PathStep["step"][] = [];
+  for (let at = path; at !== null; at = at.parent) steps.push(at.step);
+  return pointerOf(steps.toReversed());
+}
+
+/** As `pointer`, of the steps from the root. */
+export function pointerOf(steps: readonly PathStep["step"][]): string {
+  return steps.map((step) => escapeStep(String(step))).join("");
 }
 
 /** Inverse of `pointer`. */
@@ -31,6 +36,7 @@ export function parsePointer(loc: string): readonly string[] {
 }
 
 function escapeStep(step: string): string {
-  const cut = step.length > LONGEST_STEP ? `${step.slice(0, LONGEST_STEP)}…` : step;
-  return `/${maskSecrets(cut).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const masked = maskSecrets(step);
+  const cut = masked.length > LONGEST_STEP ? `${masked.slice(0, LONGEST_STEP)}…` : masked;
+  return `/${cut.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }

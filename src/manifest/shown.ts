@@ -5,9 +5,10 @@ const SHOWN_LIMIT = 80;
 
 /** Prepares text from a file for a message: one bounded line, secrets masked, control characters escaped. */
 export function shown(text: string): string {
-  const isLong = text.length > SHOWN_LIMIT;
-  const cut = isLong ? text.slice(0, SHOWN_LIMIT - 1) : text;
-  return escapeInvisible(maskSecrets(cut)) + (isLong ? "…" : "");
+  // Before the cut, which may leave too little of a secret to recognize it.
+  const masked = maskSecrets(text);
+  const isLong = masked.length > SHOWN_LIMIT;
+  return escapeInvisible(isLong ? masked.slice(0, SHOWN_LIMIT - 1) : masked) + (isLong ? "…" : "");
 }
 
 /** Escapes control and formatting characters, unpaired surrogates and line separators. */

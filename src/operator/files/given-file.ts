@@ -2,7 +2,7 @@ import { readDocument, type Subject } from "../../manifest/document.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
 import type { Reader } from "../../manifest/fields.ts";
 import type { Finding } from "../../manifest/finding.ts";
-import { below, type Path, pointer } from "../../manifest/path.ts";
+import { pointerOf } from "../../manifest/path.ts";
 import { startCheck } from "../../manifest/settings.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
@@ -103,10 +103,6 @@ export function refuseFile(
   for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
   if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
   return { kind: "unusable", exitCode: EXIT.invalid };
-}
-
-function pointerOf(steps: readonly (string | number)[]): string {
-  return pointer(steps.reduce<Path>((parent, step) => below(parent, step), null));
 }
 
 type Reason = readonly [id: string, message: string];
