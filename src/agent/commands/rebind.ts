@@ -121,13 +121,14 @@ async function tellOfIdentity({ stateDirectory }: Folders, { machine, terminal }
 }
 
 /** @returns the new path of the registration; null when there is none. */
-async function moveAside({ stateDirectory }: Folders, { machine }: CommandContext): Promise<string | null | Problem> {
+async function moveAside(
+  { stateDirectory }: Folders,
+  { machine, terminal }: CommandContext,
+): Promise<string | null | Problem> {
   const path = registrationPath(stateDirectory);
   const kept = `${path}.rebound`;
   try {
     await machine.files.rename(path, kept);
-    await machine.files.syncDirectory(stateDirectory);
-    return kept;
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return null;
@@ -138,6 +139,14 @@ async function moveAside({ stateDirectory }: Folders, { machine }: CommandContex
       fix: stateFix(code, stateDirectory),
     };
   }
+  try {
+    await machine.files.syncDirectory(stateDirectory);
+  } catch (error) {
+    const code = errorCode(error);
+    const what = `after a power cut the old registration may be back (${code ?? "unknown error"})`;
+    terminal.warning(what, stateFix(code, stateDirectory));
+  }
+  return kept;
 }
 
 /** The agent forgets a registration only when its file is gone. If it wrote the file again after the move, both steps are repeated. */

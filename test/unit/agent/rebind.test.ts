@@ -62,7 +62,7 @@ async function registeredRobot() {
     draw() {},
     note: shown,
     problem: shown,
-    warning() {},
+    warning: (what, fix) => shown(`${what}: ${fix}`),
     progress() {},
     style: (_style, text) => text,
   };
@@ -106,14 +106,27 @@ test.each([
   expect(printed.some((each) => String(each).includes("robot-policy-agent enroll"))).toBe(isAdvised);
 });
 
-test.each(["rename", "syncDirectory"] as const)("rebind: disk refuses %s → reported as an error", async (refused) => {
+test("rebind: the disk refuses the move → reported as an error", async () => {
   const { files, printed, run } = await registeredRobot();
-  files[refused] = async () => {
+  files.rename = async () => {
     throw Object.assign(new Error("read-only"), { code: "EROFS" });
   };
   expect(await run()).toBe(EXIT.failed);
   const fix = expect.stringMatching(/^look at the disk: df -h /);
   expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable", fix } });
+});
+
+test("rebind: the disk does not confirm the move → goes on, and warns of a power cut", async () => {
+  const { stateDir, files, printed, run } = await registeredRobot();
+  files.syncDirectory = async () => {
+    throw Object.assign(new Error("broken"), { code: "EIO" });
+  };
+  expect(await run()).toBe(EXIT.ok);
+  const kept = join(stateDir, "registration.json.rebound");
+  expect(printed).toEqual([
+    expect.stringMatching(/^after a power cut the old registration may be back \(EIO\): look at the disk: df -h /),
+    { rebound: true, kept, was: "arm-7", status: null },
+  ]);
 });
 
 test("rebind: the running agent writes its registration again each time → says so, and what to do", async () => {
