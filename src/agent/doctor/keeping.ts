@@ -2,7 +2,6 @@ import type { StatsFs } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
@@ -80,9 +79,9 @@ function judgeRegistration(
  * @param stateProblem why the running agent could not write: root may be able to where the agent is not.
  */
 export async function checkDisk(
-  { machine, processId }: CommandContext,
-  { stateDirectory }: Folders,
-  { relation }: AgentUser,
+  { machine, processId }: Pick<CommandContext, "machine" | "processId">,
+  { stateDirectory }: Pick<Folders, "stateDirectory">,
+  { relation }: Pick<AgentUser, "relation">,
   stateProblem: string | null,
 ): Promise<Verdict> {
   const { files } = machine;
@@ -101,6 +100,8 @@ export async function checkDisk(
   try {
     const file = await files.createExclusive(path, 0o600);
     try {
+      // At once, so that a doctor that is killed leaves nothing behind. The disk takes the bytes all the same.
+      await files.remove(path);
       await file.write(new Uint8Array(PROBE_BYTES));
       await file.sync();
     } finally {
@@ -110,8 +111,6 @@ export async function checkDisk(
     if (relation === "other" && errorCode(error) === "EACCES")
       return skip(`this user may not write to ${stateDirectory}, which is correct`);
     return unwritable(stateDirectory, error);
-  } finally {
-    await removeIfPresent(files, path).catch(() => {});
   }
   if (stateProblem !== null)
     return fail(

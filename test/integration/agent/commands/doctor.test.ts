@@ -53,7 +53,7 @@ interface Diagnosis {
 }
 
 /** Said by a check that a busy machine had no time for. */
-const LATE = "no result within";
+const LATE = "not finished within";
 
 async function diagnose(
   robot: Robot,

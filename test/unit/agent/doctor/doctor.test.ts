@@ -1,13 +1,19 @@
+import { readdir } from "node:fs/promises";
+
 import { describe, expect, test } from "vitest";
 
 import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts";
 import { CHECK_IDS, fail, ok, startExamination, type Verdict } from "../../../../src/agent/doctor/check.ts";
+import { checkDisk } from "../../../../src/agent/doctor/keeping.ts";
 import { examineTls } from "../../../../src/agent/doctor/tls.ts";
 import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
 import { TransportError } from "../../../../src/client/transport/transport.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemMachine } from "../../../../src/platform/machine.ts";
+import { temporaryFolder } from "../../fingerprint/machine.ts";
 import { HeldClock } from "../robot-in-process.ts";
 
 function clockAt(wall: string): Clock {
@@ -15,6 +21,26 @@ function clockAt(wall: string): Clock {
 }
 
 const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
+
+test("checkDisk: killed while it writes → no file is left", async () => {
+  const stateDirectory = await temporaryFolder();
+  const left: string[] = [];
+  const files: typeof systemFiles = {
+    ...systemFiles,
+    async createExclusive(...asked) {
+      const file = await systemFiles.createExclusive(...asked);
+      const write = async (bytes: Uint8Array) => {
+        left.push(...(await readdir(stateDirectory)));
+        await file.write(bytes);
+      };
+      return { ...file, write };
+    },
+  };
+  const machine = { ...systemMachine({}, process.pid), files };
+  const verdict = await checkDisk({ machine, processId: process.pid }, { stateDirectory }, { relation: "same" }, null);
+  expect(verdict.what).toContain(`${stateDirectory} can be written`);
+  expect(left).toEqual([]);
+});
 
 describe("judgeKey", () => {
   const request = { name: "arm-7", robot_type_id: "t", region: "r", configuration_digest: `sha256:${"a".repeat(64)}` };
