@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 
 import { errorCode } from "../../platform/files/files.ts";
+import { isStatusDocument } from "../status.ts";
 
 export type ControlAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
@@ -9,7 +10,7 @@ export type ControlAnswer =
   | { readonly kind: "denied"; readonly path: string }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** A registration may wait for files to settle and for the whole request timeout. */
+/** A registration may wait for files to settle and for the whole request timeout. Hashing takes longer: see `isAtWork`. */
 const WORK_TIMEOUT_MS = 120_000;
 /** GET requests are answered from memory. A daemon that takes longer hangs, and the watchdog restarts it within a minute. */
 const QUESTION_TIMEOUT_MS = 5000;
@@ -22,11 +23,30 @@ export async function askDaemon(
   path: string,
   signal: AbortSignal,
 ): Promise<ControlAnswer> {
+  const answered = await exchange(socketPath, method, path, signal);
+  signal.throwIfAborted();
+  return answered;
+}
+
+function exchange(
+  socketPath: string,
+  method: "GET" | "POST",
+  path: string,
+  signal: AbortSignal,
+): Promise<ControlAnswer> {
   const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
-  const answered = await new Promise<ControlAnswer>((resolve) => {
+  return new Promise((resolve) => {
+    let isOver = false;
     const conclude = (answer: ControlAnswer) => {
+      isOver = true;
       clearTimeout(limit);
       resolve(answer);
+    };
+    const expire = async () => {
+      const goesOn = method === "POST" && (await isAtWork(socketPath, signal));
+      if (isOver) return;
+      if (goesOn) limit.refresh();
+      else request.destroy(new Error(`no answer within ${limitMs / 1000} s`));
     };
     const request = httpRequest({ socketPath, method, path, signal, agent: false }, (response) => {
       const chunks: Buffer[] = [];
@@ -39,12 +59,16 @@ export async function askDaemon(
       response.on("end", () => conclude(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
       response.on("error", (error) => conclude(describe(error, socketPath)));
     });
-    const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+    const limit = setTimeout(() => void expire(), limitMs);
     request.on("error", (error) => conclude(describe(error, socketPath)));
     request.end();
   });
-  signal.throwIfAborted();
-  return answered;
+}
+
+/** True when the daemon still answers and its disks do: only hashing many GB takes so long then. */
+async function isAtWork(socketPath: string, signal: AbortSignal): Promise<boolean> {
+  const answer = await exchange(socketPath, "GET", "/status", signal);
+  return answer.kind === "answer" && isStatusDocument(answer.body) && answer.body.hanging === null;
 }
 
 function decode(status: number, body: Buffer): ControlAnswer {

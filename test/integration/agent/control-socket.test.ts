@@ -1,7 +1,13 @@
 /** The agent's control socket: when it opens, and the limits on clients, which are members of its group. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type ClientRequest, createServer as createHttpServer, request, type RequestListener } from "node:http";
+import {
+  type ClientRequest,
+  createServer as createHttpServer,
+  request,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -183,6 +189,39 @@ test("askDaemon: the daemon hangs → fails after 5 s", async () => {
     server.close();
     await rm(folder, { recursive: true });
   }
+});
+
+/** A daemon that works on a POST until the test ends it. */
+async function serveWork(hanging: string | null) {
+  fakeTimeouts();
+  const path = join(await temporaryFolder(), "control.sock");
+  const work = Promise.withResolvers<ServerResponse>();
+  const counts = { looks: 0 };
+  await serveAnswers(path, (request, response) => {
+    if (request.method === "POST") return work.resolve(response);
+    // The client hangs up, so that the server knows that it has read the answer.
+    response.writeHead(200, { connection: "keep-alive" }).end(JSON.stringify({ ...status, hanging }));
+    request.socket.once("close", () => (counts.looks += 1));
+  });
+  const answer = askDaemon(path, "POST", "/reload", new AbortController().signal);
+  return { counts, answer, response: await work.promise };
+}
+
+test("askDaemon: the daemon works for minutes, and its disks answer → waits", async () => {
+  const { counts, answer, response } = await serveWork(null);
+  for (let looks = 1; looks <= 3; looks += 1) {
+    vi.advanceTimersByTime(120_000);
+    while (counts.looks < looks) await new Promise(setImmediate);
+  }
+  response.end('{"reloaded":true}');
+  expect(await answer).toEqual({ kind: "answer", status: 200, body: { reloaded: true } });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("askDaemon: the daemon waits for a disk that hangs → fails after two minutes", async () => {
+  const { answer } = await serveWork("/mnt/cell");
+  vi.advanceTimersByTime(120_000);
+  expect(await answer).toEqual({ kind: "failed", detail: "no answer within 120 s" });
 });
 
 test("askDaemon: the daemon ends in the middle of its answer → the client says so", async () => {
