@@ -1,4 +1,4 @@
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { Unsettled } from "../../fingerprint/waiting.ts";
 import type { Collection } from "../collector.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
@@ -27,12 +27,18 @@ export const status: Command<StatusOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   let shown = "";
   for (;;) {
-    const found = await look(folders, options, context);
-    if (typeof found === "number") return found;
-    const lasting = lastingPart(found);
-    if (lasting !== shown) await show(found, options, context);
-    shown = lasting;
-    if (options.watch !== true) return exitCodeOf(found);
+    const found = await look(folders, context);
+    if ("fix" in found) {
+      if (shown === "") return showProblem(found, {}, options, context.terminal);
+      // The daemon may be starting again.
+      if (shown !== found.what) context.terminal.note(`${found.what}; trying again`);
+      shown = found.what;
+    } else {
+      const lasting = lastingPart(found);
+      if (lasting !== shown) await show(found, options, context);
+      shown = lasting;
+      if (options.watch !== true) return exitCodeOf(found);
+    }
     await context.machine.clock.sleep(WATCH_PERIOD_MS, context.signal);
   }
 };
@@ -48,26 +54,17 @@ export function lastingPart({ identity, daemon, failure, confirmation, ...rest }
   });
 }
 
-async function look(
-  folders: Folders,
-  options: StatusOptions,
-  context: CommandContext,
-): Promise<StatusDocument | ExitCode> {
+async function look(folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", context.signal);
-  if (answer.kind === "not-running") return fromDisk(folders, options, context);
-  const running = await readRunningAgent(answer, folders, context.machine.files);
-  return "fix" in running ? showProblem(running, {}, options, context.terminal) : running;
+  if (answer.kind === "not-running") return fromDisk(folders, context);
+  return readRunningAgent(answer, folders, context.machine.files);
 }
 
-async function fromDisk(
-  folders: Folders,
-  options: StatusOptions,
-  context: CommandContext,
-): Promise<StatusDocument | ExitCode> {
+async function fromDisk(folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
   const opened = await openOneShot({ machine: context.machine, folders, state: "read" });
   switch (opened.kind) {
     case "problem":
-      return showProblem(opened.problem, {}, options, context.terminal);
+      return opened.problem;
     case "invalid":
       return describeInvalid(opened.configuration, folders, context);
     case "opened":

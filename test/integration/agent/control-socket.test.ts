@@ -20,6 +20,9 @@ import type { ControlledAgent } from "../../../src/agent/control/answers.ts";
 import { askDaemon } from "../../../src/agent/control/client.ts";
 import { keepControlSocket, serveControlSocket } from "../../../src/agent/control/socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
+import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { runInProcess } from "../../support/programs/in-process.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 import { SteppedClock, temporaryFolder } from "../../unit/fingerprint/machine.ts";
@@ -241,6 +244,26 @@ test("reload: an answer that is none of this program → a problem with a remedy
   const { code, stderr } = await scene.robot.run(["reload"]);
   expect(code).toBe(1);
   expect(stderr).toContain("unexpected answer 404 of the daemon");
+});
+
+test("status --watch: the daemon fails for a while → says so once, and shows the status when it is back", async () => {
+  const folder = await temporaryFolder();
+  const answers = [JSON.stringify(status), "torn", "torn", JSON.stringify(status), "torn"];
+  const ending = new AbortController();
+  await serveAnswers(join(folder, "control.sock"), (_request, response) => {
+    const answer = answers.shift();
+    if (answer === undefined) ending.abort();
+    response.end(answer);
+  });
+  const clock = { ...systemClock, sleep: async () => {} };
+  const argv = ["status", "--watch", "--json", "--runtime-dir", folder];
+  const { out, err } = await runInProcess("status", (own) => runAgentProgram(argv, own, clock), {
+    signal: ending.signal,
+  });
+  const shown = `${JSON.stringify(status)}\n`;
+  expect(out).toBe(shown + shown);
+  const note = "the daemon's answer is not JSON; trying again\n";
+  expect(err).toBe(note + note);
 });
 
 /** A daemon that gives these answers. */
