@@ -7,7 +7,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { listedFiles } from "../robot-setup.ts";
 import type { StatusDocument } from "../status.ts";
-import { type PlannedDirectory, planWatches } from "../watching/watch-plan.ts";
+import { describeSilence, type PlannedDirectory, planWatches } from "../watching/watch-plan.ts";
 import { isDispensable } from "../watching/watcher.ts";
 import { ok, skip, type Verdict, warn } from "./check.ts";
 import { readKernelValue } from "./wear.ts";
@@ -32,7 +32,7 @@ export async function checkInotify(
   const limits = await describeLimits(machine);
   const silent = [...directories].find(([, { reportsChanges }]) => !reportsChanges);
   if (silent !== undefined) {
-    const what = `${silent[0]} is on a filesystem that reports no changes; the agent polls instead`;
+    const what = `${describeSilence(silent[0])}; the agent polls instead`;
     return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");
   }
   const unlisted = await unlistedFolder(machine, configuration, manifest, agentUser);

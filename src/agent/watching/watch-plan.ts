@@ -24,8 +24,16 @@ export interface PlannedDirectory {
    * also notices, so the agent does without their watch when this user may enter but not list them.
    */
   readonly holdsTarget: boolean;
-  /** False when it, or a file in it, is on a network or user-space filesystem: inotify does not report remote changes. */
+  /**
+   * False when it, or a file in it, is on a network or user-space filesystem: inotify does not report remote changes. Also when a file in
+   * it is mounted by itself.
+   */
   readonly reportsChanges: boolean;
+}
+
+/** Why a directory whose changes are not reported is polled. */
+export function describeSilence(directory: string): string {
+  return `${directory} reports no changes: it is on a network or FUSE drive, or a file in it is mounted by itself`;
 }
 
 const STICKY = 0o1000;
@@ -145,9 +153,10 @@ function note(walk: Walk, directory: string, name: string, isTarget: boolean): v
   };
   noted.names.add(name);
   noted.holdsTarget ||= isTarget;
-  const isLocalEntry = walk.mounts.isLocal(join(directory, name));
-  // A bind-mounted file changes without an event of the directory.
-  noted.reportsChanges &&= isLocalEntry || (!isTarget && walk.mounts.isLocal(directory));
+  const entry = join(directory, name);
+  const isLocalEntry = walk.mounts.isLocal(entry);
+  // A file that is mounted by itself, as into a container, changes without an event of the directory.
+  noted.reportsChanges &&= isTarget ? isLocalEntry && !walk.mounts.isMountPoint(entry) : walk.mounts.isLocal(directory);
   walk.isLocal &&= isLocalEntry;
   walk.directories.set(directory, noted);
 }

@@ -1,5 +1,5 @@
 import type { DirectoryWatch, FileEvents } from "../../platform/files/file-events.ts";
-import { EMPTY_PLAN, type PlannedDirectory, type WatchPlan } from "./watch-plan.ts";
+import { describeSilence, EMPTY_PLAN, type PlannedDirectory, type WatchPlan } from "./watch-plan.ts";
 
 /** How the agent notices changes. */
 export interface WatchMode {
@@ -79,8 +79,7 @@ export function createWatcher(options: WatcherOptions) {
       for (const [directory, planned] of plan.directories) {
         const current = watched.get(directory);
         if (current !== undefined) current.planned = planned;
-        else if (!planned.reportsChanges)
-          failures.set(directory, `${directory} is on a filesystem that reports no changes`);
+        else if (!planned.reportsChanges) failures.set(directory, describeSilence(directory));
         else if (!failures.has(directory) && unlisted.get(directory) !== planned.id) start(directory, planned);
       }
     },

@@ -25,6 +25,8 @@ export interface Mounts {
    * @param path absolute, without links, `.` and `..`.
    */
   isLocal(path: string): boolean;
+  /** True for a mount point that is reached only through local filesystems. */
+  isMountPoint(path: string): boolean;
 }
 
 /** @param table the text of /proc/self/mountinfo, see proc_pid_mountinfo(5). With an empty one, no path is local. */
@@ -58,7 +60,10 @@ export function readMounts(table: string): Mounts {
     return mount;
   }
 
-  return { isLocal: (path) => mountAt(path) !== null };
+  return {
+    isLocal: (path) => mountAt(path) !== null,
+    isMountPoint: (path) => mountAt(path) !== mountAt(dirname(path)) && mountAt(path) !== null,
+  };
 }
 
 /** `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue` */

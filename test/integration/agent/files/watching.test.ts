@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
-import { mkdir, rm, unlink } from "node:fs/promises";
+import { mkdir, rm, unlink, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 import { describe, expect } from "vitest";
@@ -138,6 +138,21 @@ test(
     await daemon.until(({ configuration_digest: configurationDigest }) => configurationDigest !== before);
     await expectOneRobot(scene, daemon);
     expect(proxy.requests).toHaveLength(2);
+  },
+);
+
+test.skipIf(!canMount)(
+  "a file that is mounted by itself, as into a container → polling finds an edit of it",
+  async () => {
+    await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
+    const { robot } = scene;
+    const [from, to] = [robot.path("outside.yaml"), robot.path("left.yaml")];
+    await writeFile(from, "offset: 1\n");
+    await using daemon = await robot.startProcess({}, inShell(withOwnMounts, `mount --bind ${from} ${to}`));
+    await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
+    await writeFile(from, "offset: 2\n");
+    const digest = await digestOfFiles(from, ...robot.paths.slice(1));
+    await daemon.until(({ registration }) => registration?.configuration_digest === digest);
   },
 );
 

@@ -125,6 +125,15 @@ describe("isLocal", () => {
     expect(lookedAtNow.filter((each) => `${each}/`.startsWith(`${path}/`))).toEqual([]);
   });
 
+  test.each([
+    ["the file", "local/arm.yaml", false],
+    ["the folder", "local", true],
+  ])("%s is a local mount of its own → local, the folder reports changes: %s", async (_what, place, reports) => {
+    const mount = `2 1 8:1 /elsewhere ${join(folder, place)} rw - ext4 /dev/root rw`;
+    const { files, plan, directory } = await planOver(mount);
+    expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([true, reports]);
+  });
+
   test("`..` leads out of a drive → false, the surrounding folder is watched", async () => {
     const { files, plan, directory } = await planOver(drive("local/inner"));
     expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([false, true]);
