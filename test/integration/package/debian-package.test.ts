@@ -170,21 +170,22 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       return execute(["sh", "-c", rooted, "preinst", action], { may_fail: true });
     }
 
-    it.each(["usr/local/lib/robot-policy-agent/current", "usr/local/lib/systemd/system/robot-policy-agent.service"])(
-      "install beside an agent from the installer → refused: %s",
-      async (path) => {
-        const root = await mkdtemp(join(work, "robot-"));
-        expect((await preinst(root, "install")).code).toBe(0);
-        await mkdir(dirname(join(root, path)), { recursive: true });
-        // A dangling link, like `current` in a root that is seen from outside.
-        await symlink("versions/0.1.0", join(root, path));
-        const { code, stderr } = await preinst(root, "install");
-        expect(code).toBe(1);
-        expect(stderr).toContain("First: robot-policy-agent uninstall");
-        // Upgrades are not refused, because they may contain the fix.
-        expect((await preinst(root, "upgrade")).code).toBe(0);
-      },
-    );
+    it.each([
+      ["usr/local/lib/robot-policy-agent/current", "First run: robot-policy-agent uninstall"],
+      // What `uninstall` keeps when it was edited.
+      ["usr/local/lib/systemd/system/robot-policy-agent.service", "First move that file away"],
+    ])("install beside %s of the installer → refused: %s", async (path, fix) => {
+      const root = await mkdtemp(join(work, "robot-"));
+      expect((await preinst(root, "install")).code).toBe(0);
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      // A dangling link, like `current` in a root that is seen from outside.
+      await symlink("versions/0.1.0", join(root, path));
+      const { code, stderr } = await preinst(root, "install");
+      expect(code).toBe(1);
+      expect(stderr).toContain(fix);
+      // Upgrades are not refused, because they may contain the fix.
+      expect((await preinst(root, "upgrade")).code).toBe(0);
+    });
 
     it("upgrade, state of a newer agent → refused; state is not a regular file → not read", async () => {
       const root = await mkdtemp(join(work, "robot-"));
