@@ -90,7 +90,7 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
   const trees = purges ? PURGED_TREES.filter(isThere) : [];
   const isInstalled = isThere(PROGRAM_FOLDER);
   const halfWritten = [...seen.keys()].filter((path) => isTemporary(path) && isThere(path));
-  const notes = kept.length > 0 ? [] : [MADE_FOLDERS_FILE, SWITCHING_FILE].filter(isThere);
+  const notes = [SWITCHING_FILE, ...(kept.length > 0 ? [] : [MADE_FOLDERS_FILE])].filter(isThere);
   const removals: readonly Removal[] = [
     ...planUnits(units, isInstalled),
     // Before the installer's notes and the user, because its record is one of the notes and names the user.

@@ -411,6 +411,8 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "mine\n");
     await writeFile(join(root, "var/lib/robot-policy-agent/registration.json"), "{}\n");
     await appendFile(join(root, UNIT), "# mine\n");
+    // Of an interrupted upgrade.
+    await writeFile(join(root, "var/lib/robot-policy-agent-install/switching"), "1.0.0-0123456789ab\n");
     const { stdout, stderr } = await runUninstall({ root }, setting);
     expect(stderr).toBe(`kept: /${UNIT} was edited and stays\n`);
     expect(stdout).toContain(
