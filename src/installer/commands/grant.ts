@@ -80,6 +80,7 @@ async function revoke(run: GrantRun, record: GrantRecord): Promise<ExitCode> {
   const paths = [...record.entries.map(({ path }) => path), ...(record.drop_in === null ? [] : [record.drop_in.path])];
   if (options.dryRun === true) {
     if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, would_revoke: paths });
+    else if (paths.length === 0) terminal.print(NOTHING_GRANTED);
     else for (const path of paths) terminal.print(`would revoke the grant on ${path}`);
     return EXIT.ok;
   }
@@ -89,11 +90,13 @@ async function revoke(run: GrantRun, record: GrantRecord): Promise<ExitCode> {
   if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, revoked, problems });
   else {
     for (const path of revoked) terminal.print(`revoked the grant on ${path}`);
-    if (paths.length === 0) terminal.print("Nothing was granted.");
+    if (paths.length === 0) terminal.print(NOTHING_GRANTED);
   }
   for (const problem of problems) terminal.problem(problem);
   return problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
+
+const NOTHING_GRANTED = "Nothing was granted.";
 
 const NOT_ROOT: Problem = {
   code: "not-root",

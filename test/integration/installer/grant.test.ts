@@ -220,6 +220,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     await rm(join(calibrations, "old"), { recursive: true });
     expect(accessLists()).toBe(before);
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
+    expect((await runGrant({ revoke: true, dryRun: true })).output).toBe("Nothing was granted.\n");
   });
 
   test.each([1, 2, 3, 4, 5, 6, 7])("--revoke: change %i fails → reported, completed by a repeat", async (failing) => {
@@ -336,6 +337,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await runGrant({ revoke: true })).code).toBe(0);
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
+    expect((await runGrant({ revoke: true, dryRun: true })).output).toBe("Nothing was granted.\n");
   });
 
   test("power cut between record and change → --revoke changes nothing", async () => {
