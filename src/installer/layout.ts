@@ -41,6 +41,8 @@ export const KEY_FILE = `${CONFIGURATION_FOLDER}/api-key`;
 
 export const STATE_FOLDER = `/var/lib/${NAME}`;
 export const REGISTRATION_FILE = `${STATE_FOLDER}/registration.json`;
+/** Of a robot that enrolled. */
+export const CREDENTIAL_FILE = `${STATE_FOLDER}/identity-credential.json`;
 export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
 

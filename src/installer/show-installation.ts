@@ -97,19 +97,25 @@ function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
 }
 
 function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
-  const { hasConfiguration, hasManifest, hasKey } = provisioned;
-  const isWritten = hasConfiguration && hasManifest;
+  const { hasConfiguration, hasManifest, hasCredential } = provisioned;
+  const program = `sudo ${NAME}`;
   const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
+  const enrolling =
+    image === null
+      ? `${program} enroll  # or, with an API key: ${program} set-key`
+      : `${program} install --root ${shellWord(image)} --key-file FILE`;
   const writing = [
-    ...(isWritten ? [] : [`${NAME} init${folder}`]),
-    ...(hasKey
-      ? []
-      : [image === null ? `${NAME} set-key` : `${NAME} install --root ${shellWord(image)} --key-file FILE`]),
+    ...(hasConfiguration && hasManifest ? [] : [`${program} init${folder}`]),
+    ...(hasCredential ? [] : [enrolling]),
   ];
   if (service === null) return writing;
   const isRunning = ["active", "activating", "reloading"].includes(service.activeState);
-  if (isRunning) return outcome.kind === "started" ? [`${NAME} status`] : writing;
-  if (service.loadState === "masked") return [...writing, `systemctl unmask ${SERVICE_UNIT}`];
+  if (isRunning) return outcome.kind === "started" ? [`${program} status`] : writing;
   const enabling = service.unitFileState === "enabled" ? "start" : "enable --now";
-  return [...writing, `${NAME} check`, `systemctl ${enabling} ${NAME}`];
+  return [
+    ...(service.loadState === "masked" ? [`sudo systemctl unmask ${SERVICE_UNIT}`] : []),
+    ...writing,
+    `${program} check`,
+    `sudo systemctl ${enabling} ${NAME}`,
+  ];
 }

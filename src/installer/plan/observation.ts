@@ -1,6 +1,6 @@
 import { digestOf } from "../disk/content.ts";
 import type { Disk, Sight } from "../disk/disk.ts";
-import { CONFIGURATION_FILE, KEY_FILE, MANIFEST_FILE } from "../layout.ts";
+import { CONFIGURATION_FILE, CREDENTIAL_FILE, KEY_FILE, MANIFEST_FILE } from "../layout.ts";
 import type { Item } from "./wanted.ts";
 
 /** What is at a path, with the digest of a file's content (hex). */
@@ -35,11 +35,12 @@ async function seeThrough(disk: Disk, path: string): Promise<Seen> {
   return sight.kind === "file" ? { kind: "other" } : sight;
 }
 
-/** Which of the files that the operator provides exist. */
+/** What the robot has already. */
 export interface Provisioned {
   readonly hasConfiguration: boolean;
   readonly hasManifest: boolean;
-  readonly hasKey: boolean;
+  /** An API key, or a credential of its own. */
+  readonly hasCredential: boolean;
 }
 
 export async function observeProvisioning(disk: Disk): Promise<Provisioned> {
@@ -47,7 +48,7 @@ export async function observeProvisioning(disk: Disk): Promise<Provisioned> {
   return {
     hasConfiguration: await isThere(CONFIGURATION_FILE),
     hasManifest: await isThere(MANIFEST_FILE),
-    hasKey: await isThere(KEY_FILE),
+    hasCredential: (await isThere(KEY_FILE)) || (await isThere(CREDENTIAL_FILE)),
   };
 }
 

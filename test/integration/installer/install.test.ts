@@ -151,9 +151,17 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const root = await workshop.makeImage();
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).next).toEqual([
-      `robot-policy-agent init --dir ${root}/etc/robot-policy-agent`,
-      `robot-policy-agent install --root ${root} --key-file FILE`,
+      `sudo robot-policy-agent init --dir ${root}/etc/robot-policy-agent`,
+      `sudo robot-policy-agent install --root ${root} --key-file FILE`,
     ]);
+  });
+
+  test("next steps of a robot that enrolled → no key", async () => {
+    const root = await workshop.makeImage();
+    await mkdir(join(root, "var/lib/robot-policy-agent"), { recursive: true });
+    await writeFile(join(root, "var/lib/robot-policy-agent/identity-credential.json"), "{}\n");
+    const { stdout } = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(stdout).next).toEqual([`sudo robot-policy-agent init --dir ${root}/etc/robot-policy-agent`]);
   });
 
   test("installed program installs itself again → no change", async () => {

@@ -48,10 +48,10 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
       systemctl enable robot-policy-agent.service
       ok robot-policy-agent 1.0.0 is installed
       Next:
-        1. robot-policy-agent init
-        2. robot-policy-agent set-key
-        3. robot-policy-agent check
-        4. systemctl start robot-policy-agent
+        1. sudo robot-policy-agent init
+        2. sudo robot-policy-agent enroll  # or, with an API key: sudo robot-policy-agent set-key
+        3. sudo robot-policy-agent check
+        4. sudo systemctl start robot-policy-agent
       "
     `);
   });
@@ -148,7 +148,14 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     await symlink("/dev/null", join(root, "etc/systemd/system", SERVICE));
     const { stdout } = await runInstall({}, here(first));
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload"]);
-    expect(stdout).toContain(`systemctl unmask ${SERVICE}`);
+    expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
+      "Next:
+        1. sudo systemctl unmask robot-policy-agent.service
+        2. sudo robot-policy-agent enroll  # or, with an API key: sudo robot-policy-agent set-key
+        3. sudo robot-policy-agent check
+        4. sudo systemctl enable --now robot-policy-agent
+      "
+    `);
   });
 
   test("new version does not start → removed, the previous one runs again", async () => {

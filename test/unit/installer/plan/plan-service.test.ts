@@ -13,7 +13,7 @@ const question: ServiceQuestion = {
   enables: true,
   starts: true,
   enablesFirstBoot: false,
-  provisioned: { hasConfiguration: true, hasManifest: true, hasKey: true },
+  provisioned: { hasConfiguration: true, hasManifest: true, hasCredential: true },
   changesUnits: false,
   changesService: true,
 };
