@@ -138,6 +138,8 @@ function notANode(what: string, where: string): InstallerProblem {
 /** True for a Node in a system folder that only root can replace. */
 async function isSystemWide(path: string, host: Disk): Promise<boolean> {
   if (path.startsWith(`${PROGRAM_FOLDER}/`) || path.includes("/node_modules/")) return false;
+  // The first line of the program, which names its Node, ends the name at a space.
+  if (/\s/.test(path)) return false;
   if (!SYSTEM_FOLDERS.some((folder) => path.startsWith(folder))) return false;
   for (let at = path; ; at = dirname(at)) {
     const sight = await host.look(at);
