@@ -46,11 +46,11 @@ export function showRemoval(
   else if (!isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} is removed${where}`);
   for (const path of kept) terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays`);
   if (left.hasGrants) {
-    terminal.note(`The file access that was granted stays. ${NAME} grant --revoke revokes it.`);
+    terminal.note(`The file access that was granted stays. An installed agent revokes it: sudo ${NAME} grant --revoke`);
   }
   if (command === null) return;
   const user = left.hasUser ? [`the user ${SERVICE_USER}`] : [];
-  terminal.print(`Left: ${[...left.trees, ...user].join(", ")}. To remove that too:`);
+  terminal.print(`Left: ${[...left.trees, ...user].join(", ")}. To remove that too, as root:`);
   terminal.print(`  ${command}`);
 }
 

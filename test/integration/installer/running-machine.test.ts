@@ -326,7 +326,7 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(systemd.done).toEqual([`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
     expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
       "ok robot-policy-agent is removed
-      Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent. To remove that too:
+      Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent. To remove that too, as root:
         rm -r /etc/robot-policy-agent /var/lib/robot-policy-agent; userdel robot-policy-agent
       "
     `);
