@@ -21,7 +21,7 @@ export interface ShownRemoval {
 }
 
 export function showRemoval(
-  { removals, kept }: RemovalPlan,
+  { removals, kept, linked }: RemovalPlan,
   left: Left,
   { terminal, isDry, isJson, image }: ShownRemoval,
 ): void {
@@ -32,7 +32,7 @@ export function showRemoval(
       dry_run: isDry,
       root: image ?? "/",
       changes: removals.map(removalForJson),
-      kept,
+      kept: [...kept, ...linked.map(({ target }) => target)],
       left: left.trees,
       leaves_user: left.hasUser,
       leaves_grants: left.hasGrants,
@@ -45,6 +45,9 @@ export function showRemoval(
   if (removals.length === 0) terminal.print(`Nothing to remove: ${NAME} is not installed${where}`);
   else if (!isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} is removed${where}`);
   for (const path of kept) terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays`);
+  for (const { path, target } of linked) {
+    terminal.note(`${terminal.style("warn", "kept")}: ${path} is a link; what it leads to stays: ${target}`);
+  }
   if (left.hasGrants) {
     terminal.note(`The file access that was granted stays. An installed agent revokes it: sudo ${NAME} grant --revoke`);
   }

@@ -37,6 +37,8 @@ export interface RemovalPlan {
   readonly removals: readonly Removal[];
   /** Installed files that the administrator has edited. */
   readonly kept: readonly string[];
+  /** Folders that were links, which are removed, and what they lead to, which is left. */
+  readonly linked: readonly { readonly path: string; readonly target: string }[];
   /** The folders of those files that the installer created, for a later `--purge`. */
   readonly remembered: readonly string[];
 }
@@ -89,6 +91,11 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
     .filter((folder) => isThere(folder) && !holdsKept(folder));
   const trees = purges ? PURGED_TREES.filter(isThere) : [];
   const isInstalled = isThere(PROGRAM_FOLDER);
+  const linked = [...trees, PROGRAM_FOLDER].flatMap((path) => {
+    const sight = at(path);
+    return sight.kind === "link" ? [{ path, target: sight.target }] : [];
+  });
+  const removing = (path: string): Removal => ({ kind: at(path).kind === "link" ? "link" : "tree", path });
   const halfWritten = [...seen.keys()].filter((path) => isTemporary(path) && isThere(path));
   const notes = [SWITCHING_FILE, ...(kept.length > 0 ? [] : [MADE_FOLDERS_FILE])].filter(isThere);
   const removals: readonly Removal[] = [
@@ -97,18 +104,18 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
     ...(purges && hasGrants ? [{ kind: "grants" } as const] : []),
     ...(link.kind === "link" && link.target === COMMAND_TARGET ? [{ kind: "link", path: COMMAND_LINK } as const] : []),
     ...[...files, ...halfWritten].map((path): Removal => ({ kind: "file", path })),
-    ...trees.map((path): Removal => ({ kind: "tree", path })),
+    ...trees.map(removing),
     // Before the program's folder, which tells a repeat that it has to reload.
     ...(system.isRunning && (isInstalled || files.length > 0 || trees.length > 0)
       ? [{ kind: "reload-units" } as const]
       : []),
-    ...(isInstalled ? [{ kind: "tree", path: PROGRAM_FOLDER } as const] : []),
+    ...(isInstalled ? [removing(PROGRAM_FOLDER)] : []),
     ...folders.filter((path) => path !== PROGRAM_FOLDER).map((path): Removal => ({ kind: "directory", path })),
     ...(purges && account !== null ? [{ kind: "user" } as const] : []),
     ...notes.map((path): Removal => ({ kind: "file", path })),
     ...(kept.length === 0 && isThere(NOTES_FOLDER) ? [{ kind: "directory", path: NOTES_FOLDER } as const] : []),
   ];
-  return { removals, kept, remembered: installed.madeFolders.filter(holdsKept) };
+  return { removals, kept, linked, remembered: installed.madeFolders.filter(holdsKept) };
 }
 
 /** When nothing is installed, units of these names belong to something else. */

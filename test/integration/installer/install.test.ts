@@ -413,6 +413,26 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
+  test("--purge of folders that are links → removes the links, and names what they led to", async () => {
+    const root = await workshop.makeImage();
+    for (const path of ["var/lib/robot-policy-agent", "usr/local/lib/robot-policy-agent"]) {
+      await mkdir(join(root, "data", path), { recursive: true });
+      await mkdir(join(root, path, ".."), { recursive: true });
+      await symlink(`/data/${path}`, join(root, path));
+    }
+    await runInstall({ root, keyStdin: true }, { ...setting, input: KEY });
+    const { stdout, stderr } = await runUninstall({ root, purge: true }, setting);
+    expect(stdout).toContain("\nremove /var/lib/robot-policy-agent\n");
+    expect(stderr).toMatchInlineSnapshot(`
+      "kept: /var/lib/robot-policy-agent is a link; what it leads to stays: /data/var/lib/robot-policy-agent
+      kept: /usr/local/lib/robot-policy-agent is a link; what it leads to stays: /data/usr/local/lib/robot-policy-agent
+      "
+    `);
+    expect(describeTree(root).filter((line) => line.includes("robot-policy-agent ->"))).toEqual([]);
+    const { stdout: json } = await runUninstall({ root, purge: true, json: true }, setting);
+    expect(JSON.parse(json)).toMatchObject({ changed: false, kept: [] });
+  });
+
   test("without --purge → keeps configuration, key, registration and edits, and names them", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, keyStdin: true }, { ...setting, input: KEY });

@@ -9,7 +9,7 @@ test("showRemoval: granted access stays → says that only an installed agent re
   const terminal = createTerminal({ stdout: { write }, stderr: { write }, environment: {} });
   const left = { trees: ["/etc/robot-policy-agent"], hasUser: true, hasGrants: true };
   showRemoval(
-    { removals: [{ kind: "link", path: "/usr/local/bin/robot-policy-agent" }], kept: [], remembered: [] },
+    { removals: [{ kind: "link", path: "/usr/local/bin/robot-policy-agent" }], kept: [], linked: [], remembered: [] },
     left,
     {
       terminal,
