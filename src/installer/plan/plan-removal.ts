@@ -43,11 +43,10 @@ export interface RemovalPlan {
   readonly remembered: readonly string[];
 }
 
-/** Configuration, key, registration and cache of the robot. */
+/** Configuration, key and registration of the robot, which only `--purge` removes. */
 export const PURGED_TREES = [
   CONFIGURATION_FOLDER,
   STATE_FOLDER,
-  CACHE_FOLDER,
   RUNTIME_FOLDER,
   dropInFolder(SERVICE_UNIT),
   dropInFolder(FIRST_BOOT_UNIT),
@@ -63,7 +62,7 @@ export function removablePaths(installed: Installed): readonly string[] {
     ...shippedDigests(installed).keys(),
     ...EDITABLE_FILES,
   ];
-  const folders = [PROGRAM_FOLDER, NOTES_FOLDER, ...installed.madeFolders, ...PURGED_TREES];
+  const folders = [PROGRAM_FOLDER, NOTES_FOLDER, CACHE_FOLDER, ...installed.madeFolders, ...PURGED_TREES];
   return [...new Set([...files, ...files.map(temporaryPath), ...folders])];
 }
 
@@ -89,7 +88,7 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
   const folders = installed.madeFolders
     .toSorted((a, b) => b.length - a.length)
     .filter((folder) => isThere(folder) && !holdsKept(folder));
-  const trees = purges ? PURGED_TREES.filter(isThere) : [];
+  const trees = [CACHE_FOLDER, ...(purges ? PURGED_TREES : [])].filter(isThere);
   const isInstalled = isThere(PROGRAM_FOLDER);
   const linked = [...trees, PROGRAM_FOLDER].flatMap((path) => {
     const sight = at(path);

@@ -320,8 +320,11 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
   test("uninstall → stops, disables and removes; a repeat changes nothing", async () => {
     await configure();
     await runInstall({}, here(first));
+    await mkdir(join(root, "var/cache/robot-policy-agent/compiled"), { recursive: true });
     systemd.done.splice(0);
+    const { stdout: planned } = await runUninstall({ dryRun: true }, here(first));
     const { exitCode, stdout } = await runUninstall({}, here(first));
+    expect(stdout.slice(stdout.indexOf("Left:"))).toBe(planned.slice(planned.indexOf("Left:")));
     expect(exitCode).toBe(0);
     expect(systemd.done).toEqual([`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
     expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
