@@ -34,25 +34,23 @@ function Approval({ exchange }: { readonly exchange: string }) {
     if (delivery === "redirect") goToProgram(answer.redirect_url, callbackUrl);
   };
   return (
-    <main class="alone">
-      <div class="alone-sheet">
-        {decided === null ? (
-          <Waiting login={login}>
-            {(value) => (
-              <Question
-                login={value}
-                isBusy={isBusy}
-                problem={problem}
-                exchange={exchange}
-                decide={(...said) => void decide(value.callback_url, ...said)}
-              />
-            )}
-          </Waiting>
-        ) : (
-          <Decided status={decided.status} />
-        )}
-      </div>
-    </main>
+    <div class="alone-sheet">
+      {decided === null ? (
+        <Waiting login={login}>
+          {(value) => (
+            <Question
+              login={value}
+              isBusy={isBusy}
+              problem={problem}
+              exchange={exchange}
+              decide={(...said) => void decide(value.callback_url, ...said)}
+            />
+          )}
+        </Waiting>
+      ) : (
+        <Decided status={decided.status} />
+      )}
+    </div>
   );
 }
 

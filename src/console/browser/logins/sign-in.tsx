@@ -33,40 +33,38 @@ export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
     setProblem(null);
   };
   return (
-    <main class="alone">
-      <form class="alone-sheet" onSubmit={submit}>
-        <h1>Sign in</h1>
-        <p class="muted">Robot policy service at {location.host}</p>
-        {isAgain ? (
-          <Notice tone="waiting" title="Your session has ended.">
-            <p>Sign in again to go on where you were.</p>
-          </Notice>
-        ) : null}
-        {path === "/login" ? (
-          <p>A command line on your computer asks to be signed in. Sign in here first, then approve it.</p>
-        ) : null}
-        <TextField
-          label="API key"
-          value={key}
-          change={change}
-          error={problem === null ? undefined : messageOf(problem)}
-          type="password"
-          input={{ name: "api_key", autofocus: true, required: true }}
-        />
-        <button type="submit" class="button button-main" aria-disabled={isBusy}>
-          {isBusy ? "Signing in…" : "Sign in"}
-        </button>
-        <details>
-          <summary>Where do I get a key?</summary>
-          <p>
-            From whoever runs the service. On its computer, <code>robot-policy-service keys create</code> creates one;
-            the first was written to the file of <code>bootstrap_key_file</code>. Somebody who is signed in can create
-            one on the Keys page.
-          </p>
-        </details>
-        <p class="field-hint">The key is not kept in the browser.</p>
-      </form>
-    </main>
+    <form class="alone-sheet" onSubmit={submit}>
+      <h1>Sign in</h1>
+      <p class="muted">Robot policy service at {location.host}</p>
+      {isAgain ? (
+        <Notice tone="waiting" title="Your session has ended.">
+          <p>Sign in again to go on where you were.</p>
+        </Notice>
+      ) : null}
+      {path === "/login" ? (
+        <p>A command line on your computer asks to be signed in. Sign in here first, then approve it.</p>
+      ) : null}
+      <TextField
+        label="API key"
+        value={key}
+        change={change}
+        error={problem === null ? undefined : messageOf(problem)}
+        type="password"
+        input={{ name: "api_key", autofocus: true, required: true }}
+      />
+      <button type="submit" class="button button-main" aria-disabled={isBusy}>
+        {isBusy ? "Signing in…" : "Sign in"}
+      </button>
+      <details>
+        <summary>Where do I get a key?</summary>
+        <p>
+          From whoever runs the service. On its computer, <code>robot-policy-service keys create</code> creates one; the
+          first was written to the file of <code>bootstrap_key_file</code>. Somebody who is signed in can create one on
+          the Keys page.
+        </p>
+      </details>
+      <p class="field-hint">The key is not kept in the browser.</p>
+    </form>
   );
 }
 

@@ -36,12 +36,16 @@ function Content() {
         </main>
       );
     case "signed-out":
-      return <SignIn isAgain={false} />;
+      return (
+        <main class="alone">
+          <SignIn isAgain={false} />
+        </main>
+      );
     case "signed-in":
     case "ended": {
       const { state, view } = current;
       if (path !== "/login") return <SignedIn key={accessOf(view)} view={view} hasEnded={state === "ended"} />;
-      return state === "ended" ? <SignIn isAgain /> : <LoginApproval />;
+      return <main class="alone">{state === "ended" ? <SignIn isAgain /> : <LoginApproval />}</main>;
     }
   }
 }
@@ -71,36 +75,34 @@ interface SignedInProps {
   readonly hasEnded: boolean;
 }
 
-/** The console. When the session ends it is hidden, and keeps filled-in forms until the person signs in again. */
+/** The console. When the session ends it is covered, and keeps filled-in forms until the person signs in again. */
 function SignedIn({ view, hasEnded }: SignedInProps) {
   const sessionId = view.credential?.id ?? "";
   useEffect(() => (hasEnded ? undefined : startLive(sessionId)), [hasEnded, sessionId]);
   useEffect(() => (hasEnded ? invalidateAll : undefined), [hasEnded]);
   useEffect(() => forgetAll, []);
-  useLayoutEffect(() => {
-    if (!hasEnded) return undefined;
-    const before = document.activeElement;
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
-  }, [hasEnded]);
   return (
     <>
-      <div hidden={hasEnded}>
-        <Shell />
-      </div>
+      <Shell />
       {hasEnded ? <SignInAgain /> : null}
     </>
   );
 }
 
-/** A modal dialog on top of everything, including other dialogs, which would otherwise keep the focus. Only signing in closes it. */
+/**
+ * A modal dialog that covers everything, including other dialogs. Only signing in closes it: the browser then returns the focus to where
+ * it was.
+ */
 function SignInAgain() {
   const dialog = useRef<HTMLDialogElement>(null);
   const show = () => dialog.current?.showModal();
-  useLayoutEffect(show, []);
+  useLayoutEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => opened?.close();
+  }, []);
   return (
-    <dialog ref={dialog} class="sign-in-again" aria-label="Sign in again" onClose={show}>
+    <dialog ref={dialog} class="alone sign-in-again" aria-label="Sign in again" onClose={show}>
       <SignIn isAgain />
     </dialog>
   );

@@ -75,23 +75,26 @@ describeConsole("sign-in and shell", startConsole, (running) => {
     expect(page.url()).toBe(`${running().url}/robots`);
   });
 
-  it("session ends with a half-filled form → the form is hidden, and back after the sign-in", async () => {
+  it("session ends with a half-filled form → the form is covered, and back after the sign-in", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "shift one");
     const { page, complaints } = await borrowWindow();
     await signIn(page, { url: running().url, key: apiKey }, "/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
+    await page.evaluate("scrollTo(0, 20)");
     await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'button:has-text("Create fleet")');
     await page.getByText("Your session has ended.").waitFor();
-    expect(await name.isVisible()).toBe(false);
+    const corner = "document.elementFromPoint(innerWidth - 20, innerHeight - 1)";
+    expect(await page.evaluate(`${corner}.closest("dialog")?.ariaLabel`)).toBe("Sign in again");
     expect(await page.title()).toBe("Sign in · Robot policy");
     expect(await violations(page)).toEqual([]);
     for (let time = 0; time < 3; time += 1) await page.keyboard.press("Escape");
     await page.getByLabel("API key").fill(running().key);
     await page.keyboard.press("Enter");
-    await name.waitFor();
+    await page.getByText("Your session has ended.").waitFor({ state: "detached" });
     expect(await name.inputValue()).toBe("Night shift");
+    expect(await page.evaluate("[document.activeElement.labels?.[0].textContent, scrollY]")).toEqual(["Name", 20]);
     expect(await page.title()).toBe("New fleet · Robot policy");
     await liveness(page, "Live");
     expect(complaints).toEqual([]);

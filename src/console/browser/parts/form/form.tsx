@@ -24,8 +24,8 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
   const [leave, setLeave] = useState<(() => void) | null>(null);
   const guard = useCallback((wanted: () => void) => setLeave(() => wanted), []);
   const form = useFocusKept<HTMLFormElement>();
-  // While the page is hidden, because the session has ended, a dialog would block the one that signs in again.
-  const isHidden = useStore(session).state !== "signed-in";
+  // A dialog would cover the one that signs in again.
+  const isSignedIn = useStore(session).state === "signed-in";
   useLeaveGuard(isGuarded && isEdited ? guard : null);
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -43,7 +43,7 @@ export function Form({ noValidate = false, isGuarded = true, submit, leaving, ch
       <form ref={form} class="form" noValidate={noValidate} onSubmit={onSubmit} onInput={() => setEdited(true)}>
         {children}
       </form>
-      {leave === null || isHidden ? null : (
+      {leave === null || !isSignedIn ? null : (
         <Dialog title="Leave without saving?" close={stay}>
           <p>What you entered will be lost.</p>
           <div class="buttons">
