@@ -1,8 +1,9 @@
 import { serviceNow } from "../data/service-clock.ts";
 import { SelectField, TextField } from "../parts/form/fields.tsx";
+import { counted } from "../parts/text.ts";
 import { setParameter, setQuery, useLocation } from "../router.ts";
 import type { UsageBy } from "./data.ts";
-import { DAY_MS, DAYS_STANDARD, dayOf, daysAsked, parseDay, readRange } from "./range.ts";
+import { DAY_MS, DAYS_STANDARD, dayOf, daysAsked, parseDay } from "./range.ts";
 
 const BY = [
   { value: "robot", word: "Robot" },
@@ -22,11 +23,12 @@ const DATES = { value: "dates", word: "From a day to a day…" } as const;
 export function UsagePicker({ by }: { readonly by: UsageBy }) {
   const { query } = useLocation();
   const hasDates = query.has("from") || query.has("to");
-  const days = String(daysAsked(query));
+  const asked = daysAsked(query);
+  const days = String(asked);
   const times =
     TIMES.some(({ value }) => value === days) || hasDates
       ? TIMES
-      : [...TIMES, { value: days, word: `Last ${days} days` }];
+      : [...TIMES, { value: days, word: `Last ${counted(asked, "day")}` }];
   return (
     <div class="filters" role="group" aria-label="What to show">
       <SelectField label="Time" value={hasDates ? DATES.value : days} options={[...times, DATES]} change={chooseTime} />
@@ -57,17 +59,13 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
 
 function chooseTime(value: string): void {
   setQuery((query) => {
-    const nowMs = serviceNow();
-    const read = readRange(query, nowMs);
+    const days = daysAsked(query);
     for (const parameter of ["days", "from", "to"]) query.delete(parameter);
-    if (value !== DATES.value) {
-      if (value !== String(DAYS_STANDARD)) query.set("days", value);
-      return;
-    }
-    // Starts with the range that is shown.
-    const { sinceMs, untilMs } =
-      read.state === "read" ? read.range : { sinceMs: nowMs - DAYS_STANDARD * DAY_MS, untilMs: nowMs };
-    query.set("from", dayOf(sinceMs));
-    query.set("to", dayOf(untilMs - 1));
+    if (value === DATES.value) {
+      // Starts with as many whole days, today the last.
+      const nowMs = serviceNow();
+      query.set("from", dayOf(nowMs - (days - 1) * DAY_MS));
+      query.set("to", dayOf(nowMs));
+    } else if (value !== String(DAYS_STANDARD)) query.set("days", value);
   });
 }

@@ -97,6 +97,21 @@ describeConsole("usage", startUsed, (running) => {
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("30");
   });
 
+  it.each([1, 400])("last %d days, then days to choose → as many whole days, today the last", async (count) => {
+    const page = await open(`/usage?days=${count}`);
+    const time = page.getByLabel("Time", { exact: true });
+    expect(await time.locator("option:checked").innerText()).toBe(`Last ${count} ${count === 1 ? "day" : "days"}`);
+    await time.selectOption("From a day to a day…");
+    await page.getByLabel("Last day").waitFor();
+    const { searchParams } = new URL(page.url());
+    const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+    expect([(Number(to) - Number(from)) / DAY_MS + 1, Number(to) - TODAY_MS]).toEqual([
+      count,
+      expect.toSatisfy((ms) => ms <= DAY_MS),
+    ]);
+    await page.getByRole("heading", { name: count === 1 ? "Nothing was used in this time" : "By day" }).waitFor();
+  });
+
   it("table opened with the keyboard → every number of the chart", async () => {
     const page = await open(DATES);
     await page.getByText("The days as a table").focus();
