@@ -151,7 +151,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
           />
         </div>
       ) : null}
-      <div class="field-pair key-expiry">
+      <div class="field-pair">
         <SelectField
           label="Expires"
           value={expiry}

@@ -28,6 +28,9 @@ describeConsole("keys", startConsole, (running) => {
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "New key" }).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
+    // Side by side, although the hints below them differ in length.
+    const top = async (label: string) => (await page.getByLabel(label).boundingBox())?.y;
+    expect(await top("New robots at most")).toBe(await top("Only this robot"));
     await page.keyboard.type("cell 7");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "The key cell 7" }).waitFor();
@@ -117,6 +120,22 @@ describeConsole("keys", startConsole, (running) => {
         );
       await expect.poll(isCut).toBe(false);
     }
+  });
+
+  it("phone → every scope of a key can be read", async () => {
+    await createKey(running(), "many scopes", [
+      "robots:setup",
+      "robots:read",
+      "fleets:read",
+      "models:read",
+      "usage:read",
+    ]);
+    const page = await open();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const scopes = page.getByRole("row", { name: /many scopes/ }).locator('td[data-name="May"]');
+    await scopes.waitFor();
+    const [inner, outer] = [await scopes.locator("span").boundingBox(), await scopes.boundingBox()];
+    expect(inner?.width).toBeLessThanOrEqual(outer?.width ?? 0);
   });
 
   it("Back and Escape while a key is being created → the dialog stays open", async () => {
