@@ -101,7 +101,7 @@ function entryOfRefusal(refusal: RefusalView): Entry {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 0.8fr)" }, ({ what }) => what),
+  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 1.2fr)" }, ({ what }) => what),
   timeColumn({ id: "when", name: "When", track: "7rem" }, ({ at }) => at),
   textColumn(
     {

@@ -129,6 +129,18 @@ describeConsole("accessibility", startFull, (demo) => {
     },
   );
 
+  it("audit at 1280 pixels → no event is cut", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, demo().service, "/audit");
+    const event = page.getByRole("rowheader", { name: "fleet.update_model" }).first();
+    await event.waitFor();
+    const { scrollWidth, clientWidth } = await event.evaluate(({ scrollWidth, clientWidth }) => ({
+      scrollWidth,
+      clientWidth,
+    }));
+    expect(scrollWidth).toBe(clientWidth);
+  });
+
   async function pathOf(where: string): Promise<string> {
     if (where.startsWith("/nowhere")) return "/robot";
     if (where.startsWith("/")) return where;
