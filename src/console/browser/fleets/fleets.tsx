@@ -55,7 +55,6 @@ export function Fleets() {
       sort="state"
       isLoading={!isSettled}
       rowHeight="3.25rem"
-      hasGrowingRows
       cardHeight="7.5rem"
       filtering={FILTERING}
       hint="Name, model, reason"

@@ -135,7 +135,7 @@ function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
       <StatusBadge status="offline" />
       {robot.last_seen_at === null ? null : (
         <span class="second-line">
-          seen <RelativeTime at={robot.last_seen_at} />
+          <RelativeTime at={robot.last_seen_at} />
         </span>
       )}
     </>

@@ -106,6 +106,26 @@ describeConsole("robots", start, (demo) => {
     await page.getByRole("heading", { level: 1, name: names[0]! }).waitFor();
   });
 
+  it("robot offline for an hour → its state and since when, both whole", async () => {
+    const { page } = await borrowWindow();
+    await page.route("**/v1/robots", async (route) => {
+      const response = await route.fetch();
+      const robots = (await response.json()) as readonly object[];
+      const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+      const offline = { status: "offline", installation_id: "ins_1", last_seen_at: hourAgo };
+      await route.fulfill({ response, json: robots.map((robot) => Object.assign(robot, offline)) });
+    });
+    await signIn(page, demo().service, "/robots?q=cell-0003");
+    const state = page
+      .getByRole("row", { name: /cell-0003/ })
+      .getByRole("cell")
+      .first();
+    await state.getByText(/^(59 min|1 h) ago$/).waitFor();
+    const isCut = `[...document.querySelectorAll("tbody td:nth-child(2), tbody .second-line")].some((each) =>
+      each.scrollHeight > each.clientHeight || each.scrollWidth > each.clientWidth)`;
+    expect(await page.evaluate(isCut)).toBe(false);
+  });
+
   it("phone → cards, with a field to sort them", async () => {
     const { page } = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     await signIn(page, demo().service, "/robots?q=cell-00");

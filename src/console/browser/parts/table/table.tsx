@@ -22,10 +22,8 @@ export interface TableProps<Row> {
   readonly sort?: string;
   /** Shows placeholder rows. */
   readonly isLoading?: boolean;
-  /** For cells of two lines. */
+  /** Of a usual row, if its cells have two lines or a button. */
   readonly rowHeight?: string;
-  /** Rows grow with their content. */
-  readonly hasGrowingRows?: boolean;
   /** Height of a card on a phone. */
   readonly cardHeight?: string;
 }
@@ -61,7 +59,6 @@ export function Table<Row>(props: TableProps<Row>) {
         class="table"
         style={variables}
         data-cards={isPhone ? "" : undefined}
-        data-growing={props.hasGrowingRows === true ? "" : undefined}
         aria-busy={isLoading}
         aria-rowcount={rows.length + 1}
       >
