@@ -2,6 +2,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import {
   type Began,
+  type ClockJump,
   closePeriod,
   latestBelieved,
   lockPeriods,
@@ -31,10 +32,12 @@ export function createMeterUsage({ store, newId, usageClock }: Context): Task {
     name: "meter-usage",
     intervalMs: INTERVAL_MS,
     async run(signal) {
+      let jump: ClockJump | null = null;
       do {
         for (const cut of cutsAt(usageClock.now())) await cutAll(cut, signal);
-        if (usageClock.isToGoBack()) await cutAll(cutNow(usageClock.now()), signal);
-      } while (!signal.aborted && usageClock.settle());
+        jump = usageClock.steadyJump();
+        if (jump !== null && jump.aheadMs < 0) await cutAll(cutNow(usageClock.now()), signal);
+      } while (!signal.aborted && jump !== null && usageClock.accept(jump));
     },
   };
 }

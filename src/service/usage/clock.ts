@@ -14,13 +14,20 @@ const SECOND_MS = 1000;
 export interface UsageClock {
   /** `wall` is the same moment by the wall clock, ISO 8601. */
   now(): UsageTime & { readonly wall: string };
-  /** Whether the next `settle` accepts a jump back. Enter the running periods before: later, they end before they start. */
-  isToGoBack(): boolean;
+  /** The jump of a wall clock that has run evenly since; null if there is none. */
+  steadyJump(): ClockJump | null;
   /**
-   * Accepts a wall clock that ran evenly since it jumped. Call it when no running period is from before the previous jump.
-   * @returns whether a jump was accepted.
+   * Accepts a jump. Call it when no running period is from before the previous one; and enter the running periods before a jump back,
+   * because after it they would end before they start.
+   * @returns false if the wall clock has jumped again meanwhile.
    */
-  settle(): boolean;
+  accept(jump: ClockJump): boolean;
+}
+
+/** How far the wall clock is ahead of usage time, and since when, in monotonic time. */
+export interface ClockJump {
+  readonly aheadMs: number;
+  readonly sinceMs: number;
 }
 
 /** The context of operations and tasks that meter usage. */
@@ -48,8 +55,7 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
   let latestMs = wallMs;
   let lookedMs = clock.monotonicMs();
   let skipped: UsageTime["skipped"] = null;
-  /** How far the wall clock is ahead, and since when, in monotonic time. */
-  let jump: { readonly aheadMs: number; readonly sinceMs: number } | null = null;
+  let jump: ClockJump | null = null;
 
   function look(): void {
     const nowMs = clock.monotonicMs();
@@ -69,21 +75,19 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
     }
   }
 
-  /** How far an evenly running wall clock is ahead; 0 if there is none to accept. */
-  function steadyJumpMs(): number {
-    look();
-    return jump !== null && lookedMs - jump.sinceMs >= STEADY_MS ? jump.aheadMs : 0;
-  }
-
   return {
     now() {
       look();
       return { at: isoTime(believedMs), skipped, wall: isoTime(wallMs) };
     },
-    isToGoBack: () => steadyJumpMs() < 0,
-    settle() {
-      const aheadMs = steadyJumpMs();
-      if (aheadMs === 0) return false;
+    steadyJump() {
+      look();
+      return jump !== null && lookedMs - jump.sinceMs >= STEADY_MS ? jump : null;
+    },
+    accept(steady) {
+      look();
+      if (jump !== steady) return false;
+      const { aheadMs } = steady;
       const fromMs = Math.floor(believedMs / SECOND_MS) * SECOND_MS;
       const untilMs = fromMs + Math.floor(aheadMs / SECOND_MS) * SECOND_MS;
       const beforeMs = Math.min(latestMs + CORRECTION_MAXIMUM_MS, untilMs);

@@ -63,6 +63,12 @@ describe("usage periods", () => {
   });
 });
 
+/** Accepts the jump of the wall clock, if it is steady. */
+function settle(usageClock: UsageClock): boolean {
+  const jump = usageClock.steadyJump();
+  return jump !== null && usageClock.accept(jump);
+}
+
 describe("the usage clock", () => {
   it("moment → one reading of the wall clock", () => {
     let readings = 0;
@@ -83,7 +89,7 @@ describe("the usage clock", () => {
       time.wall_ms += durationMs;
       time.monotonicMs += durationMs;
       usageClock.now();
-      return usageClock.settle();
+      return settle(usageClock);
     };
     time.wall_ms += HOUR_MS;
     expect([pass(0), pass(1000), pass(STEADY_MS - 1001)]).toEqual([false, false, false]);
@@ -107,7 +113,7 @@ it("reverted jump → forgotten; the next one must be steady for the full time",
   const pass = (durationMs: number) => {
     time.wall_ms += durationMs;
     time.monotonicMs += durationMs;
-    return usageClock.settle();
+    return settle(usageClock);
   };
   const STEADY = 120_000;
   time.wall_ms += HOUR_MS;
@@ -116,6 +122,25 @@ it("reverted jump → forgotten; the next one must be steady for the full time",
   expect(pass(STEADY)).toBe(false);
   time.wall_ms += HOUR_MS;
   expect([pass(0), pass(STEADY - 1), pass(1)]).toEqual([false, false, true]);
+});
+
+it("clock that is set once more while the periods before its jump are entered → not accepted yet", () => {
+  const time = { wallMs: BEGIN_MS, monotonicMs: 0 };
+  const clock = { ...systemClock, wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
+  const usageClock = createUsageClock({ clock, log });
+  const pass = (durationMs: number) => {
+    time.wallMs += durationMs;
+    time.monotonicMs += durationMs;
+    return usageClock.steadyJump();
+  };
+  time.wallMs -= HOUR_MS;
+  expect([pass(0), pass(STEADY_MS - 1)]).toEqual([null, null]);
+  const back = pass(1);
+  if (back === null) throw new Error("The jump is not steady");
+  expect(back.aheadMs).toBe(-HOUR_MS);
+  time.wallMs -= HOUR_MS;
+  expect(usageClock.accept(back)).toBe(false);
+  expect(usageClock.now().at).toBe(new Date(BEGIN_MS + STEADY_MS).toISOString());
 });
 
 it.each([
