@@ -29,7 +29,7 @@ export function lockInstallation(
     .executeTakeFirst();
 }
 
-/** The live installation of a robot, else the last one. */
+/** The live installation of a robot, which may have an older id than one that it replaced, as ids follow clocks; else the last one. */
 export function findInstallationOf(
   reader: Reader,
   organizationId: string,
@@ -40,6 +40,7 @@ export function findInstallationOf(
     .selectAll()
     .where("organization_id", "=", organizationId)
     .where("robot_id", "=", robotId)
+    .orderBy(({ eb }) => eb("state", "=", "revoked"))
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();

@@ -15,9 +15,10 @@ const DAY_MS = 24 * HOUR_MS;
 async function scene(store: StoreLocation | undefined, identity: Partial<IdentitySettings> = {}) {
   const beginMs = systemClock.wallMs();
   let aheadMs = 0;
+  let setBackMs = 0;
   const clock: Clock = {
     ...systemClock,
-    wallMs: () => beginMs + aheadMs,
+    wallMs: () => beginMs + aheadMs - setBackMs,
     monotonicMs: () => aheadMs,
   };
   const running = await testService({ store, clock, configuration: { identity } });
@@ -29,6 +30,8 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
     running,
     robot,
     advance: (ms: number) => void (aheadMs += ms),
+    /** Corrects a wall clock that was ahead. */
+    setBack: (ms: number) => void (setBackMs += ms),
     installation: async () => (await running.send("GET", "/v1/robots/arm-1/installation")).json(),
     change: (body: object) => running.send("PATCH", "/v1/robots/arm-1/installation", body),
     audit: async () => {
@@ -42,6 +45,21 @@ async function outcomeOf(answer: Response): Promise<unknown> {
   const body = (await answer.json()) as { reason?: string };
   return answer.ok ? answer.status : [answer.status, body.reason];
 }
+
+describeOnEachStore("installation of a robot", (newStore) => {
+  it("replaced after the clock was set back → the view and its changes are of the live one, whose id is older", async () => {
+    const { running, robot, setBack, installation, change } = await scene(await newStore());
+    setBack(HOUR_MS);
+    const next = new RobotComputer(() => running.url);
+    const started = await next.start();
+    const approval = { user_code: started.user_code, confirm_replace: true };
+    expect((await running.send("POST", "/v1/robots/approve", approval)).status).toBe(200);
+    await next.poll(started);
+    expect(next.installationId < robot.installationId).toBe(true);
+    expect(await installation()).toMatchObject({ installation_id: next.installationId, state: "active" });
+    expect((await change({ recoveries_remaining: 9 })).status).toBe(200);
+  });
+});
 
 describeOnEachStore("credential of a robot", (newStore) => {
   it("heartbeats → renewal and expiry stay at fixed times, and the report is shown", async () => {
