@@ -131,8 +131,11 @@ export function createIdentityLoop(options: IdentityOptions) {
     /** Works until the signal aborts. Rejects only for a bug. */
     async run(signal: AbortSignal) {
       try {
-        // After a power cut between the enrolment and the removal.
-        if (course.standing.kind === "enrolled" && !isElsewhere()) await options.service().discardBulkKey();
+        if (course.standing.kind === "enrolled") {
+          // After a power cut between the enrolment and these removals.
+          await enrolling.forgetEnrolment();
+          if (!isElsewhere()) await options.service().discardBulkKey();
+        }
         for (;;) {
           await alarm.wait(nextMs(), signal);
           const { length } = waiting;

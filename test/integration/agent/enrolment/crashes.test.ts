@@ -1,4 +1,6 @@
 /** Power cuts between any two changes of the disk, and a full disk: the robot always recovers. */
+import { readdir } from "node:fs/promises";
+
 import { expect, test } from "vitest";
 
 import { systemFiles } from "../../../../src/platform/files/files.ts";
@@ -48,6 +50,8 @@ test.each(Array.from({ length: ENROLMENT_CHANGES + 1 }, (_, changes) => changes)
     const computer = await boot(scene);
     await operate(scene, computer, () => isBeating(computer), approved);
     expect(approved.size).toBe(1);
+    expect(computer.identity.status()?.user_code).toBeNull();
+    expect(await readdir(scene.robot.state_directory)).not.toContain("identity-enrolment.json");
     expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
     await computer.stop();
     files.release();
