@@ -124,23 +124,27 @@ const LOOK_AGAIN_MS = 2000;
  */
 export async function awaitConfiguration(
   configuration: DocumentInput<AgentConfiguration>,
-  context: CommandContext,
+  context: Pick<CommandContext, "machine" | "signal" | "environment" | "terminal">,
 ): Promise<AgentConfiguration | null> {
   const { machine, signal, environment } = context;
   await configuration.refresh(false);
-  const lookAgainMs = Math.min(LOOK_AGAIN_MS, (machine.notify.watchdogMs ?? Infinity) / 2);
+  const over = new AbortController();
+  void feedWatchdog(machine.notify, machine.clock, AbortSignal.any([signal, over.signal]));
   let shown = null;
-  while (configuration.reading.value === null && !signal.aborted) {
-    if (shown !== configuration.reading) {
-      shown = configuration.reading;
-      await showFindings(documentFindings(configuration), context);
-      if ((environment["NOTIFY_SOCKET"] ?? "") === "") return null;
-      // READY=1, because nothing that starts after this agent should wait for an edit.
-      machine.notify.ready(`Configuration is invalid; robot-policy-agent check says why: ${configuration.path}`);
+  try {
+    while (configuration.reading.value === null && !signal.aborted) {
+      if (shown !== configuration.reading) {
+        shown = configuration.reading;
+        await showFindings(documentFindings(configuration), context);
+        if ((environment["NOTIFY_SOCKET"] ?? "") === "") return null;
+        // READY=1, because nothing that starts after this agent should wait for an edit.
+        machine.notify.ready(`Configuration is invalid; robot-policy-agent check says why: ${configuration.path}`);
+      }
+      await machine.clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
+      await configuration.refresh(true);
     }
-    machine.notify.watchdog();
-    await machine.clock.sleep(lookAgainMs, signal).catch(() => {});
-    await configuration.refresh(true);
+    return configuration.reading.value;
+  } finally {
+    over.abort();
   }
-  return configuration.reading.value;
 }
