@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, unlinkSync } from "node:fs";
+import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
 import type { Clock } from "../../platform/clock.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, systemFiles } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import { answersOf, CLIENT_LIMIT_MS, type ControlledAgent } from "./answers.ts";
 
@@ -34,7 +34,7 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => void accept(connection));
   server.maxConnections = CONNECTION_LIMIT;
   // Under systemd the directory exists (RuntimeDirectory=); when the agent is run by hand it may not.
-  mkdirSync(dirname(path), { recursive: true });
+  await systemFiles.makeDirectory(dirname(path), 0o755);
   await removeStaleSocket(path);
   await listen(server, path);
   try {

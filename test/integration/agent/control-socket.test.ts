@@ -294,6 +294,11 @@ test("the socket cannot be opened twice → each failure and each success is log
   expect(events).toEqual([...outage, ...outage]);
 });
 
+test("a runtime directory on a filesystem that takes no new names → refused", async () => {
+  const opening = serveControlSocket(IDLE, "/proc/nowhere/run/control.sock", new SteppedClock());
+  await expect(opening).rejects.toMatchObject({ code: "ENOENT" });
+});
+
 test.concurrent("the socket cannot be opened at start → opened later; failure and success are logged once", async ({
   expect,
 }) => {
