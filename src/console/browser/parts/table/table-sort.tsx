@@ -1,7 +1,6 @@
 /** Controls that sort a table: column headings, and on cards a select. */
-import { useId } from "preact/hooks";
-
 import { setParameter } from "../../router.ts";
+import { SelectField } from "../form/fields.tsx";
 import { Icon } from "../icon.tsx";
 import type { Column } from "./columns.tsx";
 import type { Sort } from "./sort.ts";
@@ -49,8 +48,6 @@ interface SortSelectProps<Row> {
 
 /** Replaces the headings where rows are cards. */
 export function SortSelect<Row>({ columns, sort, standard }: SortSelectProps<Row>) {
-  const id = useId();
-  const value = sort === null ? "" : nameOf(sort.column.id, sort.direction);
   const options = columns
     .filter(({ sortBy }) => sortBy !== undefined)
     .flatMap((column) => [
@@ -59,24 +56,13 @@ export function SortSelect<Row>({ columns, sort, standard }: SortSelectProps<Row
     ]);
   if (options.length === 0) return null;
   return (
-    <p class="table-sort">
-      <label class="field-label" for={id}>
-        Sort by
-      </label>
-      <select
-        id={id}
-        class="input"
-        value={value}
-        onChange={({ currentTarget }) => setSort(currentTarget.value, standard)}
-      >
-        {sort === null ? <option value="">unsorted</option> : null}
-        {options.map(({ value: each, word }) => (
-          <option key={each} value={each}>
-            {word}
-          </option>
-        ))}
-      </select>
-    </p>
+    <SelectField
+      label="Sort by"
+      className="table-sort"
+      value={sort === null ? "" : nameOf(sort.column.id, sort.direction)}
+      options={sort === null ? [{ value: "", word: "unsorted" }, ...options] : options}
+      change={(value) => setSort(value, standard)}
+    />
   );
 }
 
