@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { useLocation } from "../../router.ts";
@@ -102,46 +101,33 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
     () => (
       <tr role="row">
         {columns.map((column, index) => {
+          const { id, name, align, isWideOnCard = false, isPlainOnCard = false } = column;
           const content = column.cell(row);
           return index === 0 ? (
-            <th key={column.id} role="rowheader" scope="row">
-              {hrefOf === undefined ? content : <RowLink href={hrefOf(row)}>{content}</RowLink>}
+            <th key={id} role="rowheader" scope="row">
+              {hrefOf === undefined ? (
+                content
+              ) : (
+                <a class="row-link" href={hrefOf(row)}>
+                  {content}
+                </a>
+              )}
             </th>
           ) : (
-            <Cell key={column.id} column={column}>
+            <td
+              key={id}
+              role="cell"
+              data-name={isPlainOnCard ? undefined : name}
+              data-align={align}
+              data-wide={isWideOnCard ? "" : undefined}
+            >
               {content}
-            </Cell>
+            </td>
           );
         })}
       </tr>
     ),
     [row, columns],
-  );
-}
-
-function RowLink({ href, children }: { readonly href: string; readonly children: ComponentChildren }) {
-  return (
-    <a class="row-link" href={href}>
-      {children}
-    </a>
-  );
-}
-
-interface CellProps {
-  readonly column: Pick<Column<never>, "name" | "align" | "isWideOnCard" | "isPlainOnCard">;
-  readonly children: ComponentChildren;
-}
-
-function Cell({ column: { name, align, isWideOnCard, isPlainOnCard }, children }: CellProps) {
-  return (
-    <td
-      role="cell"
-      data-name={isPlainOnCard === true ? undefined : name}
-      data-align={align}
-      data-wide={isWideOnCard === true ? "" : undefined}
-    >
-      {children}
-    </td>
   );
 }
 
