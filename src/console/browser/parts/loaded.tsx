@@ -11,8 +11,6 @@ interface LoadedProps<T> {
   readonly what: string;
   /** Expected number of lines, for the placeholder. */
   readonly lines?: number;
-  /** False shows the placeholder although the data is there, until the rest of the page is. */
-  readonly isSettled?: boolean;
   /** Shown if the service does not have it; otherwise that is a failure like others. */
   readonly missing?: ComponentChildren;
   children(value: T): ComponentChildren;
@@ -34,7 +32,7 @@ export function Missing({ text, list }: MissingProps) {
 }
 
 /** Data from the service, its placeholder, or why it failed. */
-export function Loaded<T>({ data, what, lines = 4, isSettled = true, missing, children }: LoadedProps<T>) {
+export function Loaded<T>({ data, what, lines = 4, missing, children }: LoadedProps<T>) {
   switch (data.state) {
     case "loading":
       return <Skeleton lines={lines} what={what} />;
@@ -42,7 +40,6 @@ export function Loaded<T>({ data, what, lines = 4, isSettled = true, missing, ch
       if (missing !== undefined && data.problem.kind === "missing") return <>{missing}</>;
       return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
     case "ready":
-      if (!isSettled) return <Skeleton lines={lines} what={what} />;
       return (
         <>
           {data.problem === null ? null : <StaleNotice problem={data.problem} what={what} />}

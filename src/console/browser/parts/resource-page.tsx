@@ -26,6 +26,8 @@ interface ResourcePageProps<T> {
   children(value: T): ComponentChildren;
 }
 
+const LOADING = { state: "loading" } as const;
+
 /** The page of one resource, below the list of its section. */
 export function ResourcePage<T>({ data, section, noun, titleOf, children, ...props }: ResourcePageProps<T>) {
   const { title = capitalized(noun), lines, isSettled = true } = props;
@@ -38,7 +40,7 @@ export function ResourcePage<T>({ data, section, noun, titleOf, children, ...pro
       badge={value === undefined ? null : props.badgeOf?.(value)}
       actions={value === undefined ? null : props.actionsOf(value)}
     >
-      <Loaded data={data} what={`this ${noun}`} lines={lines} isSettled={isSettled} missing={missing}>
+      <Loaded data={isSettled ? data : LOADING} what={`this ${noun}`} lines={lines} missing={missing}>
         {(known) => <div class="sections">{children(known)}</div>}
       </Loaded>
     </Page>
