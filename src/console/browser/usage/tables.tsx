@@ -106,7 +106,7 @@ export function UsageDays({ usage: { days, series, hasNames } }: { readonly usag
   return (
     <details>
       <summary>The days as a table</summary>
-      <SmallTable label="Hours by day" className="usage-days" heads={heads} numbersFrom={1}>
+      <SmallTable label="Hours by day" className="usage-days" heads={heads}>
         {newestFirst.map(({ day, seconds, byName }) => {
           const parts = shown.map(({ name }) => byName.get(name) ?? 0);
           const others = hasOthers ? [parts.reduce((rest, part) => rest - part, seconds)] : [];
@@ -114,9 +114,7 @@ export function UsageDays({ usage: { days, series, hasNames } }: { readonly usag
             <tr key={day}>
               <th scope="row">{utcDay(day)}</th>
               {[seconds, ...parts, ...others].map((part, index) => (
-                <td key={index} data-align="end">
-                  {part === 0 ? <None /> : hours(part)}
-                </td>
+                <td key={index}>{part === 0 ? <None /> : hours(part)}</td>
               ))}
             </tr>
           );
