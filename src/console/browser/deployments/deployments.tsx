@@ -76,10 +76,7 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     track: "minmax(8rem, 2fr)",
     isWideOnCard: true,
     isPlainOnCard: true,
-    cell: (deployment) => {
-      const what = failureOf(deployment)?.what;
-      return what === undefined ? null : <span title={what}>{what}</span>;
-    },
+    cell: (deployment) => failureOf(deployment)?.what,
   },
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
   timeColumn({ id: "created", name: "Created", track: "6rem" }, (deployment) => deployment.created_at),

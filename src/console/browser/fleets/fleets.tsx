@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     cell: (row) => (
       <span class="bar-and-number">
         <CountBar counts={robotCounts(row)} noun="robot" isSmall />
-        <span title="Registered">{number(row.fleet.robots.registered)}</span>
+        {number(row.fleet.robots.registered)}
       </span>
     ),
     sortBy: ({ fleet }) => fleet.robots.registered,

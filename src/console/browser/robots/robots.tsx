@@ -85,15 +85,10 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     sortBy: (robot) => presenceOf(robot),
   },
   textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
-  {
-    id: "type",
-    name: "Type",
-    track: "minmax(10rem, 1.5fr)",
-    cell: ({ robot_type_id: robotTypeId }) => <span title={robotTypeId}>{robotTypeId}</span>,
-    sortBy: ({ robot_type_id: robotTypeId }) => robotTypeId,
-    isWideOnCard: true,
-    isPlainOnCard: true,
-  },
+  textColumn(
+    { id: "type", name: "Type", track: "minmax(10rem, 1.5fr)", isWideOnCard: true, isPlainOnCard: true },
+    (robot) => robot.robot_type_id,
+  ),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "medium" }, ({ region }) => region),
   {
     id: "labels",
