@@ -22,7 +22,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     name: "Label",
     track: "minmax(8.5rem, 2fr)",
     cell: ({ key, isOwn }) => (
-      <span class="key-label">
+      <span class="name-and-mark">
         <span class="cut" title={labelOf(key)}>
           {labelOf(key)}
         </span>

@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
       contestedSince === null ? (
         name
       ) : (
-        <span class="failing" data-tone="degraded" title="Two computers register this name in turn">
+        <span class="name-and-mark" data-tone="degraded" title="Two computers register this name in turn">
           <Icon name="degraded" />
           <span class="cut">{name}</span>
         </span>

@@ -81,7 +81,7 @@ function Degraded({ robots, lines, timeOf }: DegradedProps) {
           const at = timeOf(robot);
           return (
             <li key={robot.id}>
-              <span class="failing" data-tone="degraded">
+              <span class="name-and-mark" data-tone="degraded">
                 <Icon name="degraded" />
                 <RobotLink id={robot.id} name={robot.name} />
               </span>

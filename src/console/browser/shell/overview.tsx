@@ -115,7 +115,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
           .slice(0, lines)
           .map(({ checkpoint_id: checkpointId, model_slug: modelSlug, region, since, detail }) => (
             <li key={checkpointId + region}>
-              <span class="failing" data-tone="blocked">
+              <span class="name-and-mark" data-tone="blocked">
                 <Icon name="blocked" />
                 <span class="cut" title={[checkpointId, detail].filter(Boolean).join(": ")}>
                   <b>{modelSlug}</b> in {region}
