@@ -107,6 +107,8 @@ describeConsole("fleets", start, (demo) => {
     await page.getByLabel("Peak of active robots").fill("1");
     await page.getByRole("button", { name: "Create fleet" }).click();
     await expect.poll(() => errorOf(page, "End 1")).toBe("An operating window ends after it starts.");
+    const top = async (label: string) => (await page.getByLabel(label, { exact: true }).boundingBox())?.y;
+    expect(await top("Start 1")).toBe(await top("End 1"));
     await page.getByLabel("End 1").fill("2031-01-01T08:00");
     await page.getByRole("button", { name: "Create fleet" }).click();
     await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();
