@@ -3,7 +3,7 @@ import { type Disk, DiskError } from "../disk/disk.ts";
 import { CACHE_FOLDER, SERVICE_UNIT, shippedCopy, SWITCHING_FILE } from "../layout.ts";
 import { readInstalled, shippedDigests } from "../plan/installed.ts";
 import { observe } from "../plan/observation.ts";
-import { planItems, planOutdated } from "../plan/plan.ts";
+import { planItems, planOutdatedFiles, planOutdatedVersions } from "../plan/plan.ts";
 import { currentLink, editable, type Item } from "../plan/wanted.ts";
 import { applySteps, type ServiceOutcome, type Site } from "./apply.ts";
 
@@ -28,7 +28,8 @@ export async function restoreVersion(id: string, site: Site): Promise<ServiceOut
   return applySteps(
     [
       ...planItems(id, items, machine).steps,
-      ...planOutdated({ id, account: [], elsewhere: items }, null, machine),
+      ...planOutdatedFiles(items, machine),
+      ...planOutdatedVersions([id], installed),
       { kind: "reload-units" },
       { kind: "restart", unit: SERVICE_UNIT, wasWell: false },
       { kind: "remove", path: SWITCHING_FILE },

@@ -12,7 +12,7 @@ import {
 import { type Installed, shippedDigests } from "./installed.ts";
 import { ABSENT, type Observation, type Seen } from "./observation.ts";
 import type { Step } from "./step.ts";
-import type { FileItem, Item, Wanted } from "./wanted.ts";
+import type { FileItem, Item } from "./wanted.ts";
 
 /** The observed machine: all inputs of the plan besides the items. */
 export interface Machine {
@@ -47,24 +47,18 @@ export function planItems(id: string, items: readonly Item[], machine: Machine):
   };
 }
 
-/**
- * Plans the removal of what earlier versions left: unedited files that this version no longer ships, and all versions except this one and
- * the previous one, which is needed to go back. Pure.
- */
-export function planOutdated(
-  { id, account, elsewhere }: Pick<Wanted, "id" | "account" | "elsewhere">,
-  previous: string | null,
-  { observation, installed }: Machine,
-): readonly Step[] {
-  const wanted = new Set([...account, ...elsewhere].map(({ path }) => path));
-  const files = [...shippedDigests(installed)]
+/** Plans the removal of unedited files that other versions installed, and this one does not. Pure. */
+export function planOutdatedFiles(items: readonly Item[], { observation, installed }: Machine): readonly Step[] {
+  const wanted = new Set(items.map(({ path }) => path));
+  return [...shippedDigests(installed)]
     .filter(([path]) => !wanted.has(path))
     .filter(([path, digests]) => isOneOf(observation.get(path), digests))
     .map(([path]): Step => ({ kind: "remove", path }));
-  const versions = installed.versions
-    .filter((version) => version.id !== id && version.id !== previous)
-    .map((version): Step => ({ kind: "remove", path: versionFolder(version.id) }));
-  return [...files, ...versions];
+}
+
+/** Plans the removal of all versions except those to keep: the installed one, and the one before, which is needed to go back. Pure. */
+export function planOutdatedVersions(kept: readonly (string | null)[], { versions }: Installed): readonly Step[] {
+  return versions.filter(({ id }) => !kept.includes(id)).map(({ id }) => ({ kind: "remove", path: versionFolder(id) }));
 }
 
 const OWN_FOLDERS = new RegExp(`^(?:${PROGRAM_FOLDER}|${NOTES_FOLDER})(?:/|$)`);

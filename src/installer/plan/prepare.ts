@@ -11,7 +11,16 @@ import { findNewerState } from "../state.ts";
 import { type Installed, readInstalled, shippedDigests } from "./installed.ts";
 import { observe, findSystemdVersion, observeProvisioning } from "./observation.ts";
 import { planStart, planUnits } from "./plan-service.ts";
-import { changesService, changesUnits, type Kept, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
+import {
+  changesService,
+  changesUnits,
+  type Kept,
+  noteFolders,
+  planItems,
+  planOutdatedFiles,
+  planOutdatedVersions,
+  writeNote,
+} from "./plan.ts";
 import type { Step } from "./step.ts";
 import { currentLink, unitText, type Wanted, wantItems } from "./wanted.ts";
 
@@ -151,10 +160,11 @@ function keyPlace({ keyFile, keyStdin }: InstallOptions): string | null {
 
 interface PlannedFiles {
   readonly copying: readonly Step[];
-  /** User, units and other files: before the switch. */
+  /** User, units and other files, and the removal of outdated ones: before the switch. */
   readonly before: readonly Step[];
   /** Replace the link `current`. */
   readonly switching: readonly Step[];
+  /** Remove older versions. */
   readonly outdated: readonly Step[];
   readonly kept: readonly Kept[];
   readonly inTheWay: readonly string[];
@@ -194,9 +204,10 @@ async function planFiles(
       ...user.steps,
       ...((await system.findUser()) === null ? [{ kind: "add-user" } as const] : []),
       ...elsewhere.steps,
+      ...planOutdatedFiles([...wanted.account, ...wanted.elsewhere], machine),
     ],
     switching: link.steps,
-    outdated: planOutdated(wanted, previous, machine),
+    outdated: planOutdatedVersions([id, previous], installed),
     kept: [user, elsewhere].flatMap((plan) => plan.kept),
     inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
     previous,

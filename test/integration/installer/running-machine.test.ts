@@ -187,6 +187,29 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(describeTree(root)).toEqual(before);
   });
 
+  test("version with a unit file less → the units are reloaded without it, and with it if the version does not start", async () => {
+    await configure();
+    const library = join(root, "usr/lib/systemd/libsystemd-shared");
+    const dropIns = join(root, "usr/local/lib/systemd/system", `${SERVICE}.d`);
+    await runInstall({}, here(first));
+    const before = describeTree(root);
+    await rename(`${library}-257.so`, `${library}-252.so`);
+    systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
+    await runInstall({}, here(first));
+    systemd.refusals.clear();
+    await rename(`${library}-252.so`, `${library}-257.so`);
+    expect(describeTree(root)).toEqual(before);
+
+    await rename(`${library}-257.so`, `${library}-252.so`);
+    const loaded: string[][] = [];
+    const runProgram: RunProgram = async (argv, options) => {
+      if (argv.includes("daemon-reload")) loaded.push(await readdir(dropIns));
+      return systemd.runProgram(argv, options);
+    };
+    await runInstall({}, here({ ...first, runProgram }));
+    expect(loaded).toEqual([["00-credential-store.conf"]]);
+  });
+
   test("upgrade killed before the switch, then the old version does not restart → it stays installed", async () => {
     await configure();
     await runInstall({}, here(first));
