@@ -55,7 +55,6 @@ export interface InstallContext extends InstallerContext {
 export interface Installation {
   readonly kind: "installation";
   readonly version: string;
-  readonly id: string;
   /** Path of the copied Node, which is tried before the switch; null where the machine's own is used. */
   readonly node: string | null;
   /** Null for this machine. */
@@ -133,7 +132,6 @@ export async function prepareInstallation(
   return {
     kind: "installation",
     version: context.version,
-    id: wanted.id,
     node: wanted.node,
     image: isImage ? disk.root : null,
     copying: files.copying,
