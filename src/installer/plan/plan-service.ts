@@ -21,14 +21,22 @@ export interface ServiceQuestion {
 
 /** Steps for systemd before the switch to the new version. Pure. */
 export function planUnits(question: ServiceQuestion): readonly Step[] {
-  const { system, service, firstBoot } = question;
-  const isWanted = (unit: UnitSeen) => unit.unitFileState !== "enabled" && !isMasked(unit);
+  const enabling = wantedUnits(question).filter(([, seen]) => seen.unitFileState !== "enabled" && !isMasked(seen));
   return [
-    ...(system.isRunning && question.changesUnits ? [{ kind: "reload-units" } as const] : []),
-    ...(question.enablesFirstBoot && isWanted(firstBoot) ? [{ kind: "enable", unit: FIRST_BOOT_UNIT } as const] : []),
-    ...(question.isFirst && question.enables && isWanted(service)
-      ? [{ kind: "enable", unit: SERVICE_UNIT } as const]
-      : []),
+    ...(question.system.isRunning && question.changesUnits ? [{ kind: "reload-units" } as const] : []),
+    ...enabling.map(([unit]) => ({ kind: "enable", unit }) as const),
+  ];
+}
+
+/** The units that are not enabled because a mask forbids it. Pure. */
+export function findMasked(question: ServiceQuestion): readonly string[] {
+  return wantedUnits(question).flatMap(([unit, seen]) => (isMasked(seen) ? [unit] : []));
+}
+
+function wantedUnits({ isFirst, enables, enablesFirstBoot, service, firstBoot }: ServiceQuestion) {
+  return [
+    ...(enablesFirstBoot ? [[FIRST_BOOT_UNIT, firstBoot] as const] : []),
+    ...(isFirst && enables ? [[SERVICE_UNIT, service] as const] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 
+import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Site } from "../apply/apply.ts";
 import { type Content, measure, type Measured } from "../disk/content.ts";
 import { findDistribution } from "../distribution.ts";
@@ -10,7 +11,7 @@ import { chooseNode } from "../node-runtime.ts";
 import { findNewerState } from "../state.ts";
 import { type Installed, readInstalled, shippedDigests } from "./installed.ts";
 import { observe, findSystemdVersion, observeProvisioning } from "./observation.ts";
-import { planStart, planUnits } from "./plan-service.ts";
+import { findMasked, planStart, planUnits } from "./plan-service.ts";
 import {
   changesService,
   changesUnits,
@@ -146,8 +147,16 @@ export async function prepareInstallation(
     kept: files.kept,
     previous: files.previous,
     changesService: question.changesService,
-    warnings: key === null || key.warning === null ? [] : [key.warning],
+    warnings: [
+      ...(key === null || key.warning === null ? [] : [key.warning]),
+      ...findMasked(question).map((unit) => maskedText(unit, isImage ? disk.root : null)),
+    ],
   };
+}
+
+function maskedText(unit: string, image: string | null): string {
+  const systemctl = image === null ? "systemctl" : `systemctl --root=${shellWord(image)}`;
+  return `${unit} is masked, and stays so; to enable it: ${systemctl} unmask ${unit}; ${systemctl} enable ${unit}`;
 }
 
 /** A file, `-` for stdin, null to keep the installed key. */

@@ -209,7 +209,13 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const masked = await workshop.makeImage();
     await mkdir(join(masked, "etc/systemd/system"), { recursive: true });
     await symlink("/dev/null", join(masked, "etc/systemd/system/robot-policy-agent.service"));
-    await runInstall({ root: masked }, setting);
+    await symlink("/dev/null", join(masked, "etc/systemd/system/robot-policy-agent-setup.service"));
+    const { stderr } = await runInstall({ root: masked, firstBoot: true }, setting);
+    expect(stderr.replaceAll(masked, "ROOT")).toMatchInlineSnapshot(`
+      "warning: robot-policy-agent-setup.service is masked, and stays so; to enable it: systemctl --root=ROOT unmask robot-policy-agent-setup.service; systemctl --root=ROOT enable robot-policy-agent-setup.service
+      warning: robot-policy-agent.service is masked, and stays so; to enable it: systemctl --root=ROOT unmask robot-policy-agent.service; systemctl --root=ROOT enable robot-policy-agent.service
+      "
+    `);
     expect(await readlink(join(masked, "etc/systemd/system/robot-policy-agent.service"))).toBe("/dev/null");
     await expect(readlink(join(masked, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
   });
