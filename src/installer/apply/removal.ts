@@ -6,7 +6,7 @@ import type { Site } from "./apply.ts";
 
 /** One step of `uninstall`. Each is idempotent. */
 export type Removal =
-  | { readonly kind: "stop" | "disable"; readonly unit: string }
+  | { readonly kind: "stop" | "reset-failed" | "disable"; readonly unit: string }
   | { readonly kind: "file" | "link"; readonly path: string }
   /** Only if it is empty. */
   | { readonly kind: "directory"; readonly path: string }
@@ -20,6 +20,7 @@ export type Removal =
 export function describeRemoval(removal: Removal): string {
   switch (removal.kind) {
     case "stop":
+    case "reset-failed":
     case "disable":
       return `systemctl ${removal.kind} ${removal.unit}`;
     case "file":
@@ -41,6 +42,7 @@ export function describeRemoval(removal: Removal): string {
 export function removalForJson(removal: Removal): Readonly<Record<string, unknown>> {
   switch (removal.kind) {
     case "stop":
+    case "reset-failed":
     case "disable":
       return { action: removal.kind, unit: removal.unit };
     case "file":
@@ -62,6 +64,8 @@ export async function applyRemoval(removal: Removal, { disk, system }: Site): Pr
   switch (removal.kind) {
     case "stop":
       return system.stop(removal.unit);
+    case "reset-failed":
+      return system.resetFailed(removal.unit);
     case "disable":
       return system.disable(removal.unit);
     case "file":

@@ -91,6 +91,8 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     start: async (unit: string) => void (await systemctl(["start", unit], JOB_LIMIT_MS)),
     restart: async (unit: string) => void (await systemctl(["restart", unit], JOB_LIMIT_MS)),
     stop: async (unit: string) => void (await systemctl(["stop", unit], JOB_LIMIT_MS)),
+    /** A failed unit stays listed after its file is gone. */
+    resetFailed: async (unit: string) => void (await systemctl(["reset-failed", unit], SYSTEMCTL_LIMIT_MS)),
     /** Whether the installed program's `check` accepts configuration, manifest and files. */
     async isConfigurationValid(): Promise<boolean> {
       const result = await runProgram([PROGRAM, "check", "--json"], { limitMs: CHECK_LIMIT_MS });

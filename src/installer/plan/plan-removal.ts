@@ -123,7 +123,10 @@ function planUnits(units: ReadonlyMap<string, UnitSeen>, isInstalled: boolean): 
   const running = [...units].filter(([, { activeState }]) => activeState !== "inactive");
   const enabled = [...units].filter(([, { unitFileState }]) => unitFileState === "enabled");
   return [
-    ...running.map(([unit]): Removal => ({ kind: "stop", unit })),
+    ...running.map(([unit, { activeState }]): Removal => ({
+      kind: activeState === "failed" ? "reset-failed" : "stop",
+      unit,
+    })),
     ...enabled.map(([unit]): Removal => ({ kind: "disable", unit })),
   ];
 }

@@ -363,6 +363,22 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(systemd.done).toEqual([]);
   });
 
+  test("uninstall: unit that failed → reset, so that systemd forgets it", async () => {
+    await runInstall({}, here(first));
+    systemd.done.splice(0);
+    const failed: RunProgram = async (argv, options) => {
+      const result = await systemd.runProgram(argv, options);
+      if (!argv.includes("robot-policy-agent-setup.service") || result.kind !== "ended") return result;
+      return { ...result, stdout: result.stdout.replace("ActiveState=inactive", "ActiveState=failed") };
+    };
+    await runUninstall({}, here({ ...first, runProgram: failed }));
+    expect(systemd.done).toEqual([
+      "reset-failed robot-policy-agent-setup.service",
+      `disable ${SERVICE}`,
+      "daemon-reload",
+    ]);
+  });
+
   test("uninstall --purge → only a folder that systemctl made remains", async () => {
     const before = describeTree(root);
     await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
