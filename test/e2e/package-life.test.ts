@@ -20,6 +20,7 @@ import {
   type RobotComputer,
   STATE_FILE,
   UNIT,
+  untilTrue,
 } from "../support/nspawn/robot.ts";
 import { BOOKWORM, LIMIT_MS } from "../support/nspawn/root.ts";
 import { whySkipped } from "../support/nspawn/site.ts";
@@ -218,6 +219,7 @@ describe.skipIf(whySkipped !== "")(
       await robot.shutdown();
       await robot.boot();
       await robot.until(({ state }) => state === "registered");
+      await failFirstBoot(robot);
       await robot.run(`rm -r /opt/yam; dpkg --purge ${PACKAGE}`);
       const left = (await inventory(robot)).filter((line) => !former.includes(line));
       expect(left).toEqual([]);
@@ -226,6 +228,17 @@ describe.skipIf(whySkipped !== "")(
     });
   },
 );
+
+/** Has the unit of the first boot fail, as on a robot that could not be registered. */
+async function failFirstBoot(robot: RobotComputer): Promise<void> {
+  const unit = `${PACKAGE}-setup.service`;
+  const dropIn = `/run/systemd/system/${unit}.d/fails.conf`;
+  const settings = "[Unit]\nConditionPathExists=\n[Service]\nRestart=no\nExecStart=\nExecStart=/bin/false\n";
+  await robot.write(dropIn, settings);
+  await robot.run(`systemctl daemon-reload; systemctl start ${unit} || true`);
+  await untilTrue(robot, `systemctl is-failed --quiet ${unit}`);
+  await robot.run(`rm -r ${dropIn.replace("/fails.conf", "")}`);
+}
 
 /** The state as an agent with the next schema writes it, with a valid checksum. */
 function asNewerState(text: string): string {
