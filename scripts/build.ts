@@ -1,15 +1,21 @@
 /**
- * Writes the release programs to dist/ (or --out DIR) as minified CommonJS, which starts in two thirds of the time of ES modules. Builds
- * the console of robot-policy-service, too; --watch rebuilds it on every change.
- * For packages: --version VERSION replaces the version of package.json, and --metafile FILE lists the inputs of each file.
+ * Builds the release programs as minified CommonJS, which starts in two thirds of the time of ES modules, and the console of
+ * robot-policy-service.
  */
 import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 
 import { build, type Plugin } from "esbuild";
 
 import { buildConsole, watchConsole } from "./build-console.ts";
+import { readFlags } from "./support/flags.ts";
+
+const USAGE = `Usage: npm run build -- [options]
+
+  --out DIR          instead of dist
+  --watch            build the console again on every change
+  --version VERSION  for packages: instead of the version of package.json
+  --metafile FILE    for packages: list the inputs of each file there`;
 
 /** Older versions of Node fail later, with a stack trace. */
 const OLDEST_NODE = 24;
@@ -70,13 +76,11 @@ const SHARED_FILES = [
 const CONSOLE = "console";
 
 const root = join(import.meta.dirname, "..");
-const { values: options } = parseArgs({
-  options: {
-    out: { type: "string" },
-    watch: { type: "boolean", default: false },
-    version: { type: "string" },
-    metafile: { type: "string" },
-  },
+const options = readFlags(USAGE, {
+  out: { type: "string" },
+  watch: { type: "boolean", default: false },
+  version: { type: "string" },
+  metafile: { type: "string" },
 });
 const dist = resolve(options.out ?? join(root, "dist"));
 

@@ -10,9 +10,9 @@ import { closeSync, copyFileSync, existsSync, openSync, readFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 
 import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
+import { readFlagsAndNames, refuseFlags, wholeNumber } from "./support/flags.ts";
 
 const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
 
@@ -29,18 +29,17 @@ Examples:
   scripts/flake --runs 1 --seed 1234 test/unit/agent/lock.test.ts      a failure again
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    changed: { type: "boolean", default: false },
-    all: { type: "boolean", default: false },
-    runs: { type: "string", default: "5" },
-    minutes: { type: "string" },
-    seed: { type: "string" },
-    quiet: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const { values, positionals } = readFlagsAndNames(HELP, {
+  changed: { type: "boolean", default: false },
+  all: { type: "boolean", default: false },
+  runs: { type: "string", default: "5" },
+  minutes: { type: "string" },
+  seed: { type: "string" },
+  quiet: { type: "boolean", default: false },
 });
+const runs = wholeNumber(HELP, "runs", values.runs);
+const minutes = values.minutes === undefined ? null : wholeNumber(HELP, "minutes", values.minutes);
+const givenSeed = values.seed === undefined ? null : wholeNumber(HELP, "seed", values.seed);
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -64,33 +63,30 @@ interface Failure {
 
 async function main(): Promise<number> {
   const tests = values.changed ? changedTests(positionals[0] ?? "main") : testsIn(values.all ? ["test"] : positionals);
-  if (values.help || (tests.length === 0 && !values.all && !values.changed)) {
-    console.log(HELP);
-    return values.help ? 0 : 2;
-  }
+  if (tests.length === 0 && !values.all && !values.changed) refuseFlags(HELP, "no test is named");
   if (tests.length === 0 && values.changed) {
     console.log("No test file changed.");
     return 0;
   }
-  const firstSeed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
+  const firstSeed = givenSeed ?? Date.now() % 1_000_000;
   const failures: Failure[] = [];
-  let runs = 0;
+  let done = 0;
   if (!values.quiet) startStress();
-  for (const turn of values.minutes === undefined ? wholeRuns(tests) : singleFiles(tests, Number(values.minutes))) {
-    const found = await runOnce(turn.tests, firstSeed + runs, turn.endsAtMs);
+  for (const turn of minutes === null ? wholeRuns(tests) : singleFiles(tests, minutes)) {
+    const found = await runOnce(turn.tests, firstSeed + done, turn.endsAtMs);
     for (const { test, seed, message } of found) console.log(`seed ${seed}: ${test}\n  ${message}`);
     failures.push(...found);
-    runs += 1;
+    done += 1;
   }
   for (const [test, times] of Map.groupBy(failures, (failure) => failure.test)) {
-    console.log(`${times.length} of ${runs} runs: ${test} (seeds ${times.map(({ seed }) => seed).join(", ")})`);
+    console.log(`${times.length} of ${done} runs: ${test} (seeds ${times.map(({ seed }) => seed).join(", ")})`);
   }
-  console.log(`${runs} runs, ${failures.length} failures`);
+  console.log(`${done} runs, ${failures.length} failures`);
   return failures.length === 0 ? 0 : 1;
 }
 
 function* wholeRuns(tests: readonly string[]): Generator<Turn> {
-  for (let run = 0; run < Number(values.runs); run += 1) yield { tests, endsAtMs: Infinity };
+  for (let run = 0; run < runs; run += 1) yield { tests, endsAtMs: Infinity };
 }
 
 /** Runs every file once before any is repeated, until the time is up. */

@@ -2,10 +2,6 @@
  * A fleet on one service: thousands of robots in this process that use the agent's own identity loop, client and delays. They enroll
  * with a bulk key, register, send heartbeats, change, and return after the service was killed. Then an organization with very many robots.
  *
- *     node scripts/fleet-load.ts --store both                      # all figures: half an hour on an idle machine
- *     node scripts/fleet-load.ts --quick                           # a minute: verifies that it works
- *     node scripts/fleet-load.ts --profile /tmp/profiles --large 0 # a CPU profile of each process of the service
- *
  * Service, database and load share this machine, and every request uses a new connection, like the agent's. "service", "database" and
  * "load" are fractions of one processor, "turn" is the longest time for which an event loop of the service ran no timer, and commits are
  * those that wrote something. Exits 0 if nothing was lost, no answer was a 5xx, and all budgets are met.
@@ -22,12 +18,11 @@
  *   involves two organizations. A region that was offline is registered again within minutes, by the delays of the agent.
  * - A list of one organization of this size has 300 MB: programs and the console have to use pages, and filter in the service.
  */
-import { parseArgs } from "node:util";
-
 import { failures, fleetTable, overBudget, remarks, type StoreScene } from "./load/fleet-table.ts";
 import { playFleet } from "./load/fleet-scenes.ts";
 import { playLarge } from "./load/large-organization.ts";
 import { startLoadedService, type StoreKind } from "./load/load-service.ts";
+import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 import { freshBuild } from "./support/fresh-build.ts";
 
 const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
@@ -36,31 +31,39 @@ const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
   both: ["sqlite", "postgres"],
 };
 
-const { values: options } = parseArgs({
-  options: {
-    /** sqlite: one process; postgres: two replicas; both. */
-    store: { type: "string", default: "sqlite" },
-    /** Robots that enroll and send heartbeats; 0 skips these scenes. */
-    robots: { type: "string" },
-    /** Duration of each scene with heartbeats. */
-    seconds: { type: "string" },
-    /** Robots of the large organization; 0 skips it. */
-    large: { type: "string" },
-    /** Few robots and short scenes: verifies that the measurement works. */
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    /** A launcher to measure instead of a new build. */
-    program: { type: "string" },
-    /** Folder for CPU profiles of the service, for a browser's developer tools. */
-    profile: { type: "string" },
-  },
+const USAGE = `Usage: node scripts/fleet-load.ts [options]
+
+Runs thousands of robots against the service. Exits 0 if nothing was lost and all budgets are met.
+
+  --store STORE     sqlite: one process (default); postgres: two replicas; both
+  --robots N        robots that enroll and send heartbeats; 0 skips these scenes (default: 10000)
+  --seconds N       duration of each scene with heartbeats (default: 120)
+  --large N         robots of the large organization; 0 skips it (default: 100000)
+  --quick           few robots and short scenes: verifies that the measurement works
+  --program FILE    a launcher to measure instead of a new build
+  --profile FOLDER  for CPU profiles of the service, for a browser's developer tools
+  --json            the figures as JSON
+
+Examples:
+  node scripts/fleet-load.ts --store both      all figures: half an hour on an idle machine
+  node scripts/fleet-load.ts --quick           a minute`;
+
+const options = readFlags(USAGE, {
+  store: { type: "string", default: "sqlite" },
+  robots: { type: "string" },
+  seconds: { type: "string" },
+  large: { type: "string" },
+  quick: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  program: { type: "string" },
+  profile: { type: "string" },
 });
 const { quick } = options;
 const stores = STORES[options.store];
-const robots = numberOf("robots", options.robots ?? (quick ? "200" : "10000"));
-const seconds = numberOf("seconds", options.seconds ?? (quick ? "5" : "120"));
-const large = numberOf("large", options.large ?? (quick ? "2000" : "100000"));
-if (stores === undefined) fail(`--store '${options.store}' is none of ${Object.keys(STORES).join(", ")}`);
+const robots = wholeNumber(USAGE, "robots", options.robots ?? (quick ? "200" : "10000"));
+const seconds = wholeNumber(USAGE, "seconds", options.seconds ?? (quick ? "5" : "120"));
+const large = wholeNumber(USAGE, "large", options.large ?? (quick ? "2000" : "100000"));
+if (stores === undefined) refuseFlags(USAGE, `--store '${options.store}' is none of ${Object.keys(STORES).join(", ")}`);
 const program = options.program ?? freshBuild("robot-policy-service");
 const scenes: StoreScene[] = [];
 for (const store of stores) {
@@ -89,16 +92,6 @@ function printable({ statuses, ...scene }: StoreScene): object {
   return { ...scene, statuses: Object.fromEntries(statuses) };
 }
 
-function numberOf(flag: string, text: string): number {
-  if (!/^\d{1,7}$/.test(text)) fail(`--${flag} '${text}' is no number from 0 to 9999999`);
-  return Number(text);
-}
-
 function note(text: string): void {
   console.error(text);
-}
-
-function fail(message: string): never {
-  console.error(`error: ${message}`);
-  process.exit(2);
 }

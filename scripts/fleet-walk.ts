@@ -1,16 +1,19 @@
 /**
  * Runs the life of a fleet and prints each view: the real service, two small real inference servers that load, fail and recover, and
  * probes every 100 ms instead of every 10 s.
- *
- *     node scripts/fleet-walk.ts [--database postgres://USER:PASSWORD@HOST/EMPTY_DATABASE]
  */
-import { parseArgs } from "node:util";
-
 import type { StoreLocation } from "../src/service/kernel/store/store.ts";
 import { walkFleet } from "../test/support/operator/fleet-walk.ts";
 import { scratchFolder } from "./support/end-of-script.ts";
+import { readFlags } from "./support/flags.ts";
 
-const { values: options } = parseArgs({ options: { database: { type: "string" } } });
+const USAGE = `Usage: node scripts/fleet-walk.ts [--database URL]
+
+Runs the life of a fleet and prints each view.
+
+  --database  postgres://USER:PASSWORD@HOST/EMPTY_DATABASE instead of SQLite`;
+
+const options = readFlags(USAGE, { database: { type: "string" } });
 
 const folder = scratchFolder("robot-policy-walk-");
 const store: StoreLocation =

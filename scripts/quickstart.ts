@@ -6,13 +6,13 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 
 import * as z from "zod";
 
 import { askDaemon } from "../src/agent/control/client.ts";
 import { buildConsole } from "./build-console.ts";
 import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
+import { readFlags } from "./support/flags.ts";
 
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
@@ -31,7 +31,7 @@ Starts a service and an agent on this machine, registers an example robot, edits
   --once  end then, instead of staying up to be looked at
   --help  show this`;
 
-const options = readOptions();
+const options = readFlags(USAGE, { once: { type: "boolean", default: false } });
 
 // The reader has exited, as with `| head`.
 process.stdout.on("error", () => process.exit(1));
@@ -57,20 +57,6 @@ try {
   console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
   for (const path of [paths.agentLog, paths.serviceLog]) console.error(await readFile(path, "utf8").catch(() => ""));
   process.exit(1);
-}
-
-function readOptions(): { readonly once: boolean } {
-  try {
-    const { values } = parseArgs({
-      options: { once: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
-    });
-    if (!values.help) return values;
-    console.log(USAGE);
-    process.exit(0);
-  } catch (error) {
-    console.error(`error: ${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-    process.exit(2);
-  }
 }
 
 async function walkThrough(): Promise<void> {

@@ -1,42 +1,67 @@
 /**
- * Runs simulated worlds, one seed after the other, and shows the first that fails: the daemon on a robot by itself, or with --world robots
- * and replicas of the service together.
- *
- *   node scripts/simulate.ts --seeds 500 --steps 6000 [--seed N] [--plant skip-second-stat|forget-fsync] [--all] [--minutes N]
- *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--acts 3,17] [--robots 50] [--day 10] [--plant NAME] [--all] [--minutes N]
- *   node scripts/simulate.ts --mistakes
- *
- * A failing world is reduced before it is shown: --acts names the parts of its plan that happen. At the end a table counts the faults that
- * happened. --mistakes plants each mistake in turn and prints the first seed that finds it.
+ * Runs simulated worlds, one seed after the other, and shows the first that fails: the daemon on a robot by itself, or robots and replicas
+ * of the service together. A failing world is reduced before it is shown.
  */
-import { parseArgs } from "node:util";
-
 import { FAULTS } from "../test/simulation/fleet/faults.ts";
 import { describeFleetFailure, type MistakeName, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
 import { keptLine } from "../test/simulation/fleet/kept-seeds.ts";
 import { shrink } from "../test/simulation/fleet/shrink.ts";
 import { PLANTS } from "../test/simulation/plants.ts";
 import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
+import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 
-const { values } = parseArgs({
-  options: {
-    world: { type: "boolean", default: false },
-    seeds: { type: "string" },
-    steps: { type: "string", default: String(STEPS) },
-    /** The first seed; without --seeds the only one. */
-    seed: { type: "string" },
-    plant: { type: "string" },
-    /** For a world: the number of robots, and simulated minutes until all faults end. By default, few of both, from the seed. */
-    robots: { type: "string" },
-    day: { type: "string" },
-    acts: { type: "string" },
-    mistakes: { type: "boolean", default: false },
-    /** Continue after a failure and count failures. */
-    all: { type: "boolean", default: false },
-    /** Instead of a number of seeds: start no further seed after this time. */
-    minutes: { type: "string" },
-  },
+const USAGE = `Usage: node scripts/simulate.ts [options]
+       node scripts/simulate.ts --world [options]
+       node scripts/simulate.ts --mistakes
+
+  --seeds N      default 500, with --seed 1
+  --seed N       the first one (default: 1)
+  --minutes N    instead of a number of seeds: start no further one after this time
+  --all          continue after a failure, and count failures
+  --plant NAME   plant a mistake: ${PLANTS.join(", ")}
+  --steps N      of a robot by itself (default: ${STEPS})
+
+For --world, robots and replicas of the service together:
+
+  --robots N     default: few, from the seed
+  --day N        simulated minutes until all faults end (default: few, from the seed)
+  --acts N,…     only these parts of the plan happen, as a failing world names them
+  --plant NAME   ${MISTAKES.slice(0, 2).join(", ")} and others, as --mistakes lists them
+
+--mistakes plants each of those in turn, and prints the first seed that finds it. At the end of other runs a table counts the faults that
+happened.
+
+Examples:
+  node scripts/simulate.ts --seeds 500 --steps 6000
+  node scripts/simulate.ts --world --seed 12 --acts 3,17`;
+
+const values = readFlags(USAGE, {
+  world: { type: "boolean", default: false },
+  seeds: { type: "string" },
+  steps: { type: "string", default: String(STEPS) },
+  seed: { type: "string" },
+  plant: { type: "string" },
+  robots: { type: "string" },
+  day: { type: "string" },
+  acts: { type: "string" },
+  mistakes: { type: "boolean", default: false },
+  all: { type: "boolean", default: false },
+  minutes: { type: "string" },
 });
+const steps = wholeNumber(USAGE, "steps", values.steps);
+const minutes = numberOf("minutes");
+const first = numberOf("seed") ?? 1;
+const seeds = numberOf("seeds") ?? (minutes !== null ? Infinity : values.seed === undefined ? 500 : 1);
+const [robots, day] = [numberOf("robots"), numberOf("day")];
+const acts = values.acts?.split(",").map((act) => wholeNumber(USAGE, "acts", act));
+const planned = {
+  ...(robots === null ? {} : { robots }),
+  ...(day === null ? {} : { minutes: day }),
+  ...(acts === undefined ? {} : { acts }),
+};
+const plants: readonly string[] = values.world ? MISTAKES : PLANTS;
+if (values.plant !== undefined && !plants.includes(values.plant))
+  refuseFlags(USAGE, `--plant '${values.plant}' is no mistake`);
 
 /** Maximum number of seeds to find a planted mistake. */
 const MISTAKE_SEEDS = 200;
@@ -56,10 +81,8 @@ if (values.mistakes) {
   process.exit();
 }
 const run = values.world ? runWorld : runRobot;
-const first = Number(values.seed ?? "1");
-const endsMs = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
-const seeds = values.minutes === undefined ? (values.seed === undefined ? "500" : "1") : "Infinity";
-const last = first - 1 + Number(values.seeds ?? seeds);
+const endsMs = performance.now() + (minutes ?? Infinity) * 60_000;
+const last = first - 1 + seeds;
 const totals = { seeds: 0, steps: 0, failures: 0, simulated_hours: 0 };
 const counts: Record<string, number> = {};
 const beganMs = performance.now();
@@ -91,10 +114,15 @@ console.log(
   }),
 );
 
+/** Null without the flag. */
+function numberOf(flag: "seeds" | "seed" | "minutes" | "robots" | "day"): number | null {
+  const text = values[flag];
+  return text === undefined ? null : wholeNumber(USAGE, flag, text);
+}
+
 async function runRobot(seed: number): Promise<Ran> {
   const plant = PLANTS.find((name) => name === values.plant) ?? null;
-  if (values.plant !== undefined && plant === null) throw new Error(`No such plant; there are ${PLANTS.join(" and ")}`);
-  const report = await simulate({ seed, steps: Number(values.steps), plant });
+  const report = await simulate({ seed, steps, plant });
   const { posts, starts, kills, power_cuts: powerCuts } = report.counts;
   return {
     ...report,
@@ -105,15 +133,7 @@ async function runRobot(seed: number): Promise<Ran> {
 
 async function runWorld(seed: number): Promise<Ran> {
   const mistake = MISTAKES.find((name) => name === values.plant);
-  if (values.plant !== undefined && mistake === undefined)
-    throw new Error(`No such plant; there are ${MISTAKES.join(", ")}`);
-  const options = {
-    seed,
-    mistake,
-    ...(values.robots === undefined ? {} : { robots: Number(values.robots) }),
-    ...(values.day === undefined ? {} : { minutes: Number(values.day) }),
-    ...(values.acts === undefined ? {} : { acts: values.acts.split(",").map(Number) }),
-  };
+  const options = { seed, mistake, ...planned };
   const report = await simulateFleet(options);
   const { robots, requests, acknowledged, acts, failure } = report;
   const small = failure === null || values.all || values.acts !== undefined ? report : await shrink(options, report);

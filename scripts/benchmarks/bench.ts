@@ -1,8 +1,8 @@
 /** Measures the agent's budgets on the release bundle, next to bare Node and openssl in the same run. Exits 0 if all budgets are met. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { readFlags, refuseFlags } from "../support/flags.ts";
 import { freshBuild } from "../support/fresh-build.ts";
 import { measureBoot } from "./boot.ts";
 import { measureBurst } from "./burst.ts";
@@ -19,17 +19,22 @@ const measurements = {
   burst: measureBurst,
 };
 
-const { values: options } = parseArgs({
-  options: {
-    /** Run only this measurement; may be repeated. */
-    only: { type: "string", multiple: true },
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    /** Also run the simulated machines, including outages of a day (scripts/simulate.ts). */
-    day: { type: "boolean", default: false },
-    /** A launcher to measure instead of a new build. */
-    bundle: { type: "string" },
-  },
+const USAGE = `Usage: scripts/bench [options]
+
+Measures the agent's budgets: a quarter of an hour on an idle machine. Exits 0 if all are met.
+
+  --only NAME    only this measurement; may be repeated: ${Object.keys(measurements).join(", ")}
+  --quick        fewer rounds: two minutes
+  --day          also run the simulated machines, including outages of a day (scripts/simulate.ts)
+  --bundle FILE  a launcher to measure instead of a new build
+  --json         the rows as JSON`;
+
+const options = readFlags(USAGE, {
+  only: { type: "string", multiple: true },
+  quick: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  day: { type: "boolean", default: false },
+  bundle: { type: "string" },
 });
 
 const heading = {
@@ -42,7 +47,7 @@ const heading = {
 };
 const names = options.only ?? Object.keys(measurements);
 for (const name of names) {
-  if (!(name in measurements)) fail(`no measurement ${name}; there are ${Object.keys(measurements).join(", ")}`);
+  if (!Object.hasOwn(measurements, name)) refuseFlags(USAGE, `--only '${name}' is no measurement`);
 }
 if (!options.json) console.log(lineOf(heading));
 const bundle = options.bundle ?? freshBuild("robot-policy-agent");
@@ -82,9 +87,4 @@ function lineOf({ what, measured, baseline, ratio, budget, verdict }: Row | type
 
 function note(text: string): void {
   if (process.stderr.isTTY) console.error(text);
-}
-
-function fail(message: string): never {
-  console.error(`error: ${message}`);
-  process.exit(2);
 }

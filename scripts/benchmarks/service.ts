@@ -1,14 +1,7 @@
-/**
- * Measures the service's budgets on the release bundle, on SQLite and on PostgreSQL, alternating with another service if one is given:
- *
- *     node scripts/benchmarks/service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'
- *
- * The other service answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is restarted for each
- * round, like ours. Exits 0 if all budgets are met.
- */
-import { parseArgs } from "node:util";
+/** Measures the service's budgets on the release bundle, on SQLite and on PostgreSQL, alternating with another service if one is given. */
 
 import { POSTGRES_PROGRAMS, startPostgres } from "../../test/support/service/postgres.ts";
+import { readFlags } from "../support/flags.ts";
 import { freshBuild } from "../support/fresh-build.ts";
 import { memoryOf } from "./process.ts";
 import { median } from "./row.ts";
@@ -49,17 +42,27 @@ const LINES: readonly Line[] = [
   { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", atMost: 200 },
 ];
 
-const { values: options } = parseArgs({
-  options: {
-    /** Shorter, and one round: verifies that the measurement works, figures are not representative. */
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    /** A launcher to measure instead of a new build. */
-    bundle: { type: "string" },
-    beside: { type: "string" },
-    "beside-key": { type: "string", default: "" },
-    "beside-start": { type: "string" },
-  },
+const USAGE = `Usage: node scripts/benchmarks/service.ts [options]
+
+Measures the service's budgets on SQLite and PostgreSQL. Needs wrk. Exits 0 if all are met.
+
+  --quick                 one short round: verifies that the measurement works, figures are not representative
+  --bundle FILE           a launcher to measure instead of a new build
+  --beside URL            another service to measure in turn: it answers POST /v1/robots/setup and GET /v1/robots
+  --beside-key KEY        the key that it takes
+  --beside-start COMMAND  starts it anew for each round, with its data in the folder $BENCH_FOLDER
+  --json                  the figures as JSON
+
+Example:
+  node scripts/benchmarks/service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'`;
+
+const options = readFlags(USAGE, {
+  quick: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  bundle: { type: "string" },
+  beside: { type: "string" },
+  "beside-key": { type: "string", default: "" },
+  "beside-start": { type: "string" },
 });
 if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
 const rounds = options.quick ? 1 : 3;

@@ -2,9 +2,6 @@
  * Attacks the release service with its default limits, one attack after the other, each on a new store. Meanwhile it measures an honest
  * organization with another address: the durations and failures of its requests, and the memory of the service.
  *
- *     scripts/siege --store both
- *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # an older build
- *
  * Attackers have a lower priority than the service, its database and the honest organization, because real ones run on other machines; this
  * needs root. Exits 0 when every goal is kept: p99 of the honest organization at most 250 ms, none of its requests
  * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service ran no timer.
@@ -18,11 +15,11 @@ import { once } from "node:events";
 import { constants, getPriority, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 
 import { startPostgres } from "../../test/support/service/postgres.ts";
 import { memoryOf } from "../benchmarks/process.ts";
 import { endWithScript } from "../support/end-of-script.ts";
+import { readFlags, refuseFlags, wholeNumber } from "../support/flags.ts";
 import { freshBuild } from "../support/fresh-build.ts";
 import { type Attack, ATTACKS } from "./siege-attacks.ts";
 import { type Besieged, startBesieged } from "./siege-service.ts";
@@ -48,18 +45,33 @@ interface Row extends Noticed {
   readonly outcome: string;
 }
 
-const { values: options } = parseArgs({
-  options: {
-    store: { type: "string", default: "sqlite" },
-    only: { type: "string" },
-    seconds: { type: "string", default: "8" },
-    /** A launcher to attack instead of a fresh build. */
-    program: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
+const STORES: readonly string[] = ["sqlite", "postgres", "both"];
+const USAGE = `Usage: scripts/siege [options]
+
+Attacks the service, and measures what an honest organization notices meanwhile. Exits 0 if all goals are kept.
+
+  --store STORE   ${STORES.join(", ")} (default: sqlite)
+  --only N        only the attacks of this number: ${[...new Set(ATTACKS.map(({ number }) => number))].join(", ")}
+  --seconds N     duration of each attack (default: 8)
+  --program FILE  a launcher to attack instead of a new build, such as an older one
+  --json          the rows as JSON
+
+Examples:
+  scripts/siege --store both --seconds 3
+  scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs`;
+
+const options = readFlags(USAGE, {
+  store: { type: "string", default: "sqlite" },
+  only: { type: "string" },
+  seconds: { type: "string", default: "8" },
+  program: { type: "string" },
+  json: { type: "boolean", default: false },
 });
-const program = options.program ?? freshBuild("robot-policy-service");
+const seconds = wholeNumber(USAGE, "seconds", options.seconds);
+if (!STORES.includes(options.store)) refuseFlags(USAGE, `--store '${options.store}' is none of ${STORES.join(", ")}`);
 const attacks = ATTACKS.filter(({ number }) => options.only === undefined || String(number) === options.only);
+if (attacks.length === 0) refuseFlags(USAGE, `--only '${options.only}' is no attack`);
+const program = options.program ?? freshBuild("robot-policy-service");
 const rows: Row[] = [];
 await using cluster = options.store === "sqlite" ? null : await startPostgres({ fsync: true });
 const priority = getPriority();
@@ -81,7 +93,7 @@ async function measure(store: string, attack: Attack, flags: readonly string[]):
   const tenant = startTenant(service, attack.isSameAddress === true);
   await sleep(SETTLE_MS);
   await service.longestTurnMs();
-  const outcome = (await attack.run({ ...service, signal: AbortSignal.timeout(Number(options.seconds) * 1000) })) ?? "";
+  const outcome = (await attack.run({ ...service, signal: AbortSignal.timeout(seconds * 1000) })) ?? "";
   await sleep(SETTLE_MS);
   const noticed = await tenant.end();
   return {

@@ -18,12 +18,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
 
 import { createVitest, type TestSpecification } from "vitest/node";
 
 import { memoryFolder } from "../../test/support/memory.ts";
 import { scratchFolder } from "../support/end-of-script.ts";
+import { readFlagsAndNames, refuseFlags, wholeNumber } from "../support/flags.ts";
 import { type Mutation, MUTATION_KINDS, type MutationKind, mutationsOf } from "./mutations.ts";
 import { BROWSER, nearestTests, readImports } from "./nearest-tests.ts";
 import { TestRuns } from "./test-runs.ts";
@@ -43,18 +43,21 @@ Examples:
   scripts/mutate src/service --kind dropped-organization
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    changed: { type: "boolean", default: false },
-    kind: { type: "string", multiple: true },
-    sample: { type: "string" },
-    seed: { type: "string", default: "1" },
-    minutes: { type: "string" },
-    tests: { type: "string", default: "5" },
-    help: { type: "boolean", default: false },
-  },
+const { values, positionals } = readFlagsAndNames(HELP, {
+  changed: { type: "boolean", default: false },
+  kind: { type: "string", multiple: true },
+  sample: { type: "string" },
+  seed: { type: "string", default: "1" },
+  minutes: { type: "string" },
+  tests: { type: "string", default: "5" },
 });
+
+const numbers = {
+  sample: numberOf("sample", values.sample),
+  seed: wholeNumber(HELP, "seed", values.seed),
+  minutes: numberOf("minutes", values.minutes),
+  tests: wholeNumber(HELP, "tests", values.tests),
+};
 
 const root = resolve(import.meta.dirname, "../..");
 /** The parts of the checkout that its tests need. */
@@ -90,13 +93,10 @@ interface Part {
 type Verdict = "refused" | "found" | "survived" | "untested";
 
 async function main(): Promise<number> {
-  if (values.help || (positionals.length === 0 && !values.changed)) {
-    console.log(HELP);
-    return values.help ? 0 : 2;
-  }
-  const kinds =
-    values.kind === undefined ? MUTATION_KINDS : MUTATION_KINDS.filter((kind) => values.kind?.includes(kind));
-  if (kinds.length === 0) throw new Error(`No such kind; there are ${MUTATION_KINDS.join(", ")}`);
+  if (positionals.length === 0 && !values.changed) refuseFlags(HELP, "no file or folder is named");
+  const kinds = MUTATION_KINDS.filter((kind) => values.kind?.includes(kind) !== false);
+  const unknown = values.kind?.find((kind) => !kinds.some((known) => known === kind));
+  if (unknown !== undefined) refuseFlags(HELP, `--kind '${unknown}' is no kind of mistake`);
   const plant = (paths: readonly string[]) => sample(paths.flatMap((path) => plantsIn(path, kinds)));
   const parts: readonly Part[] = values.changed
     ? [{ depth: 2, planted: plant(changedFiles(positionals[0] ?? "main")) }]
@@ -136,11 +136,11 @@ async function judgeAll(parts: readonly Part[], copy: string): Promise<number> {
       if (file.startsWith(join(copy, BROWSER))) await buildConsole(copy);
     });
     for (const { depth, planted } of parts) {
-      const endsAtMs = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
+      const endsAtMs = performance.now() + numbers.minutes * 60_000;
       const verdicts: { readonly planted: Planted; readonly verdict: Verdict }[] = [];
       for (const each of planted) {
         if (performance.now() > endsAtMs) break;
-        const near = nearestTests(copy, each.path, importers, Number(values.tests)).map((test) => join(copy, test));
+        const near = nearestTests(copy, each.path, importers, numbers.tests).map((test) => join(copy, test));
         const specifications = near.flatMap((test) => all.filter(({ moduleId }) => moduleId === test));
         const verdict = await judge(each, copy, tests, specifications);
         verdicts.push({ planted: each, verdict });
@@ -239,15 +239,20 @@ function summarize(
 }
 
 function sample(planted: readonly Planted[]): readonly Planted[] {
-  if (values.sample === undefined) return planted;
+  if (numbers.sample === Infinity) return planted;
   // A linear congruential generator (Numerical Recipes), so that a seed always chooses the same mistakes.
-  let state = Number(values.seed) >>> 0;
+  let state = numbers.seed >>> 0;
   const next = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0);
   return planted
     .map((each) => ({ each, order: next() }))
     .toSorted((one, other) => one.order - other.order)
-    .slice(0, Number(values.sample))
+    .slice(0, numbers.sample)
     .map(({ each }) => each);
+}
+
+/** Infinity without the flag. */
+function numberOf(flag: string, text: string | undefined): number {
+  return text === undefined ? Infinity : wholeNumber(HELP, flag, text);
 }
 
 /** Writable by all, because tests also run programs as other users. */

@@ -5,8 +5,8 @@
  *
  * The build is reproducible: times are those of systemd/debian/changelog, names are sorted, and nothing depends on this machine.
  */
-import { parseArgs } from "node:util";
 
+import { readFlags, refuseFlags } from "../support/flags.ts";
 import { findMissingProgram, ProgramError } from "../support/run-program.ts";
 import { makePackages } from "./make.ts";
 import { ARCHITECTURES, fetchNode, isArchitecture } from "./node.ts";
@@ -18,24 +18,19 @@ const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--vers
   --version  another version than package.json's, to try an upgrade
   --fast     not compressed: for tests`;
 
-const { values: options } = parseArgs({
-  options: {
-    arch: { type: "string", multiple: true, default: [...ARCHITECTURES] },
-    out: { type: "string", default: "dist/packages" },
-    version: { type: "string" },
-    fast: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const options = readFlags(HELP, {
+  arch: { type: "string", multiple: true, default: [...ARCHITECTURES] },
+  out: { type: "string", default: "dist/packages" },
+  version: { type: "string" },
+  fast: { type: "boolean", default: false },
 });
 
-if (options.help) console.log(HELP);
-else process.exitCode = await main();
+process.exitCode = await main();
 
 async function main(): Promise<number> {
   const unknown = options.arch.find((name) => !isArchitecture(name));
   if (unknown !== undefined) {
-    console.error(`error: no package is made for '${unknown}'\n${HELP}`);
-    return 2;
+    refuseFlags(HELP, `no package is made for '${unknown}'`);
   }
   const missing = findMissingProgram(["dpkg-deb", "tar", "gzip"]);
   if (missing !== null) {

@@ -33,11 +33,3 @@ it("fleet-load: enrolments, reports, changes, and a killed service → measured,
   // Half of the robots had changed.
   expect(kinds(scenes[3])).toEqual(["heartbeat", "setup"]);
 });
-
-it.each([
-  [["--store", "paper"], "error: --store 'paper' is none of sqlite, postgres, both\n"],
-  [["--robots", "many"], "error: --robots 'many' is no number from 0 to 9999999\n"],
-])("fleet-load: %j → exit 2 before anything starts", async (argv, message) => {
-  const { code, stderr } = await execute([process.execPath, SCRIPT, ...argv], { may_fail: true });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: message });
-});

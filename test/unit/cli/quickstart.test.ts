@@ -9,17 +9,6 @@ import { startWords } from "../../support/programs/command.ts";
 const SCRIPT = join(import.meta.dirname, "../../../scripts/quickstart.ts");
 
 test.each([
-  ["--help", 0, /^Usage: scripts\/quickstart \[--once\]/],
-  ["--onse", 2, /^error: Unknown option '--onse'/],
-])("quickstart %s: exits with %i, prints usage, and starts nothing", async (word, exitCode, expected) => {
-  await using program = startWords([process.execPath, SCRIPT, word]);
-  expect(await program.ended()).toBe(exitCode);
-  expect(program.output()).toMatch(expected);
-  expect(program.output()).toContain("--once  end then");
-  expect(program.output()).not.toMatch(/\n\s+at /);
-});
-
-test.each([
   ["its terminal is closed", "It stays up", "SIGHUP", 129],
   ["Ctrl-C is pressed repeatedly", "Start the agent", "SIGINT", 130],
   ["it receives SIGTERM", "Start a robot policy service", "SIGTERM", 143],
