@@ -75,7 +75,7 @@ export const FLEET_FIELDS: readonly string[] = [
   ]).flat(),
 ];
 
-/** The body of `POST /v1/fleets`. The form does not validate: the service does, with the same messages for all clients. */
+/** The body of `POST /v1/fleets`. Apart from `labelsProblem` the service validates it, with the same messages for all clients. */
 export function bodyOf(draft: FleetDraft) {
   const { name, subject, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode, windows } = draft;
   return {
@@ -101,13 +101,24 @@ function selectionOf(draft: FleetDraft) {
   if (draft.selection === "robots") return { robots: partsOf(draft.robots, /[\n,]/) };
   const { site, region, robot_type_id: robotTypeId } = draft;
   const filters = Object.entries({ site, region, robot_type_id: robotTypeId }).filter(([, value]) => value !== "");
-  const labels = Object.fromEntries(partsOf(draft.labels, "\n").map(pairOf));
+  const labels = Object.fromEntries(labelsOf(draft));
   const selector: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(filters),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };
   // Services that do not know it refuse the other value.
   return draft.membership === "follow" ? { selector, membership: draft.membership } : { selector };
+}
+
+/** What is wrong with the labels; null if nothing. The service cannot tell: the body has each name once. */
+export function labelsProblem(draft: FleetDraft): string | null {
+  const names = draft.selection === "selector" ? labelsOf(draft).map(([name]) => name) : [];
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  return repeated === undefined ? null : `${repeated} is given twice; a label has one value`;
+}
+
+function labelsOf({ labels }: FleetDraft): readonly (readonly [string, string])[] {
+  return partsOf(labels, "\n").map(pairOf);
 }
 
 function partsOf(text: string, separator: string | RegExp): readonly string[] {

@@ -19,6 +19,7 @@ import {
   EMPTY_DRAFT,
   FLEET_FIELDS,
   type FleetDraft,
+  labelsProblem,
   previewOf,
   READINESS_MODES,
   type WindowDraft,
@@ -34,6 +35,7 @@ export function NewFleet() {
   const preview = usePreview(previewOf(draft));
   const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
   const submit = async () => {
+    if (labelsProblem(draft) !== null) return focusFirstError();
     const made = await send("POST", "/v1/fleets", bodyOf(draft));
     if (made === null) return focusFirstError();
     invalidate(["fleets"]);

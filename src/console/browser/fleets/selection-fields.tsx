@@ -4,7 +4,7 @@ import { ChoiceField, FieldError, SelectField, TextAreaField } from "../parts/fo
 import type { FormErrors } from "../parts/form/form-errors.ts";
 import { compareTexts } from "../parts/text.ts";
 import { type RegisteredRobot, useRobots } from "../robots/data.ts";
-import { type FleetDraft, MEMBERSHIPS } from "./draft.ts";
+import { type FleetDraft, labelsProblem, MEMBERSHIPS } from "./draft.ts";
 
 interface SelectionFieldsProps {
   readonly draft: FleetDraft;
@@ -93,7 +93,7 @@ function SelectorFields({ draft, change, errors }: SelectionFieldsProps) {
         rows={2}
         value={draft.labels}
         change={(labels) => change({ labels })}
-        error={errors.of("selection.selector.labels")}
+        error={labelsProblem(draft) ?? errors.of("selection.selector.labels")}
       />
     </>
   );

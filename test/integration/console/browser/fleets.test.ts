@@ -183,6 +183,9 @@ describeConsole("fleets", start, (demo) => {
     const page = await open("/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Yard north");
     await page.getByLabel("Model").selectOption("pi0.5");
+    await page.getByLabel("Labels").fill("yard=south\nyard=north");
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.getByText("yard is given twice; a label has one value", { exact: true }).waitFor();
     await page.getByLabel("Labels").fill("yard=north");
     await page.getByRole("status").getByText("no robot matches").waitFor();
     await page.getByLabel("Follow", { exact: false }).check();
