@@ -166,11 +166,9 @@ function createStyle(output: Output, environment: TerminalOptions["environment"]
 }
 
 function renderProblem(problem: Problem, style: Terminal["style"]): readonly string[] {
-  const where = problem.where === undefined ? "" : ` (${problem.where})`;
-  return [
-    `${style("bad", "error")}: ${problem.what}${where} [${problem.code}]`,
-    `  ${style("dim", "→")} ${problem.fix}`,
-  ];
+  const { code, what, where, fix } = problem;
+  const place = where === undefined || what.includes(where) ? "" : ` (${where})`;
+  return [`${style("bad", "error")}: ${what}${place} [${code}]`, `  ${style("dim", "→")} ${fix}`];
 }
 
 /** Names, paths and details come from other machines; they must not control the terminal, hide other text or imitate it. */

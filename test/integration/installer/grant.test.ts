@@ -327,7 +327,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect([code, output.replaceAll(/^revoked.*\n/gm, "")]).toMatchInlineSnapshot(`
       [
         1,
-        "error: /ann/.cache/calibration/arm.json: any user can replace entries of /ann/.cache/calibration (/ann/.cache/calibration/arm.json) [revoke-refused]
+        "error: /ann/.cache/calibration/arm.json: any user can replace entries of /ann/.cache/calibration [revoke-refused]
         → setfacl -n -x u:65534 /ann/.cache/calibration/arm.json
       ",
       ]

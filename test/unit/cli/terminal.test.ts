@@ -160,6 +160,12 @@ describe("style", () => {
     toTerminal.terminal.problem(problem);
     expect(toTerminal.err()).toContain("\u001B[31merror\u001B[39m");
   });
+
+  test("problem: names its place itself → the place once", () => {
+    const { terminal, err } = open({ tty: "stdout" });
+    terminal.problem({ code: "unusable", what: "cannot use /etc/x: it is damaged", where: "/etc/x", fix: "remove it" });
+    expect(err()).toBe("error: cannot use /etc/x: it is damaged [unusable]\n  → remove it\n");
+  });
 });
 
 describe("text from other sources", () => {
