@@ -7,6 +7,7 @@ import type { CallResult } from "../client/call-result.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
+import { within } from "../platform/within.ts";
 import type { OperatorContext } from "./context.ts";
 import { defined } from "../platform/defined.ts";
 import type { OperatorFlags } from "./flags.ts";
@@ -29,13 +30,13 @@ export async function completeNames(
   context: OperatorContext,
 ): Promise<ExitCode> {
   const { terminal, machine, signal } = context;
-  const late = machine.clock.sleep(PATIENCE_MS, signal).then(() => []);
-  const names = await Promise.race([namesOf(kind, serviceFlags(words), context), late]).catch((error: unknown) => {
+  const asked = namesOf(kind, serviceFlags(words), context);
+  const names = await within(asked, PATIENCE_MS, machine.clock, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    return [];
+    return null;
   });
   // The scripts take each line as it is, so names with control characters are left out.
-  for (const name of new Set(names)) if (!/\p{Cc}/u.test(name) && visible(name) === name) terminal.print(name);
+  for (const name of new Set(names ?? [])) if (!/\p{Cc}/u.test(name) && visible(name) === name) terminal.print(name);
   return EXIT.ok;
 }
 

@@ -1,8 +1,8 @@
 import type { CallResult } from "../client/call-result.ts";
-import type { Clock } from "../platform/clock.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
+import { within } from "../platform/within.ts";
 import { failureText, type Sent } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { isTemporary } from "./lists/show-list.ts";
@@ -120,23 +120,8 @@ export async function waitUntilEnded<State>(
       return { exitCode: refuse({ code: "timeout", what, fix: later(last) }, EXIT.failed, terminal), last };
     }
     await clock.sleep(Math.min(pauseMs, leftMs), signal);
-    result = await within(Math.max(LAST_POLL_MS, deadlineMs - clock.monotonicMs()), fetch, clock, signal);
+    // A service may not answer, or ask for pauses that are longer than the wait.
+    result = await within(fetch(), Math.max(LAST_POLL_MS, deadlineMs - clock.monotonicMs()), clock, signal);
     signal.throwIfAborted();
-  }
-}
-
-/** The result; null where it takes longer, such as with a service that does not answer, or that asks for pauses. */
-async function within<T>(
-  limitMs: number,
-  fetch: () => Promise<T>,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<T | null> {
-  const ended = new AbortController();
-  const late = clock.sleep(limitMs, AbortSignal.any([signal, ended.signal])).then(() => null);
-  try {
-    return await Promise.race([fetch(), late]);
-  } finally {
-    ended.abort();
   }
 }

@@ -1,5 +1,6 @@
 import { beyondSpec } from "../../api/api.ts";
 import { Secret } from "../../client/secret.ts";
+import { within } from "../../platform/within.ts";
 import type { OperatorContext } from "../context.ts";
 import { type Failure, isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
@@ -46,19 +47,20 @@ export async function awaitApproval(
   login: Login,
   callback: Promise<LoginCallback> | null,
 ): Promise<SignedIn> {
-  const { context } = service;
+  const { machine, signal } = service.context;
+  const called = callback ?? new Promise<never>(() => {});
   let intervalMs = POLL_INTERVAL_S.default * 1000;
   for (let lost = 0; ;) {
-    const called = await callbackWithin(intervalMs, callback, context);
-    if (called?.kind === "denied") return { kind: "denied" };
-    if (called?.kind === "approved") return exchangeCode(service, login, called.code);
+    const decision = await within(called, intervalMs, machine.clock, signal);
+    if (decision?.kind === "denied") return { kind: "denied" };
+    if (decision?.kind === "approved") return exchangeCode(service, login, decision.code);
     const polled = await service.call(beyondSpec.pollLogin, { body: login });
-    context.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (polled.kind === "ok") {
       const { status, token, interval } = polled.value.value;
       if (status === "complete" && token !== undefined) {
         // The browser will still open the callback: keep the listener for its page. An interrupt only ends that wait: the token is not given again.
-        if (callback !== null) await callbackWithin(CALLBACK_GRACE_MS, callback, context).catch(() => null);
+        if (callback !== null) await within(callback, CALLBACK_GRACE_MS, machine.clock, signal).catch(() => null);
         return { kind: "signed-in", token: new Secret(token) };
       }
       lost = 0;
@@ -84,23 +86,6 @@ async function exchangeCode(service: Service, login: Login, code: string): Promi
   const result = await service.call(beyondSpec.exchangeLogin, { body: { ...login, code } });
   if (result.kind === "ok") return { kind: "signed-in", token: new Secret(result.value.value.token) };
   return isDenial(result) ? { kind: "denied" } : { kind: "failed", failure: result };
-}
-
-/** The callback, if it arrives within this time; else null. */
-async function callbackWithin(
-  durationMs: number,
-  callback: Promise<LoginCallback> | null,
-  { machine, signal }: OperatorContext,
-): Promise<LoginCallback | null> {
-  const waiting = new AbortController();
-  const slept = machine.clock.sleep(durationMs, AbortSignal.any([signal, waiting.signal])).then(() => null);
-  // Rejects when it is aborted because the callback came first.
-  slept.catch(() => {});
-  try {
-    return await Promise.race(callback === null ? [slept] : [callback, slept]);
-  } finally {
-    waiting.abort();
-  }
 }
 
 function isDenial(result: Failure): boolean {
