@@ -9,7 +9,7 @@ import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
 import { keepListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
-import { refusePathParameter } from "../refuse.ts";
+import { refuse, refusePathParameter } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, waitTimeout, waitUntilEnded } from "../wait.ts";
 import { NO_WEBHOOKS, withWebhook } from "./webhooks.ts";
@@ -81,6 +81,11 @@ async function deliver(
   const { flags, terminal } = service;
   const timeoutMs = waitTimeout(flags, terminal);
   if (timeoutMs === null) return EXIT.usage;
+  if (webhook.disabled_at !== null) {
+    const what = `the webhook to ${receiverOf(webhook)} is disabled`;
+    const fix = `enable it first: robot-policy webhooks update ${webhook.id} --enable`;
+    return refuse({ code: "webhook-disabled", what, fix }, EXIT.conflict, terminal);
+  }
   return makeChange(service, {
     row,
     input,

@@ -93,7 +93,9 @@ it("update: changes URL and events; --disable asks once; --enable", async () => 
     events: ["robot.offline"],
     disabled_reason: "requested",
   });
-  expect(await site.run("webhooks", "test", host)).toMatchObject(endedWith(7, "enable it first"));
+  expect(await site.run("webhooks", "test", host)).toMatchObject(
+    endedWith(7, /→ enable it first: robot-policy webhooks update wh_\w+ --enable$/m),
+  );
   expect((await update("--enable", "--all-events")).exitCode).toBe(0);
   expect(await site.json("webhooks", "show", host)).toMatchObject({ events: null, disabled_at: null });
 });
