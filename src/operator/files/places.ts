@@ -1,4 +1,5 @@
 import type { ValidationError } from "../../api/wire/errors.ts";
+import { maskSecrets } from "../../api/wire/service-key.ts";
 
 export type Loc = ValidationError["loc"];
 
@@ -29,7 +30,8 @@ export function valueAt(body: unknown, loc: Loc): string | null {
     value = Object.entries(value).find(([name]) => name === String(element))?.[1];
   }
   if (value === undefined) return null;
-  const text = JSON.stringify(value);
+  // Before the cut: the beginning of a key that is glued to other text does not look like one.
+  const text = maskSecrets(JSON.stringify(value));
   return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 

@@ -51,6 +51,16 @@ describe("showFailure", () => {
     expect(err()).toContain(expected);
   });
 
+  test("showFailure: 422 for a value with a key that the shown part cuts → no part of the key", () => {
+    const { terminal, err } = open();
+    const key = `sk_live_${"Secret".repeat(5)}`;
+    const validation = [{ loc: ["body", "site"], msg: "too long", type: "rule" }];
+    const body = { site: `${"x".repeat(40)}${key}` };
+    showFailure({ ...refused(422, ""), validation }, { credential, terminal, body });
+    expect(err()).toContain("sk_…");
+    expect(err()).not.toContain("Secret");
+  });
+
   test("showFailure: 422 → every finding by its flag, with the value and the rule", () => {
     const { terminal, err } = open();
     const finding = (loc: (string | number)[], msg: string) => ({ loc, msg, type: "rule" });
