@@ -1,5 +1,5 @@
 import type { ValidationError } from "../api/wire/errors.ts";
-import type { CallResult } from "../client/call-result.ts";
+import type { CallResult, Unreachable } from "../client/call-result.ts";
 import { looksLikeClock, isUnknownIssuer } from "../client/transport/transport.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import { type Places, valueAt } from "./files/places.ts";
@@ -22,6 +22,8 @@ export interface Sent {
 }
 
 interface Reporting extends Sent {
+  /** Whether the command has sent anything but reads. */
+  readonly hasSentChange: boolean;
   readonly credential: ChosenCredential;
   readonly terminal: Terminal;
 }
@@ -34,8 +36,8 @@ export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
     case "no-credential":
       return refuse(failure.problem, EXIT.unauthorized, terminal);
     case "unreachable": {
-      const { reason, code, detail: what } = failure;
-      const fix = unreachableFix(reason, code);
+      const { reason, detail: what } = failure;
+      const fix = unreachableFix(failure, reporting.hasSentChange);
       return refuse({ code: `service-${reason}`, what, fix }, EXIT.unreachable, terminal);
     }
     case "undecodable": {
@@ -156,7 +158,7 @@ function waitFix(retryAfterMs: number | null): string {
 
 const NOT_CONNECTED: ReadonlySet<string | null> = new Set(["CONNECT_TIMEOUT", "ETIMEDOUT"]);
 
-function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reason"], code: string | null): string {
+function unreachableFix({ reason, code }: Unreachable, hasSentChange: boolean): string {
   if (isUnknownIssuer(code)) return "if a private authority issued it, give its certificate: --ca-file FILE";
   if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
   if (looksLikeClock(code))
@@ -164,7 +166,8 @@ function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reaso
   if (reason === "proxy") return "correct HTTPS_PROXY or HTTP_PROXY, or name the service in NO_PROXY";
   // The service may have received the request.
   const isOpen = reason === "reset" || (reason === "timeout" && !NOT_CONNECTED.has(code));
-  return isOpen
+  if (!isOpen) return "check the address and the network";
+  return hasSentChange
     ? "check the network; a change may have been applied, so check before you try again"
-    : "check the address and the network";
+    : "check the network, and try again";
 }

@@ -69,10 +69,13 @@ interface ServiceParts {
 
 export function createService({ client, access, chosen, flags, context }: ServiceParts): Service {
   const { terminal, machine, signal } = context;
+  let hasSentChange = false;
   const call: Service["call"] = async (row, input) => {
     if (!hasPath(input)) return NO_PATH;
     const send = () => client.call(row, input, signal);
-    return row.method === "GET" ? callWithRetries(send, context) : send();
+    if (row.method === "GET") return callWithRetries(send, context);
+    hasSentChange = true;
+    return send();
   };
   const absolute = ({ method, path, body }: RawRequest): ServiceRequest => {
     // The URL exactly as it would be sent.
@@ -86,7 +89,7 @@ export function createService({ client, access, chosen, flags, context }: Servic
   const failed: Service["failed"] = (failure, sent = {}) => {
     // Interrupted by the operator: no message.
     if (signal.aborted) return EXIT.interrupted;
-    return showFailure(failure, { ...sent, credential: chosen.credential, terminal });
+    return showFailure(failure, { ...sent, hasSentChange, credential: chosen.credential, terminal });
   };
   return {
     flags,
@@ -96,7 +99,10 @@ export function createService({ client, access, chosen, flags, context }: Servic
     nowMs: () => machine.clock.wallMs(),
     call,
     listAll: (row, itemsOf, options) => listAll(call, row, itemsOf, options),
-    send: (request) => client.send(absolute(request), signal),
+    send(request) {
+      hasSentChange ||= request.method !== "GET" && request.method !== "HEAD";
+      return client.send(absolute(request), signal);
+    },
     answer(document, showPerson) {
       if (flags.json === true) terminal.json(document);
       else showPerson();

@@ -271,6 +271,11 @@ it("the answer to a change is lost → says that the change may have been applie
   );
 });
 
+it("the answer to a read is lost → does not speak of a change", async () => {
+  const { run } = await startForeign((_request, response) => response.destroy());
+  expect(await run("keys", "list")).toMatchObject(endedWith(4, /→ check the network, and try again$/m));
+});
+
 it("--watch: a request fails → says so, and goes on", async () => {
   const interruption = new AbortController();
   const { runWith } = await startForeign((_request, response, count) => {

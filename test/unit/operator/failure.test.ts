@@ -14,6 +14,7 @@ function open() {
   return { terminal, err: () => err };
 }
 
+const hasSentChange = true;
 const credential = { source: "key-file", name: "the key in /k", another: "put another key into /k" } as const;
 
 const refused = (status: number, detail: string): Extract<Failure, { kind: "refused" }> => {
@@ -47,7 +48,7 @@ describe("showFailure", () => {
     ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],
   ])("showFailure: %s", (_case, failure, exitCode, expected) => {
     const { terminal, err } = open();
-    expect(showFailure(failure, { credential, terminal })).toBe(exitCode);
+    expect(showFailure(failure, { credential, hasSentChange, terminal })).toBe(exitCode);
     expect(err()).toContain(expected);
   });
 
@@ -56,7 +57,7 @@ describe("showFailure", () => {
     const key = `sk_live_${"Secret".repeat(5)}`;
     const validation = [{ loc: ["body", "site"], msg: "too long", type: "rule" }];
     const body = { site: `${"x".repeat(40)}${key}` };
-    showFailure({ ...refused(422, ""), validation }, { credential, terminal, body });
+    showFailure({ ...refused(422, ""), validation }, { credential, hasSentChange, terminal, body });
     expect(err()).toContain("sk_…");
     expect(err()).not.toContain("Secret");
   });
@@ -79,7 +80,7 @@ describe("showFailure", () => {
       "robots.*": "--robot",
     });
     const failure = { ...refused(422, ""), validation };
-    expect(showFailure(failure, { credential, terminal, body, places })).toBe(6);
+    expect(showFailure(failure, { credential, hasSentChange, terminal, body, places })).toBe(6);
     const lines = err()
       .split("\n")
       .filter((line) => line.startsWith("error"));
@@ -104,7 +105,7 @@ test.each([
 ])("showFailure: %j %s → %s", (loc, msg, fix) => {
   const { terminal, err } = open();
   const failure = { ...refused(422, ""), validation: [{ loc, msg, type: "value_error" }] };
-  showFailure(failure, { credential, terminal });
+  showFailure(failure, { credential, hasSentChange, terminal });
   expect(err()).toMatch(new RegExp(`\\n  → ${fix}\\n$`));
 });
 
