@@ -54,8 +54,7 @@ export function readYaml(text: string): YamlDocument | YamlFailure {
   const parsed = parse(text);
   if (parsed === null) return { kind: "size" };
   const { documents, directives, isCut } = parsed;
-  // All tags are reported later, known or not.
-  const error = documents.flatMap(({ errors }) => errors).find(({ code }) => code !== "TAG_RESOLVE_FAILED");
+  const [error] = documents.flatMap(({ errors }) => errors);
   if (error !== undefined && !isCut)
     return { kind: "syntax", offset: error.pos[0], message: withoutSource(error.message) };
   const [first, second] = documents;
@@ -76,7 +75,13 @@ interface Parsed {
 /** Null for more than `TOKEN_LIMIT` tokens. Parses token by token to stop before a hostile text takes much memory. */
 function parse(text: string): Parsed | null {
   const parser = new Parser();
-  const composer = new Composer({ schema: "failsafe", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+  const composer = new Composer({
+    schema: "failsafe",
+    resolveKnownTags: false,
+    uniqueKeys: false,
+    logLevel: "silent",
+    prettyErrors: false,
+  });
   const documents: Document.Parsed[] = [];
   const directives: number[] = [];
   const take = (tokens: ReturnType<Parser["next"]>) => {
@@ -149,7 +154,7 @@ function mappingOf(node: YAMLMap.Parsed, constructs: Constructs): MappingNode {
 /** Empty for a collection. */
 function textOf(node: ParsedNode | null): string {
   if (isAlias(node)) return `*${node.source}`;
-  return isScalar(node) ? String(node.value ?? "") : "";
+  return isScalar(node) ? node.source : "";
 }
 
 function keyConstructsOf(key: ParsedNode): readonly Construct[] {

@@ -61,6 +61,8 @@ describe("readYaml", () => {
     ["a secret after a block indicator", "a: |hunter2\n", 4, "Block scalar header includes extra characters"],
     ["a control character", "a: \u0001\n", 3, "a control character (U+0001)"],
     ["a carriage return alone", "a: b\rc: d\n", 4, "a control character (U+000D)"],
+    ["a tag with a handle that nothing declares", "a: !b!c d\n", 3, "Could not resolve tag"],
+    ["a tag that does not end", "a: !<b\n", 3, "Verbatim tags must end with a >"],
   ])("readYaml: %s → syntax error with its place", (_, text, offset, message) => {
     const result = readYaml(text);
     expect(result).toMatchObject({
@@ -92,6 +94,16 @@ describe("readYaml", () => {
     expect(result.directives).toEqual([0]);
     expect(readYaml("%YAML 1.2\n")).toMatchObject({ kind: "document", directives: [0] });
   });
+
+  test.each(["!!omap [b: 1]", "!!pairs [b: 1]", "!!set {b}", "!!merge <<", "!!timestamp 2001-01-01", "!!binary YQ=="])(
+    "readYaml: %s → a tag, and not what it stands for",
+    (text) => {
+      const result = readYaml(`a: ${text}\n`);
+      if (result.kind !== "document") throw new Error(result.kind);
+      expect([...result.constructs.values()]).toEqual([["a tag"]]);
+      expect(valueOf(result.root)).toEqual(plainValue(`a: ${text.replace(/^!!\w+ /, "")}\n`));
+    },
+  );
 
   test("readYaml: many empty lines → accepted, a few are kept at the end of a text", () => {
     expect(plainValue(`a: b${"\n".repeat(TOKEN_LIMIT)}`)).toEqual({ a: "b" });
