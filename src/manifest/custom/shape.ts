@@ -116,12 +116,16 @@ const CAMERA = {
   pixel_dtype: withDefault(oneOf("uint8"), "uint8", "uint8, and nothing else."),
 };
 
-const camera = keysReader(
-  CAMERA,
-  ({ role, mount, width, height, fps, ...keys }, { path, node: { offset } }): Camera | undefined => {
-    if (role === undefined || mount === undefined || width === undefined || height === undefined) return undefined;
-    return fps === undefined ? undefined : { path, offset, role, mount, width, height, fps, ...keys };
-  },
+const camera = keysReader(CAMERA, ({ role, ...keys }, { path, node: { offset } }) =>
+  role === undefined ? undefined : { path, offset, role, ...keys },
+);
+
+const roles = unique(BOUNDS.cameras, camera, ({ role }) => role);
+const cameras: Reader<readonly Camera[]> = described(roles.schema ?? {}, (place) =>
+  roles(place)?.flatMap(({ mount, width, height, fps, ...keys }) => {
+    if (mount === undefined || width === undefined || height === undefined || fps === undefined) return [];
+    return [{ mount, width, height, fps, ...keys }];
+  }),
 );
 
 const BASES = CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId);
@@ -159,7 +163,7 @@ export const BODY = {
     valued(unique(BOUNDS.groups, group, (group) => group.name)),
     "Vector elements that share a unit. Their order is the order of the vectors: the driver's, never sorted.",
   ),
-  cameras: optional(valued(unique(BOUNDS.cameras, camera, (camera) => camera.role)), "What the policy sees."),
+  cameras: optional(valued(cameras), "What the policy sees."),
 };
 
 function valued<T>(reader: Reader<T>): Reader<Valued<T>> {

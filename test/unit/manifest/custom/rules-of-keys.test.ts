@@ -113,6 +113,12 @@ PAIR: a name three times
   right_arm → left_arm
     duplicate_name /groups/1/name @left_arm
     duplicate_name /groups/2/name @left_arm
+PAIR: a role twice, on cameras with other errors
+  left_wrist, mount: wrist → right_wrist, mount: hand
+  right_wrist, mount: wrist, width: 640 → right_wrist, mount: wrist
+    not_allowed /cameras/0/mount @hand
+    missing /cameras/1/width @{
+    duplicate_name /cameras/1/role @right_wrist
 ARM: values that are not listed
   single_arm → Single_arm
   kind: arm → kind: joint
