@@ -1,7 +1,7 @@
 import { readBounded } from "../platform/files/durable-file.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
-import { type FoundUnit, SERVICE_NAME } from "./unit.ts";
+import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "./unit.ts";
 
 /** A user of this machine, with the groups of its processes. */
 export interface Account {
@@ -42,8 +42,7 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
     const name = unit.unit.user === "" ? "root" : unit.unit.user;
     const account = await lookUpAccount(runProgram, name);
     if (account === null) return { kind: "absent", name };
-    const more = await groupIds(files, unit.unit.supplementaryGroups);
-    return { kind: "account", account: { ...account, groupIds: [...new Set([...account.groupIds, ...more])] } };
+    return { kind: "account", account: await withGroups(account, unit.unit, files) };
   }
   if (isStandard) {
     const account = await lookUpAccount(runProgram, SERVICE_NAME);
@@ -122,12 +121,20 @@ function rowsOf(database: string): readonly (readonly string[])[] {
   return lines.map((line) => line.split(":"));
 }
 
-async function groupIds(files: Files, names: readonly string[]): Promise<readonly number[]> {
-  if (names.length === 0) return [];
+/** The account with the groups that the unit gives it. */
+async function withGroups(
+  account: Account,
+  { group, supplementaryGroups }: ServiceUnit,
+  files: Files,
+): Promise<Account> {
   const groups = await readGroups(files);
-  return names.flatMap(
-    (name) => groups.find((group) => group.name === name || String(group.groupId) === name)?.groupId ?? [],
-  );
+  const idsOf = (written: string) =>
+    groups.find(({ name, groupId }) => name === written || String(groupId) === written)?.groupId ?? [];
+  const [groupId = account.groupId] = [idsOf(group)].flat();
+  // As initgroups(3) does: with another group, the user's own counts only where the group lists the user.
+  const isMember = groups.some((each) => each.groupId === account.groupId && each.members.includes(account.name));
+  const own = account.groupIds.filter((id) => id !== account.groupId || isMember);
+  return { ...account, groupId, groupIds: [...new Set([groupId, ...own, ...supplementaryGroups.flatMap(idsOf)])] };
 }
 
 async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "userId" | "groupId"> | null> {

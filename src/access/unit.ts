@@ -24,6 +24,8 @@ export interface ServiceUnit {
   readonly dropInPaths: readonly string[];
   /** Empty for root. */
   readonly user: string;
+  /** Empty for the user's own. */
+  readonly group: string;
   readonly supplementaryGroups: readonly string[];
   /** Files that systemd reads for the unit, as root: `LoadCredential=` and `LoadCredentialEncrypted=`. */
   readonly credentialPaths: readonly string[];
@@ -40,7 +42,7 @@ export type FoundUnit =
 
 const PROPERTIES = [
   "LoadState,ActiveState,SubState,UnitFileState,Result,ExecMainStatus,NRestarts,NeedDaemonReload",
-  "ConditionResult,ConditionTimestampMonotonic,DropInPaths,User,SupplementaryGroups",
+  "ConditionResult,ConditionTimestampMonotonic,DropInPaths,User,Group,SupplementaryGroups",
   "LoadCredential,LoadCredentialEncrypted,ProtectHome,PrivateTmp,InaccessiblePaths",
 ].join(",");
 
@@ -94,6 +96,7 @@ export function parseUnit(text: string): ServiceUnit {
     conditionFailed: value("ConditionResult") === "no" && value("ConditionTimestampMonotonic") !== "0",
     dropInPaths: words("DropInPaths"),
     user: value("User"),
+    group: value("Group"),
     supplementaryGroups: words("SupplementaryGroups"),
     credentialPaths: [...words("LoadCredential"), ...words("LoadCredentialEncrypted")]
       .map((word) => word.slice(word.indexOf(":") + 1))

@@ -83,6 +83,18 @@ describe("findServiceAccount: unit loaded", () => {
     expect(found).toEqual({ kind: "account", account: { ...PERSON, groupIds: [1000, 27, 44, 105] } });
   });
 
+  test.each([
+    ["", { ...PERSON, groupId: 989, groupIds: [989, 27] }],
+    ["tech", { ...PERSON, groupId: 989, groupIds: [989, 1000, 27] }],
+  ])("Group= → the user's own group counts only if it lists the user (%s)", async (members, account) => {
+    const groups = join(testFolder("account"), "group");
+    await writeFile(groups, `robot-policy-agent:x:989:\nsudo:x:27:tech\ntech:x:1000:${members}\n`);
+    const files: Files = { ...bare, openForReading: () => systemFiles.openForReading(groups) };
+    const unit = unitOf("User=1000\nGroup=robot-policy-agent\n");
+    const question = { files, runProgram: knowsPerson, unit, stateDirectory: STANDARD, userId: 0 };
+    expect(await findServiceAccount(question)).toEqual({ kind: "account", account });
+  });
+
   test("other folders → the unit does not count", async () => {
     expect(await ask(unitOf("User=robot\n"), "/home/tech/state")).toEqual({ kind: "account", account: PERSON });
   });

@@ -17,6 +17,7 @@ ConditionResult=no
 ConditionTimestampMonotonic=12
 DropInPaths=/a.conf /b.conf
 User=robot
+Group=video
 SupplementaryGroups=video dialout
 LoadCredential=api-key:/etc/key
 LoadCredential=other:relative
@@ -40,6 +41,7 @@ test("parseUnit: properties of systemctl show, repeated ones joined", () => {
     conditionFailed: true,
     dropInPaths: ["/a.conf", "/b.conf"],
     user: "robot",
+    group: "video",
     supplementaryGroups: ["video", "dialout"],
     credentialPaths: ["/etc/key", "/etc/other", "/etc/sealed"],
     protectHome: "tmpfs",
