@@ -48,7 +48,7 @@ async function reachSecurely(subject: Subject, route: Route, limitMs: number): P
     attempt = await examination.run("proxy", limit, async (signal) => {
       const attempted = await attemptConnection(route, context, signal);
       const verdict = judgeProxy(proxy, route.url, attempted);
-      return { verdict, value: verdict.status === "ok" ? attempted : null };
+      return { verdict, value: verdict.status === "fail" ? null : attempted };
     });
     if (attempt === null) return ended(subject, ["tls", "service"], "proxy");
   }

@@ -5,14 +5,14 @@ import { connect as connectTls, TLSSocket } from "node:tls";
 
 import { printable } from "../../client/printable.ts";
 import { looksLikeClock, isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
-import { openConnection } from "../../client/transport/connection.ts";
+import { openUntilTls } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { trustingConnector } from "../../client/transport/trusted-connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
-import { type Examined, fail, type Limit, ok, type Verdict, warn } from "./check.ts";
+import { type Examined, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 
 /** The route to the service. */
 export interface Route {
@@ -64,6 +64,7 @@ export function connectionLimit({ url, proxy }: Route, limitMs: number): Limit {
 /** Checks that the proxy opens the connection; later errors belong to the TLS check. */
 export function judgeProxy(proxy: Proxy, url: URL, attempt: Attempt): Verdict {
   const { host } = proxy.url;
+  if (attempt.kind === "failed" && isOwnMistake(attempt.error)) return skip("needs tls");
   if (attempt.kind === "connected" || attempt.error.reason !== "proxy")
     return ok(`${host} lets us through to ${url.host}`);
   const remedy =
@@ -142,13 +143,11 @@ function isOwnMistake({ code }: TransportError): boolean {
  * This connection is made without verification. Nothing is written to it, and it ends with the handshake.
  */
 async function lookAtCertificate({ url, proxy }: Route, signal: AbortSignal): Promise<X509Certificate | null> {
-  if (proxy !== null) return null;
-  const plain = new URL(`http://${url.hostname}:${portOf(url)}`);
-  const tcp = await openConnection({ url: plain, proxy: null, certificates: undefined }, signal).catch(() => null);
-  if (tcp === null) return null;
+  const opened = await openUntilTls({ url, proxy, certificates: undefined }, signal).catch(() => null);
+  if (opened === null) return null;
   const host = hostOf(url);
   const socket = connectTls({
-    socket: tcp,
+    socket: opened,
     ...(isIP(host) === 0 ? { servername: host } : {}),
     rejectUnauthorized: false,
   });

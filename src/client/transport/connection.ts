@@ -30,13 +30,15 @@ export interface Route {
  * @throws TransportError; failures of a proxy have the reason `proxy`.
  */
 export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
-  const { url, proxy, certificates } = route;
-  if (proxy === null) {
-    const socket = await openTcp(url, signal);
-    return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
-  }
-  const socket = await withProxyReason(proxy, signal, () => openProxy(proxy, url, certificates, signal));
+  const { url, certificates } = route;
+  const socket = await openUntilTls(route, signal);
   return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
+}
+
+/** As `openConnection`, without TLS to the service. */
+export async function openUntilTls({ url, proxy, certificates }: Route, signal: AbortSignal): Promise<Socket> {
+  if (proxy === null) return openTcp(url, signal);
+  return withProxyReason(proxy, signal, () => openProxy(proxy, url, certificates, signal));
 }
 
 async function openProxy(

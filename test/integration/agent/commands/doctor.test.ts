@@ -480,6 +480,53 @@ describe("connection to the service", () => {
       expect(direct.failed).toEqual(["dns"]);
     });
 
+    test.each([
+      [
+        "of an authority that is not configured",
+        "policy.test",
+        "now",
+        false,
+        "the certificate comes from Test Authority, which this machine does not trust",
+        "service.ca_file",
+      ],
+      [
+        "of the past",
+        "policy.test",
+        "past",
+        true,
+        "the certificate is valid from 2020-01-01 to 2020-02-01",
+        "timedatectl",
+      ],
+      [
+        "for another host",
+        "other.test",
+        "now",
+        true,
+        "the certificate is for other.test, not for policy.test",
+        "service.url",
+      ],
+    ] as const)(
+      "tls: through a proxy, a certificate %s → as without one",
+      async (_name, host, validity, isTrusting, what, remedy) => {
+        await using server = await serveEmptyList(host, validity);
+        await using proxy = await serveProxy(null);
+        await using robot = await robotFor(`https://policy.test:${server.port}`, isTrusting ? trusting() : "");
+        const { failed, check } = await diagnose(robot, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` });
+        expect(failed).toEqual(["tls"]);
+        expect(check("tls")?.what).toContain(what);
+        expect(check("tls")?.remedy).toContain(remedy);
+      },
+    );
+
+    test("tls: a wrong CA path and a proxy, which is not asked → no claim about the proxy", async () => {
+      await using proxy = await serveProxy(null);
+      await using robot = await robotFor("https://policy.test", "  ca_file: /nonexistent/ca.pem");
+      const { failed, skipped } = await diagnose(robot, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` });
+      expect(failed).toEqual(["tls"]);
+      expect(skipped).toContain("proxy");
+      expect(proxy.requests).toEqual([]);
+    });
+
     test("proxy: requires a password → fails, and the password is not shown", async () => {
       await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
       await using proxy = await serveProxy("Basic bm90OnRoaXM=");
