@@ -89,6 +89,7 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
 
 function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {
   const reason = `http-${result.status}`;
+  if (isPassing(result)) return retrySoon(context, reason, result.detail, result.retryAfterMs);
   switch (result.status) {
     case 401:
     case 403:
@@ -99,7 +100,6 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
     case 409:
       return retryLater(context, "conflict", reason, result.detail, REFUSED_RETRY_MS);
   }
-  if (isPassing(result.status)) return retrySoon(context, reason, result.detail, result.retryAfterMs);
   return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
 }
 

@@ -34,9 +34,9 @@ export function credentialFix({ failure, identity }: Pick<StatusDocument, "failu
   return `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
 }
 
-/** A service that answers 5xx is reachable; only its operator can fix it. */
+/** A service that answers 5xx is reachable; only its operator can fix it. 511 is an answer of the network (RFC 6585). */
 export function unreachableFix(reason = ""): string {
-  return reason.startsWith("http-5")
+  return reason.startsWith("http-5") && reason !== "http-511"
     ? "wait, the running agent retries by itself; if it continues, tell the operator of the service"
     : "find the cause with: robot-policy-agent doctor";
 }

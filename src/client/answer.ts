@@ -3,7 +3,7 @@ import * as z from "zod";
 import { errorBodySchema, type ValidationError, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
-import type { AnsweredCall } from "./call-result.ts";
+import { type AnsweredCall, WEB_PAGE } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 import type { Secret } from "./secret.ts";
@@ -127,7 +127,7 @@ function describeContent(answer: HttpAnswer): string {
   const type = answer.headers["content-type"] ?? "";
   const start = new TextDecoder().decode(answer.body.subarray(0, 64)).trimStart();
   if (/html/i.test(type) || /^<(?:!doctype html|html)/i.test(start)) {
-    return "a web page (a captive portal, or a wrong address?)";
+    return WEB_PAGE;
   }
   if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not requested";
   return /^text\//i.test(type) ? "plain text" : "data of an unknown kind";

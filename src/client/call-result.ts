@@ -40,13 +40,28 @@ export type AnsweredCall<T> =
       readonly detail: string;
     };
 
-/** Whether a refusal with this status may be over soon. */
-export function isPassing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
+type Refusal = Pick<Extract<AnsweredCall<unknown>, { kind: "refused" }>, "status" | "detail">;
+
+/** What the detail of a refusal calls an answer in HTML. */
+export const WEB_PAGE = "a web page (a captive portal, or a wrong address?)";
+
+/** Refusals that gateways give by themselves: of a wrong address, and of a request that is too large. */
+const OF_GATEWAYS: ReadonlySet<number> = new Set([404, 405, 413]);
+
+/** Whether something on the way answers instead of the service: a captive portal, a firewall, or a proxy that no setting names. */
+export function isOfNetwork({ status, detail }: Refusal): boolean {
+  if (status === 407 || status === 511) return true;
+  return status < 500 && !OF_GATEWAYS.has(status) && detail.endsWith(WEB_PAGE);
+}
+
+/** Whether a refusal may be over soon. */
+export function isPassing(refusal: Refusal): boolean {
+  const { status } = refusal;
+  return status >= 500 || status === 408 || status === 425 || status === 429 || isOfNetwork(refusal);
 }
 
 /** A refusal with its status, which `detail` has already where the service gave no reason: `HTTP 500 with plain text`. */
-export function refusalText({ status, detail }: { readonly status: number; readonly detail: string }): string {
+export function refusalText({ status, detail }: Refusal): string {
   const named = `status ${status} `;
   return detail.startsWith(named) ? `HTTP ${status} ${detail.slice(named.length)}` : `HTTP ${status}: ${detail}`;
 }

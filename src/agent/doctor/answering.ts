@@ -1,7 +1,7 @@
 import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
-import { type AnsweredCall, refusalText } from "../../client/call-result.ts";
+import { type AnsweredCall, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../../client/client.ts";
 import type { Credential, CredentialSource } from "../../client/credential.ts";
 import { Secret } from "../../client/secret.ts";
@@ -72,6 +72,8 @@ export async function checkService(
   };
 }
 
+const NOT_THE_SERVICE = "check service.url and service.proxy; a captive portal requires a login to the network first";
+
 function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
   const fine = ok(`answers in ${tookMs} ms`);
   switch (result.kind) {
@@ -81,12 +83,13 @@ function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
       return fail(
         EXIT.unreachable,
         `HTTP ${result.status}, but not from a robot policy service: ${result.detail}`,
-        "check service.url; a captive portal requires a login to the network first",
+        NOT_THE_SERVICE,
       );
     case "refused":
       break;
   }
   const what = refusalText(result);
+  if (isOfNetwork(result)) return fail(EXIT.unreachable, what, NOT_THE_SERVICE);
   switch (result.status) {
     case 401:
     case 403:
@@ -97,8 +100,7 @@ function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
     case 429:
       return warn(what, "wait; the service limits the rate of requests");
   }
-  if (result.status >= 500)
-    return fail(EXIT.unreachable, what, "wait; if it continues, tell the operator of the service");
+  if (isPassing(result)) return fail(EXIT.unreachable, what, "wait; if it continues, tell the operator of the service");
   return fail(EXIT.failed, what, "check service.url, and proxies in between");
 }
 
@@ -150,6 +152,7 @@ export function judgeKey({ result }: Answer, registration: Registration | null, 
     case "refused":
       break;
   }
+  if (isOfNetwork(result)) return skip("needs service");
   const what = refusalText(result);
   // With it a robot may register itself, and not list robots.
   if (source === "enrolment" && result.status === 403 && result.reason === "scope")

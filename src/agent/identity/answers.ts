@@ -143,8 +143,8 @@ function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {
     case "no-credential":
       return { kind: "later", isPassing: false, detail: result.problem.what, retryAfterMs: null };
     case "refused": {
-      const { status, retryAfterMs } = result;
-      return { kind: "later", isPassing: isPassing(status), detail: refusalText(result), retryAfterMs };
+      const { retryAfterMs } = result;
+      return { kind: "later", isPassing: isPassing(result), detail: refusalText(result), retryAfterMs };
     }
   }
 }

@@ -54,7 +54,7 @@ export function judgeHeld(result: CallResult<HeldRegistration>, registration: Re
       return { kind: "unknown", detail: result.problem.what };
     case "refused": {
       const detail = refusalText(result);
-      return isPassing(result.status)
+      return isPassing(result)
         ? { kind: "unanswered", detail, retryAfterMs: result.retryAfterMs }
         : { kind: "unknown", detail };
     }

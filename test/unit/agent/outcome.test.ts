@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { judge } from "../../../src/agent/outcome.ts";
 import type { RobotView } from "../../../src/api/robot-views.ts";
-import type { CallResult } from "../../../src/client/call-result.ts";
+import { type CallResult, WEB_PAGE } from "../../../src/client/call-result.ts";
 import { createBackoff } from "../../../src/platform/retry.ts";
 
 const NOW_MS = 1_000_000;
@@ -19,9 +19,10 @@ const robot: RobotView = {
 };
 
 type Result = CallResult<{ robot: RobotView }>;
-const refused = (status: number, retryAfterMs: number | null = null): Result => {
-  return { kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null };
+const refused = (status: number, retryAfterMs: number | null = null, detail = "no"): Result => {
+  return { kind: "refused", status, detail, validation: null, retryAfterMs, request_id: null };
 };
+const page = (status: number) => refused(status, null, `status ${status} with ${WEB_PAGE}`);
 
 /** Judges with the mean jitter. */
 function judged(result: Result, wallMs = Date.now()) {
@@ -99,6 +100,12 @@ const failures: readonly [string, Result, state: string, reason: string, delay_m
     "not-enrolled",
     minutes(5),
   ],
+  ["scenario 2: the login page of a network", page(401), "unreachable", "http-401", soon],
+  ["scenario 2: the page of a firewall", page(403), "unreachable", "http-403", soon],
+  ["scenario 2: a page of a gateway", page(400), "unreachable", "http-400", soon],
+  ["scenario 11: a proxy on the way, which no setting names", refused(407), "unreachable", "http-407", soon],
+  ["a gateway that takes less", page(413), "rejected", "http-413", minutes(60)],
+  ["scenario 2: another program at the address", page(404), "misconfigured", "http-404", minutes(5)],
   ["404", refused(404), "misconfigured", "http-404", minutes(5)],
   ["405", refused(405), "misconfigured", "http-405", minutes(5)],
   ["409", refused(409), "conflict", "http-409", minutes(60)],

@@ -19,6 +19,7 @@ function statusOf(state: StatusDocument["state"], reason: string): StatusDocumen
 test.each([
   ["unreachable", "connect", "robot-policy-agent doctor"],
   ["unreachable", "http-503", "tell the operator of the service"],
+  ["unreachable", "http-511", "robot-policy-agent doctor"],
   ["unauthorized", "http-401", "a valid key, then: sudo robot-policy-agent set-key"],
   ["unauthorized", "key-exposed", "at once: sudo robot-policy-agent --setup"],
   ["unauthorized", "not-enrolled", "once it is enrolled: sudo robot-policy-agent --setup"],

@@ -577,6 +577,14 @@ describe("service and clock", () => {
       { status: 302, headers: { location: "https://login.test/x?y" } },
       "redirects to https://login.test",
     ],
+    [
+      4,
+      "a firewall",
+      { status: 403, headers: { "content-type": "text/html" }, body: "<html>" },
+      "HTTP 403 with a web page",
+    ],
+    [4, "a network that wants a login", { status: 511, body: "{}" }, "HTTP 511 with JSON that gives no reason"],
+    [4, "an impatient gateway", { status: 408 }, "HTTP 408 with an empty body"],
     [4, "trouble", { status: 503, body: "{}" }, "HTTP 503 with JSON that gives no reason"],
     [1, "another program", { status: 404, body: '{"detail":"Not Found"}' }, "HTTP 404: Not Found"],
   ])("service: exit %i for %s", async (code, _case, answer, what) => {
