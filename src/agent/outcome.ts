@@ -67,8 +67,7 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
         `not an answer of the service (HTTP ${result.status}): ${result.detail}`,
       );
     case "unreachable":
-      // The failed handshake may be one with a proxy.
-      if ((result.reason === "tls" || looksLikeClock(result.code)) && context.wallMs < RELEASED_AT_MS)
+      if (looksLikeClock(result.code) && context.wallMs < RELEASED_AT_MS)
         return retrySoon(context, "clock", describeClock(context.wallMs));
       return retrySoon(
         context,

@@ -128,6 +128,14 @@ describe("judge", () => {
     expect(delayMs).toBeLessThanOrEqual(mostMs);
   });
 
+  test.each(["CA_FILE_MISSING", "ERR_SSL_WRONG_VERSION_NUMBER"])(
+    "scenario 3: %s with the clock at 1970, which setting the clock does not mend → said as it is",
+    (code) => {
+      const result: Result = { kind: "unreachable", reason: "tls", code, detail: "why" };
+      expect(judged(result, 0)).toMatchObject({ failure: { reason: "tls", detail: "why" } });
+    },
+  );
+
   test.each(["tls", "proxy"] as const)(
     "scenario 3: certificate refused with the clock at 1970: %s → clock",
     (reason) => {
