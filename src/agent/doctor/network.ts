@@ -74,7 +74,8 @@ export async function checkTcp(hop: Hop, addresses: readonly string[], signal: A
     return { verdict: ok(`${address} port ${port} accepts connections`), value: address };
   } catch {
     signal.throwIfAborted();
-    const [code = "unknown"] = codes;
+    // An address that refuses was reached; without IPv6, for example, there is no route to the others.
+    const code = codes.find((each) => each === "ECONNREFUSED") ?? codes[0] ?? "unknown";
     return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code, hop));
   }
 }
