@@ -15,6 +15,7 @@ import type { Registration } from "../registration/record.ts";
 import { withAccess } from "./asking.ts";
 import { type Examined, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 import type { TimeService } from "./time-service.ts";
+import { proxyRemedy } from "./tls.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -59,7 +60,8 @@ export async function checkService(
   );
   signal.throwIfAborted();
   if (sent.kind === "unreachable") {
-    const remedy = "check the log of the service, and proxies in between";
+    const remedy =
+      sent.reason === "proxy" ? proxyRemedy(sent.code) : "check the log of the service, and proxies in between";
     return fail(EXIT.unreachable, sent.detail, remedy);
   }
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);

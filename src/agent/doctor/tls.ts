@@ -67,11 +67,14 @@ export function judgeProxy(proxy: Proxy, url: URL, attempt: Attempt): Verdict {
   if (attempt.kind === "failed" && isOwnMistake(attempt.error)) return skip("needs tls");
   if (attempt.kind === "connected" || attempt.error.reason !== "proxy")
     return ok(`${host} lets us through to ${url.host}`);
-  const remedy =
-    attempt.error.code === "HTTP_407"
-      ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
-      : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
-  return fail(EXIT.unreachable, attempt.error.message, remedy);
+  return fail(EXIT.unreachable, attempt.error.message, proxyRemedy(attempt.error.code));
+}
+
+/** What a person does about a failure at the proxy. */
+export function proxyRemedy(code: string | null): string {
+  return code === "HTTP_407"
+    ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
+    : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
 }
 
 /** Checks the service's certificate: chain, dates, name. */

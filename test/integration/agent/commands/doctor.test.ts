@@ -559,6 +559,15 @@ describe("connection to the service", () => {
     expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
   });
 
+  test("service: plain http through a proxy that requires a password → where to put it", async () => {
+    await using proxy = await serveProxy("Basic bm90OnRoaXM=");
+    const settings = `  allow_insecure: true\n  proxy: http://127.0.0.1:${proxy.port}`;
+    await using robot = await robotFor("http://policy.test", settings);
+    const { failed, check } = await diagnose(robot);
+    expect(failed).toEqual(["service"]);
+    expect(check("service")?.remedy).toContain("put user name and password into service.proxy");
+  });
+
   test("proxy: an invalid address → fails", async () => {
     await using robot = await robotFor("https://policy.test");
     expect(await diagnose(robot, { HTTPS_PROXY: "socks5://127.0.0.1:1" })).toMatchObject({
