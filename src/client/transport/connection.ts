@@ -122,6 +122,7 @@ async function secure(
 
 /** OpenSSL's errors for an answer in plain HTTP. */
 const NO_TLS: ReadonlySet<string> = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
+const OLD_TLS: ReadonlySet<string> = new Set(["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "ERR_SSL_UNSUPPORTED_PROTOCOL"]);
 
 function explain(code: string | null): string {
   if (code === "CERT_HAS_EXPIRED") return "its certificate has expired, or the clock is wrong";
@@ -129,6 +130,8 @@ function explain(code: string | null): string {
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another host";
   if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority";
   if (code !== null && NO_TLS.has(code)) return "it does not speak TLS; was http:// meant?";
+  if (code !== null && OLD_TLS.has(code)) return "it does not speak TLS 1.2 or 1.3";
+  if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") return "it does not speak HTTP/1.1";
   return "the TLS handshake failed";
 }
 

@@ -79,7 +79,7 @@ function describe(error: unknown, url: URL, proxy: Proxy | null, inBody: boolean
   if (code === null) return error;
   // To plain HTTP a TLS port answers with an alert, or not at all.
   const hint = !inBody && proxy === null && url.protocol === "http:" ? "; was https:// meant?" : "";
-  if (code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW") {
+  if (/^(?:HPE|UND_ERR_HEADERS|UND_ERR_RES)_/.test(code)) {
     return new TransportError("other", code, `${url.host} does not answer with valid HTTP (${code})${hint}`);
   }
   const when = inBody ? "during its answer" : "without an answer";

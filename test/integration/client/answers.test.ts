@@ -213,6 +213,11 @@ test.each([
   ],
   ["a long refusal", raw("400 No", JSON.stringify({ detail: "x".repeat(9_000) })), { detail: /^x{499}…$/ }],
   ["another protocol", "SSH-2.0-OpenSSH_9\r\n", { kind: "unreachable", reason: "other", code: /^HPE_/ }],
+  [
+    "two lengths that differ",
+    head("200 OK", "content-length: 2\r\ncontent-length: 3") + "[]",
+    { kind: "unreachable", reason: "other", detail: /does not answer with valid HTTP/ },
+  ],
   ["a connection closed without an answer", "", { kind: "unreachable", reason: "reset", code: "UND_ERR_SOCKET" }],
   ["truncated headers", "HTTP/1.1 200 OK\r\ncontent-le", { kind: "unreachable", reason: "reset" }],
   ["a truncated body", raw("200 OK", "[]").replace("length: 2", "length: 9"), { kind: "unreachable", reason: "reset" }],
