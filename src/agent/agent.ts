@@ -21,6 +21,7 @@ import { createReporter } from "./reporter.ts";
 import { createRequests, type Requested } from "./requests.ts";
 import { createRereading } from "./rereading.ts";
 import { createStopping } from "./stopping.ts";
+import { STATES } from "./states.ts";
 import { dueAfter, stateAfter } from "./step.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
@@ -118,7 +119,8 @@ export function createAgent(options: AgentOptions) {
     connection: () => connection,
     onRegistering() {
       counts.attempts += 1;
-      state = "registering";
+      // The last failure stands until it is answered: an attempt may take as long as the pause before it.
+      if (!STATES[state].showsFailure) state = "registering";
     },
     onLost: (verdict) => logLostRegistration(log, verdict),
   });

@@ -29,7 +29,7 @@ export interface StateFacts {
 export const STATES: Readonly<Record<AgentState, StateRow>> = {
   starting: passing(() => "Starting"),
   settling: passing(() => "Waiting for writes to configuration files to finish"),
-  registering: { ...passing(({ robotName }) => `Registering ${robotName}`), showsFailure: true },
+  registering: passing(({ robotName }) => `Registering ${robotName}`),
   registered: {
     ...passing(({ robotName, findings }) => {
       const error = findings.find(isError);

@@ -83,6 +83,17 @@ describe("a request by a person while files are being written", () => {
   });
 });
 
+test("attempts during an outage, which may each take long → the first registers, the others leave the status as it is", async () => {
+  const robot = await registeredRobot();
+  const { agent, answer, write, until } = robot;
+  const told: string[] = [];
+  robot.onRequest = async () => void told.push(agent.status().state);
+  answer("reset");
+  await write("second\n");
+  await until(() => told.length === 3);
+  expect(told).toEqual(["registering", "unreachable", "unreachable"]);
+});
+
 /** The default configuration. */
 const RESYNC_MS = 60_000;
 const POLL_MS = 5000;
