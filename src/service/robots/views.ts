@@ -12,6 +12,7 @@ import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findByNameOrId, identifiedRobotView, type IdentifiedRow, listIdentifiedRobots } from "./identified-robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
+export const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names", {}, "scope");
 
 /** Rows that a filtered list reads per query. */
 const SCANNED_ROWS = 200;

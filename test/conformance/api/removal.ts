@@ -157,6 +157,15 @@ export function removalConformance({ it, itOnce }: Tests): void {
       expect(await namesOf(client)).toEqual(["r2"]);
     });
 
+    it("key bound to names → renames its robots among these, and takes no other robot over", async ({ client }) => {
+      await register(client, ["r1", "r2"]);
+      const bound = await client.withKey({ scopes: ["robots:setup", "robots:write"], robots: ["r1", "r3"] });
+      await bound.refused("Forbidden", "renameRobot", { ...at("r2"), body: { name: "r3" } });
+      await bound.refused("Forbidden", "renameRobot", { ...at("r1"), body: { name: "r4" } });
+      await bound.call("renameRobot", { ...at("r1"), body: { name: "r3" } });
+      expect(await namesOf(client)).toEqual(["r3", "r2"]);
+    });
+
     it("concurrent renames and setups with one name → one robot has it", async ({ client }) => {
       await register(client, ["r1", "r2", "r3"]);
       const answers = await Promise.all([

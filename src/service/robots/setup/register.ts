@@ -12,6 +12,7 @@ import { changedSince, type registrationDetails, registrationHash } from "../his
 import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
 import { findContractBytes, type Registered, type Registration, upsertRobot } from "../queries.ts";
 import { type Full, hasAddedAll } from "../room.ts";
+import { NOT_OF_KEY } from "../views.ts";
 import { takeOver } from "./take-over.ts";
 
 export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
@@ -46,8 +47,6 @@ export interface Entered {
   /** The contest that this registration shows; null if it shows none. */
   readonly contest: Contest | null;
 }
-
-const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names", {}, "scope");
 
 /** Refuses a robot that the principal may not register; null if it may. */
 export function refuseName({ principal, registration }: Pick<Wish, "principal" | "registration">): Answer | null {
