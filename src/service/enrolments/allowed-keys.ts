@@ -1,3 +1,4 @@
+import { worksAt } from "../kernel/auth/credentials.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
@@ -32,8 +33,8 @@ export async function prepareAllowed(reader: Reader, room: Room, row: EnrolmentR
 }
 
 /**
- * The unused entry for the computer of an enrolment. One that names no organization is approved only where there is no other: otherwise
- * anybody who knows a computer's key could allow it first, and have it enroll with them.
+ * The unused entry for the computer of an enrolment; it ends with the API key that it was made with. An enrolment that names no organization
+ * is approved only where there is no other: otherwise anybody who knows a computer's key could allow it first, and have it enroll with them.
  */
 async function findAllowed(
   reader: Reader,
@@ -42,11 +43,13 @@ async function findAllowed(
   const { wanted_organization_id: wanted, created_at: now } = row;
   const unused = reader
     .selectFrom("allowed_keys")
-    .selectAll()
+    .innerJoin("api_keys", "api_keys.id", "allowed_keys.made_by")
+    .selectAll("allowed_keys")
     .where("key_fingerprint", "=", keyFingerprint(row.public_key))
     .where("used_at", "is", null)
-    .where("expires_at", ">", now);
-  if (wanted !== null) return unused.where("organization_id", "=", wanted).executeTakeFirst();
+    .where("allowed_keys.expires_at", ">", now)
+    .where(worksAt(now));
+  if (wanted !== null) return unused.where("allowed_keys.organization_id", "=", wanted).executeTakeFirst();
   const found = await unused.executeTakeFirst();
   return found !== undefined && (await isOnlyOrganization(reader)) ? found : undefined;
 }

@@ -214,7 +214,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "The sums, sorted by day, then by name, and their total.",
   },
   allowKeys: {
-    does: "Lets computers enroll without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, or if it names no organization and the service has several. A key that is there already is allowed once more.",
+    does: "Lets computers enroll without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, if it names no organization and the service has several, or if it was allowed with an API key that has expired. A key that is there already is allowed once more.",
     200: "How many keys were added; a key that is given twice counts once.",
     403: "The credential lacks the scope robots:write, or it is a key that is restricted to some robots.",
     409: `The organization would have more than ${ALLOWED_KEYS_MAXIMUM} allowed keys.`,
