@@ -87,7 +87,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   function fitToScreen(lines: readonly string[]): readonly string[] {
     const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`];
-    return shown.map((text) => cutToWidth(visibleBut(seal, text), columns()).replaceAll(seal, SGR_START));
+    return shown.map((text) => cutToWidth(visibleBut(seal, oneLine(text)), columns()).replaceAll(seal, SGR_START));
   }
 
   function printJson(value: unknown, indent: number): void {
@@ -104,7 +104,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     style,
     print: (text) => line(stdout, text),
     sentence(text, first = "", rest = "") {
-      const lines = wrapToWidth(visibleBut(seal, text), room() - textWidth(rest));
+      const lines = wrapToWidth(visibleBut(seal, oneLine(text)), room() - textWidth(rest));
       for (const [index, each] of lines.entries()) line(stdout, `${index === 0 ? first : rest}${each}`);
     },
     json: (value) => printJson(value, 2),
@@ -168,7 +168,7 @@ function createStyle(output: Output, environment: TerminalOptions["environment"]
 function renderProblem(problem: Problem, style: Terminal["style"]): readonly string[] {
   const { code, what, where, fix } = problem;
   const place = where === undefined || what.includes(where) ? "" : ` (${where})`;
-  return [`${style("bad", "error")}: ${what}${place} [${code}]`, `  ${style("dim", "→")} ${fix}`];
+  return [`${style("bad", "error")}: ${what}${place} [${code}]`, `  ${style("dim", "→")} ${fix}`].map(oneLine);
 }
 
 /** Names, paths and details come from other machines; they must not control the terminal, hide other text or imitate it. */

@@ -3,6 +3,7 @@ import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from 
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
+import { oneLine } from "../../platform/text/one-line.ts";
 import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
@@ -45,7 +46,7 @@ const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
 /** Shows a fleet; the reasons why it is not ready come first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
-  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
+  terminal.print(`${terminal.style("bold", oneLine(fleet.name))}  ${statusText(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
     terminal.sentence(withRelativeTimes(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");

@@ -1,6 +1,7 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { oneLine } from "../../platform/text/one-line.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { deploymentText, isCurrent, listDeployments } from "../deployments/find.ts";
@@ -21,7 +22,7 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       input: { parameters: { robot: robot.id }, body: { name: newName } },
       explain() {
         if (newName === robot.name) return null;
-        terminal.note(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`);
+        terminal.note(oneLine(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`));
         terminal.note(
           isEnrolled(robot)
             ? "Its agent learns the new name by itself."
@@ -32,9 +33,8 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       missing: ["does not rename robots", "register the robot under the new name: robot-policy robots setup"],
       places: flagPlaces({ name: "NAME" }),
       show({ name: now, id }) {
-        terminal.print(
-          now === robot.name ? `${now} has this name already (${id}).` : `${robot.name} is ${now} now (${id}).`,
-        );
+        const text = now === robot.name ? `${now} has this name already` : `${robot.name} is ${now} now`;
+        terminal.print(oneLine(`${text} (${id}).`));
       },
     });
   });
@@ -48,7 +48,7 @@ export const robotsRemove: OperatorCommand = (flags, context, name) =>
       input: { parameters: { robot: robot.id } },
       explain: () => explainRemoval(robot, service),
       missing: ["does not remove robots", "leave it; it does nothing by itself"],
-      show: () => service.terminal.print(`${robot.name} is removed (${robot.id}), and its name is free.`),
+      show: () => service.terminal.print(oneLine(`${robot.name} is removed (${robot.id}), and its name is free.`)),
     }),
   );
 
@@ -56,7 +56,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
   const { terminal } = service;
   const nowMs = service.nowMs();
   const status = isEnrolled(robot) ? ` (${statusText(robot, nowMs)})` : "";
-  terminal.note(`This removes ${robot.name}${status} for good; its history and usage stay.`);
+  terminal.note(oneLine(`This removes ${robot.name}${status} for good; its history and usage stay.`));
   if (isEnrolled(robot)) terminal.note("Its computer loses its credential.");
   const deployments = await listDeployments(service);
   const current =
@@ -65,8 +65,8 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
       : undefined;
   if (current !== undefined) terminal.note(`It retires ${deploymentText(current, nowMs)}.`);
   const { stays, leaves, isComplete } = await fleetsOf(robot, service);
-  if (stays.length > 0) terminal.note(`It stays a member of ${stays.join(", ")}, as one that is blocked.`);
-  if (leaves.length > 0) terminal.note(`It leaves ${leaves.join(", ")}.`);
+  if (stays.length > 0) terminal.note(oneLine(`It stays a member of ${stays.join(", ")}, as one that is blocked.`));
+  if (leaves.length > 0) terminal.note(oneLine(`It leaves ${leaves.join(", ")}.`));
   if (!isComplete) terminal.note("Not all fleets could be looked through.");
   return "Remove it?";
 }

@@ -96,3 +96,30 @@ it("a service without these operations → says so", async () => {
     expect(await site.eleven("robots", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
   }
 });
+
+it("line feeds in names of robots, fleets and keys → do not start a new line", async () => {
+  const name = "arm-20\n→ forged";
+  await site.register(name);
+  const { id } = await site.json("robots", "show", name);
+  const fleet = ["--name", "fleet\n→ forged", "--model", "pi0.5", "--robot", id, "--peak", "1"];
+  const { id: keyId } = await site.json("keys", "create", "key\n→ forged");
+  const asked = { answers: ["n"] };
+  for (const { out, err } of [
+    await site.run("fleets", "create", ...fleet),
+    await site.run("fleets", "show", "fleet\n→ forged"),
+    await site.runWith(asked, "fleets", "update-model", "fleet\n→ forged", "smolvla"),
+    await site.run("deploy", "pi0.5", "--robot", id),
+    await site.runWith(asked, "deploy", "smolvla", "--robot", id),
+    await site.runWith(asked, "deployments", "retire", id),
+    await site.runWith(asked, "robots", "rename", id, "arm-21"),
+    await site.runWith(asked, "robots", "remove", id),
+    await site.run("deployments", "retire", id),
+    await site.run("robots", "remove", id),
+    await site.runWith(asked, "fleets", "remove", "fleet\n→ forged"),
+    await site.run("fleets", "remove", "fleet\n→ forged"),
+    await site.runWith(asked, "keys", "revoke", keyId),
+  ]) {
+    expect(out + err).toContain(" → forged");
+    expect(out + err).not.toMatch(/^→/m);
+  }
+});

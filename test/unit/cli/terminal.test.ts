@@ -430,6 +430,17 @@ test("sentence: terminal → wrapped between words; otherwise unchanged", () => 
   expect(show({ tty: "none", columns: 16 })).toBe("→ no robot can \\u001b[2J run it\n");
 });
 
+test("sentence, draw, problem: line feed in a name → does not start a line", () => {
+  const { terminal, out, err } = open({ environment: { NO_COLOR: "1" } });
+  const name = "arm\n  → run this";
+  terminal.sentence(`${name} is blocked`);
+  terminal.draw([`waits for ${name}`]);
+  terminal.problem({ code: "c", what: `${name} is offline`, where: name, fix: `switch ${name} on` });
+  expect([...out().split("\n"), ...err().split("\n")].filter((line) => line.startsWith("  → "))).toEqual([
+    "  → switch arm   → run this on",
+  ]);
+});
+
 test("jsonLine: any value → one line", () => {
   const { terminal, out } = open();
   terminal.jsonLine({ a: 1 });
