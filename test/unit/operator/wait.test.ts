@@ -81,6 +81,13 @@ describe("waitUntilEnded", () => {
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
+  it("line feed in what a robot says → does not start a new line", async () => {
+    const { service, err } = open();
+    const steps = [look("not ready: a\n→ b"), look("ready", { exitCode: EXIT.ok, problem: null })];
+    await waitUntilEnded(service, waiting(60_000, ...steps));
+    expect(err()).toBe("a\nnot ready: a → b\n");
+  });
+
   it("outage → continues, reports it once", async () => {
     const { service, err } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
