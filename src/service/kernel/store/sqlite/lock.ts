@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -48,7 +49,10 @@ export function isLocked(error: unknown): boolean {
  * @throws where the directory cannot be written.
  */
 export function lockDirectory(directory: string): Disposable | null {
-  const lock = new DatabaseSync(join(directory, "service.lock"), { timeout: 0 });
+  const path = join(directory, "service.lock");
+  // SQLite would use the umask. Who may read the file can hold the lock, and so keep the service from starting.
+  closeSync(openSync(path, "a", 0o600));
+  const lock = new DatabaseSync(path, { timeout: 0 });
   try {
     lock.exec("begin exclusive");
   } catch (error) {

@@ -338,6 +338,11 @@ describe("lockDirectory", () => {
     expect(again).not.toBeNull();
     again?.[Symbol.dispose]();
   });
+
+  it("its file → private to the user: a reader of it could hold the lock", async () => {
+    using _lock = lockDirectory(directory);
+    expect((await stat(join(directory, "service.lock"))).mode & 0o777).toBe(0o600);
+  });
 });
 
 describe("unavailable", () => {
