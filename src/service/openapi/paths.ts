@@ -51,12 +51,15 @@ function securityOf({ scopes, isOpen }: Operation): Part {
 }
 
 const PARAMETERS: Readonly<Record<string, string>> = {
+  allowed_key_id: "Id of the allowed key.",
+  delivery_id: "Id of the delivery.",
   deployment_id: "Id of the deployment.",
   fleet_id: "Id of the fleet.",
   key_id: "Id of the API key.",
   robot: "Id or name of the robot.",
   slug: "Slug of the model.",
   user_code: "Code of the enrolment, as a person types it.",
+  webhook_id: "Id of the webhook.",
 };
 
 function pathParameters({ path }: Operation): readonly Part[] {
@@ -74,6 +77,7 @@ const QUERY: Readonly<Record<string, string>> = {
   cursor: "Start of the page, from the Link header of the previous page.",
   since: "Start of the time range: an ISO 8601 time with offset. Default: 30 days before `until`.",
   until: "End of the time range: an ISO 8601 time with offset. Default: now.",
+  status: "Only items with this status.",
   by: "What the sums are grouped by. Days are in UTC.",
   robot:
     "Name or id of a robot. The answer has the refusals of this robot, and those without a robot name that were sent with the credential of its last registration.",

@@ -60,7 +60,14 @@ const operationSchema = z.looseObject({
   security: z.array(record).optional(),
   "x-beyond-spec": z.boolean().optional(),
   parameters: z
-    .array(z.looseObject({ name: z.string(), in: z.enum(["path", "query"]), required: z.boolean() }))
+    .array(
+      z.looseObject({
+        name: z.string(),
+        in: z.enum(["path", "query"]),
+        required: z.boolean(),
+        description: z.string(),
+      }),
+    )
     .optional(),
   requestBody: z.looseObject({ required: z.literal(true) }).optional(),
   responses: record,
@@ -94,6 +101,14 @@ describe("GET /openapi.json", () => {
     for (const reference of references) expect([reference, lookUp(document, reference)]).not.toContain(undefined);
     const schemas = Object.keys(record.parse(lookUp(document, "#/components/schemas")));
     expect(schemas.filter((name) => !references.has(`#/components/schemas/${name}`))).toEqual([]);
+  });
+
+  it("every parameter has a description", async () => {
+    const { document } = await describedService();
+    const bare = describedOperations(document).flatMap(({ operationId, parameters = [] }) =>
+      parameters.filter(({ description }) => description === "").map(({ name }) => `${operationId} ${name}`),
+    );
+    expect(bare).toEqual([]);
   });
 
   it("schemas have the names of the service document", async () => {
