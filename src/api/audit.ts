@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { AUDIT_ACTIONS } from "./wire/audit-actions.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
@@ -14,7 +15,7 @@ export const auditEntrySchema = z
   .object({
     id: z.string(),
     at: moment,
-    action: z.string().describe("RESOURCE.VERB, such as fleet.create."),
+    action: z.string().describe(`${AUDIT_ACTIONS.join(", ")}. More may be added.`),
     subject_id: z.string().describe("Id of what was changed."),
     subject_name: nullableText.describe(
       "Name of a fleet or organization, label of a key, robot of a deployment. Null for what has no name, such as a session.",

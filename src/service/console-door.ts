@@ -30,7 +30,6 @@ export type { ServiceMachine } from "./kernel/machine.ts";
 export type { Metrics } from "./kernel/metrics.ts";
 export { authorship } from "./kernel/operation.ts";
 export { audit } from "./kernel/store/audit.ts";
-export type { AuditAction } from "./kernel/store/audit.ts";
 export type { Reader, Store } from "./kernel/store/store.ts";
 export { StoreUnavailableError } from "./kernel/store/unavailable.ts";
 export { signIn } from "./logins/open-session.ts";

@@ -1,5 +1,6 @@
+import type { AuditAction } from "../../api/wire/audit-actions.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
-import { type AuditAction, isAllowed, type Principal } from "../../service/console-door.ts";
+import { isAllowed, type Principal } from "../../service/console-door.ts";
 import { type Topic, TOPICS } from "../topics.ts";
 
 /** The scope that a credential needs to hear of changes to a topic. */

@@ -1,7 +1,8 @@
+import type { AuditAction } from "../../../api/wire/audit-actions.ts";
 import { isoNow } from "../../../platform/clock.ts";
 import { bringProbesForward } from "../../endpoints/index.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
-import { type AuditAction, auditAll, type AuditEntry, type Authorship } from "../../kernel/store/audit.ts";
+import { auditAll, type AuditEntry, type Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { createFailingItems } from "../../kernel/tasks/failing-items.ts";

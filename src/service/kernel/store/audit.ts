@@ -1,23 +1,9 @@
+import type { AuditAction } from "../../../api/wire/audit-actions.ts";
 import { isoNow } from "../../../platform/clock.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
 import { prepare } from "./prepared.ts";
 import type { Tables, Transaction } from "./tables.ts";
-
-/** Audited actions: `<resource>.<verb>`. */
-export type AuditAction =
-  | `allowed_keys.${"add" | "remove"}`
-  | `api_key.${"create" | "revoke"}`
-  | `deployment.${"create" | "retire"}`
-  | `enrolment.${"approve" | "deny" | "start"}`
-  | `fleet.${"change" | "create" | "join" | "leave" | "leave_out" | "remove" | "update_model"}`
-  | `installation.${"freeze" | "recover" | "recovery_refused" | "renew_out_of_order" | "set_recoveries" | "thaw"}`
-  | `login.${"approve" | "deny"}`
-  | "models.apply"
-  | "organization.create"
-  | `robot.${"enroll" | "remove" | "rename" | "replace_computer" | "setup"}`
-  | `session.${"create" | "end"}`
-  | `webhook.${"change" | "create" | "delete" | "disable"}`;
 
 /** Who made a change, and in which request. Created before the transaction, because its job may run twice. */
 export interface Authorship {
