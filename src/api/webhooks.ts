@@ -22,7 +22,9 @@ export const webhookCreateSchema = z
       .min(1)
       .max(EVENT_TYPES.length)
       .nullish()
-      .describe("Types of the events to send; absent or null for all of them, also later ones."),
+      .describe(
+        "Types of the events to send; absent or null: all, also types that are added later. robot.registered is a robot's first registration, robot.changed a later one that changed something.",
+      ),
   })
   .meta({ id: "WebhookCreate" });
 export type WebhookCreate = z.output<typeof webhookCreateSchema>;
@@ -54,7 +56,7 @@ export const webhookViewSchema = z
     dropped_events: z
       .int()
       .describe(
-        "At least so many events were dropped since the webhook was created; some that come at the same time are not counted.",
+        "Number of events dropped since the webhook was created. It may be too low: of events at the same moment, some are not counted.",
       ),
     disabled_at: z.string().nullable().describe("Since when the service sends it no events."),
     disabled_reason: z
@@ -87,7 +89,11 @@ export const deliveryViewSchema = z
     last_attempt_at: z.string().nullable(),
     last_status: z.int().nullable().describe("HTTP status of the last answer; null if there was none."),
     last_error: z.string().nullable().describe("Why the last attempt failed, in a few words."),
-    body: z.record(z.string(), z.unknown()).describe("What is sent: type, timestamp and data."),
+    body: z
+      .record(z.string(), z.unknown())
+      .describe(
+        "What is sent: type, timestamp, and data with ids, the name, and what changed. Beyond 16 KiB, data has only the ids and is_shortened.",
+      ),
   })
   .meta({ id: "WebhookDelivery" });
 export type DeliveryView = z.output<typeof deliveryViewSchema>;

@@ -229,7 +229,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "The key is off the list.",
   },
   createWebhook: {
-    does: "Has the service send events by POST, signed as the Standard Webhooks specification says. What robots and fleets are when the first webhook is created is no event; a robot that comes and goes causes at most one a minute. An event is sent at least once; its id, in the header webhook-id, is the same each time. The receiver answers 2xx within 15 seconds; otherwise the service tries again, 8 times within 28 hours. It answers 410 to end the webhook. Only this answer contains the secret that verifies the signatures.",
+    does: "Has the service send events by POST, signed as the Standard Webhooks specification says. A webhook is sent what happens from its creation on, and from when it is enabled again; a robot that keeps coming and going causes at most one a minute. An event is sent at least once; its id, in the header webhook-id, is the same each time. A receiver answers 2xx within 15 seconds; otherwise the service tries again, up to 8 attempts in about 28 hours. An answer of 410 disables the webhook. Only this answer contains the secret that verifies the signatures.",
     200: "The webhook, and its secret.",
     409: `The organization has ${WEBHOOKS_MAXIMUM} webhooks.`,
     422: "An input is invalid. This includes a URL that is not https, or that names an address that is not public, unless the configuration of the service allows it.",
