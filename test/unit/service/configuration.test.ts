@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
 
 import { DEFAULTS, readConfiguration } from "../../../src/service/configuration/configuration.ts";
 import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
+
+const EXAMPLE = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
+const SWITCHED_ON = EXAMPLE.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
 
 const read = (text: string) => readConfiguration(Buffer.from(text));
 
@@ -21,12 +26,32 @@ describe("readConfiguration", () => {
     });
   });
 
+  it("example file → names every key", () => {
+    const mapping = z.record(z.string(), z.unknown());
+    const lacking = (value: unknown, within: (inner: object) => object, path: string): readonly string[] => {
+      const entries = Object.entries(mapping.safeParse(value).data ?? {});
+      if (entries.length === 0) return [];
+      const { findings } = read(JSON.stringify(within({ ...Object.fromEntries(entries), zzz: 0 })));
+      const known =
+        findings
+          .find(({ id }) => id === "unknown_key")
+          ?.message.split("known here: ")[1]
+          ?.split(", ") ?? [];
+      return [
+        ...known.filter((key) => !entries.some(([name]) => name === key)).map((key) => `${path}${key}`),
+        ...entries.flatMap(([key, inner]) =>
+          lacking(inner, (changed) => within(Object.fromEntries([...entries, [key, changed]])), `${path}${key}.`),
+        ),
+      ];
+    };
+    // The remark of another key names these two.
+    expect(lacking(parse(SWITCHED_ON), (root) => root, "")).toEqual(["database.url", "audit.keep_forever"]);
+  });
+
   it("example file → its active and commented lines are the defaults", () => {
-    const example = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
     const standard = { ...DEFAULTS, keep: { kind: "data", directory: "/var/lib/robot-policy-service" } };
-    expect(read(example)).toEqual({ findings: [], value: standard, locate: expect.any(Function) });
-    const switchedOn = example.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
-    const reading = read(switchedOn.replace(/^data:.*$/m, ""));
+    expect(read(EXAMPLE)).toEqual({ findings: [], value: standard, locate: expect.any(Function) });
+    const reading = read(SWITCHED_ON.replace(/^data:.*$/m, ""));
     expect(reading.findings).toEqual([]);
     expect(reading.value).toEqual({
       ...DEFAULTS,
