@@ -21,9 +21,14 @@ const PATH = {
   type: "string",
   maxLength: 4096,
   pattern: "^(?:/|~/)[^$*?]*[^$*?/]$",
-  description: "Absolute path, or ~/ for the home that the agent's configuration names.",
+  description: "Absolute path; ~/ stands for robot.home of the agent's configuration.",
 };
-const LABEL = { type: "string", minLength: 1, maxLength: LABEL_LIMIT, description: "For people only; no two alike." };
+const LABEL = {
+  type: "string",
+  minLength: 1,
+  maxLength: LABEL_LIMIT,
+  description: "For people only; different for each file.",
+};
 const SCHEMA = {
   type: "array",
   maxItems: FILE_COUNT.maximum,

@@ -76,7 +76,7 @@ const TIMEOUTS = {
   headers_timeout_s: withDefault(TIMEOUT, 15, "Seconds to wait for an answer to begin."),
 } as const;
 
-const URL = { url: required(serviceUrl(true), "Base address, https://HOST. Requests add /v1 and on.") };
+const URL = { url: required(serviceUrl(true), "Base address, https://HOST, without /v1.") };
 
 const readService = described(
   mappingSchema({ ...URL, ...SERVICE, ...TIMEOUTS }),
@@ -108,7 +108,7 @@ const ROBOT = {
     "{hostname}",
     "Unique and stable. {hostname} and {machine_id} are filled in, so that one image serves a fleet.",
   ),
-  labels: withDefault(labels, {}, "Your own names and values; fleets are selected by them. Write numbers in quotes."),
+  labels: withDefault(labels, {}, "Your own names and values, by which fleets select robots. Write numbers in quotes."),
   home: withDefault(absolutePath, null, "What ~/ in the manifest stands for."),
 } as const;
 
@@ -139,7 +139,7 @@ export const WATCH = {
   poll_s: withDefault(
     number({ minimum: 1, maximum: 300 }),
     5,
-    "Seconds between checks where the system reports no changes.",
+    "Seconds between checks where the system reports no changes, as of network drives and of files that are mounted one by one.",
   ),
   file_limit_bytes: withDefault(
     integer({ minimum: 1, maximum: 64 * 1024 ** 3 }),
@@ -161,7 +161,7 @@ export const DEFAULTS = {
 };
 
 export const KEYS = {
-  service: required(readService, "The robot policy service, and the way to it."),
+  service: required(readService, "How to reach the robot policy service."),
   robot: required(readRobot, "Who this robot is."),
   manifest: optional(absolutePath, `Absolute path of the robot manifest. Default: ${MANIFEST_NAME} beside this file.`),
   watch: withDefault(

@@ -42,11 +42,11 @@ service:
   # identity: ${DEFAULTS.service.identity}
 
   # File that holds a key for enrolment only (robot-policy keys create --enroll): with it no operator has to approve.
-  # The agent removes the file once the robot is enrolled, so it lies where the agent may write.
+  # The agent removes the file once the robot is enrolled, so it must be where the agent may write.
   # enrolment_key_file: /var/lib/robot-policy-agent/enrolment-key
 
-  # The organization in which the robot enrolls, as robot-policy whoami shows it: no other one can approve it. Where a service has
-  # several, the robot is let in by a list of allowed keys only if it names its organization.
+  # The organization in which the robot enrolls, as robot-policy whoami shows it: no other one can approve it.
+  # Where a service has several, a list of allowed keys needs it.
   # organization_id: org_0123456789abcdefghijklmnop
 
   # How often an enrolled robot tells the service that it is alive, in seconds.
@@ -55,7 +55,7 @@ service:
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
   ${caFile === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(caFile)}`}
 
-  # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY of the agent count, not of your shell.
+  # Proxy, or "none" for no proxy. Without this line the agent uses HTTPS_PROXY and NO_PROXY of its unit, not of your shell.
   # proxy: http://proxy.factory.example:3128
 
   # Plain http to other machines: the API key then crosses the network unencrypted.
@@ -85,7 +85,7 @@ ${labelLines(labels)}
 # watch:
 ${switchedOff("settle_ms", DEFAULTS.watch.settle_ms, "how long files must hold still before they count")}
 ${switchedOff("resync_s", DEFAULTS.watch.resync_s, "how often everything is checked, with or without events")}
-${switchedOff("poll_s", DEFAULTS.watch.poll_s, "how often, where the system reports no changes (network drives)")}
+${switchedOff("poll_s", DEFAULTS.watch.poll_s, "how often, where no events come (network drives, files mounted one by one)")}
 ${switchedOff("file_limit_bytes", DEFAULTS.watch.file_limit_bytes, "larger configuration files are refused")}
 
 # log:

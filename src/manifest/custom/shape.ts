@@ -55,21 +55,21 @@ const limits: Reader<Limits> = keysReader(
 );
 
 const aperture = keysReader(
-  { closed: required(magnitude, "Of a closed gripper."), open: required(magnitude, "Of an open gripper.") },
+  { closed: required(magnitude, "Value of a closed gripper."), open: required(magnitude, "Value of an open gripper.") },
   ({ closed, open }) => (closed === undefined || open === undefined ? undefined : { closed, open }),
 );
 
 const normalized = keysReader(
   {
     full_scale: required(valued(positives), "In the group's unit: one number for all elements, or a list."),
-    per: required(oneOf(...allowed.PERIODS), "Whether full_scale is the way of one step or of one second."),
+    per: required(oneOf(...allowed.PERIODS), "Whether full_scale is per step or per second."),
   },
   ({ full_scale: fullScale, per }): Normalized | undefined =>
     fullScale === undefined || per === undefined ? undefined : { full_scale: fullScale, per },
 );
 
 const GROUP = {
-  name: required(valued(name), "left and right as words of it say the side."),
+  name: required(valued(name), "A name with the word left or right also gives the side."),
   kind: optional(valued(oneOf(...allowed.KINDS)), "torso: also a lift or rail."),
   side: optional(valued(oneOf(...allowed.SIDES)), "As seen from behind the robot. Default: from the name."),
   elements: optional(valued(uniqueTexts(BOUNDS.elements, name)), "Names in the driver's order."),
@@ -79,7 +79,7 @@ const GROUP = {
   ),
   angle_unit: optional(
     valued(oneOf(...allowed.ANGLE_UNITS)),
-    "Of a base's theta and an end effector's rotation. Default: rad.",
+    "Unit of a base's theta and of an end effector's rotation. Default: rad.",
   ),
   zero: optional(
     valued(oneOf(...allowed.ZEROS)),
@@ -105,7 +105,7 @@ const group = keysReader(GROUP, ({ name, ...keys }, { path, node: { offset } }):
 );
 
 const CAMERA = {
-  role: required(valued(name), "What the policy knows it by: top, left, front, wrist, …"),
+  role: required(valued(name), "Name of the camera for the policy: top, left, front, wrist, …"),
   mount: required(oneOf(...allowed.MOUNTS), "What it moves with."),
   side: optional(valued(oneOf(...allowed.SIDES)), "Of a wrist camera. Default: from the role."),
   width: required(integer(BOUNDS.image_size_px), "Pixels of the image as sent."),
