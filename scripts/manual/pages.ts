@@ -35,12 +35,12 @@ export async function agentManPages(edition: PageEdition): Promise<readonly ManP
 
 const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: "All is well.",
-  failed: "It failed, and stderr says why. Of status: no agent runs.",
+  failed: "It failed, and stderr says why. Of status: no agent runs, or a disk does not answer.",
   usage: "The command line is wrong.",
   invalid: "The configuration, the manifest or a configuration file is wrong.",
   unreachable: "The service gives no answer, or what answers is not the service.",
-  unauthorized: "The key is missing or not accepted.",
-  rejected: "The service refuses what it was sent.",
+  unauthorized: "The key or credential is missing or not accepted, or waits for an operator.",
+  rejected: "The service refuses what it was sent, or is no robot policy service.",
   conflict: "The registration is another machine's or another name's, or the service reports a conflict.",
   interrupted: "Stopped by a signal.",
 };
@@ -49,14 +49,19 @@ const FILES: readonly (readonly [path: string, what: string])[] = [
   [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). Without it systemd does not start the agent.`],
   [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
   [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
-  [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Removed, the robot is registered anew."],
+  [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Without it the robot is registered anew."],
+  [
+    `/var/lib/${NAME}/identity-*.json`,
+    "Key, enrolment and credential of an enrolled robot. A copy on another computer freezes both.",
+  ],
   [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
   [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
 ];
 
 const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
   ["ROBOT_POLICY_API_KEY", "The API key, for provisioning. A credential of systemd and the key file come first."],
-  ["HTTPS_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
+  ["HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
+  ["SSL_CERT_FILE, SSL_CERT_DIR", "The system's certificates, if they are not below /etc/ssl."],
   ["CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY", "Set by systemd.exec(5)."],
   ["NO_COLOR", "No colours."],
 ];
@@ -89,8 +94,8 @@ function programPage(edition: PageEdition): string {
     ),
     ".PP",
     prose(
-      "On a robot, run the commands as root: what they look at and write belongs to root or to the user robot-policy-agent, as which " +
-        "the agent runs. Members of the group robot-policy-agent may ask the running agent, by status, and have it reload.",
+      "On a robot, run the commands as root: the files belong to root, or to the user robot-policy-agent, as which the agent runs. " +
+        "Members of the group robot-policy-agent may use status, reload and --setup while the agent runs.",
     ),
     ...describeCommands(agentProgram),
     ".SH EXIT STATUS",
