@@ -71,7 +71,7 @@ export const listAllowedKeys = operation("GET", "/v1/robot-allowed-keys", {
 });
 
 export const removeAllowedKey = operation("DELETE", "/v1/robot-allowed-keys/{allowed_key_id}", {
-  summary: "Allow a key no more",
+  summary: "Take a key off the list of allowed keys",
   scopes: ["robots:write"],
   response: allowedKeyRemovedSchema,
 });

@@ -4,7 +4,7 @@ import { AUDIT_ACTIONS } from "./wire/audit-actions.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
-// The description of the interface knows schemas by identity: shared with one other file alone, or its words would stand everywhere.
+// /openapi.json takes a description from the schema object, so an object shared more widely would show its description everywhere.
 /** ISO 8601 date-time. */
 export const moment = z.string();
 export const nullableText = z.string().nullable();

@@ -34,7 +34,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: WHOLE_LIST,
   },
   createFleet: {
-    does: "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment. With membership follow, robots join and leave about a second after they come to match the selector or no longer do, and the selector may match no robot yet. The model and its generation stay; readiness follows from the members of the moment. A robot that matches a fleet of 1000 robots is left out, which the fleet's needs say. Who joined and left, when and why, is in the fleet's details and in the audit log.",
+    does: "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment. With membership follow, robots join and leave about a second after they come to match the selector or no longer do, and the selector may match no robot yet. The model and its generation stay; readiness follows from the members of the moment. Robots that match a fleet of 1000 robots are left out, and the fleet's needs say so. Who joined and left, when and why, is in the fleet's details and in the audit log.",
     200: "The new fleet. Its status is preparing, or blocked if a person has to do something first.",
     409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets, or ${FOLLOWING_MAXIMUM} that follow their selectors.`,
     422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, a selector that matches no robot or more than 1000, a peak_active_robots above the number of members, and operating windows that overlap, are all in the past or do not suit the readiness mode.",
@@ -94,12 +94,12 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     409: "Another robot has this name.",
   },
   startEnrolment: {
-    does: "A computer asks for a credential of its own, without one or with a key for enrolments. Each start has a new code, which an operator approves within ten minutes; a start ends the one before with the same key. With a key for enrolments, a new robot needs no operator; the name of a robot that is there already does.",
+    does: "A computer asks for a credential of its own, without one or with a key for enrolments. Each start has a new code, which an operator approves within ten minutes; a start ends the one before with the same key. With a key for enrolments, a new robot needs no operator; an enrolment under the name of an existing robot does.",
     200: "The code to show, and poll_token, the secret of this computer, which only this answer contains.",
     401: "A credential was sent that is not valid. None is needed.",
     403: "The credential is no key for enrolments, or it is used up (reason uses_spent).",
     409: "The public key is that of a computer that is enrolled (reason key_in_use), or the organization of the key has reached its limit of robots.",
-    422: "An input is invalid. With a key for enrolments this includes a name that no robot can have, and no region from either side.",
+    422: "An input is invalid. With a key for enrolments this includes a name that no robot can have, and a region that neither the computer nor the key gives.",
   },
   pollEnrolment: {
     does: "Tells the computer that started an enrolment what became of it. The first poll after the approval makes its installation, and ends that of an older computer of the robot. Until the credential is used, a poll answers with a fresh value: an answer may be lost.",
@@ -107,12 +107,12 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     404: "No such enrolment, or the token or the signature is wrong. Enrolments are kept for a day after their end.",
   },
   approveEnrolment: {
-    does: "Approves the enrolment of a computer by its code. Its name and region are those of the request, else those that the computer sent. A robot of that name keeps its id; its computer is replaced when the new one polls.",
+    does: "Approves the enrolment of a computer by its code. The robot gets the name and region of the request, else those that the computer sent. An existing robot of that name keeps its id; its computer is replaced when the new one polls.",
     200: "Name and region as decided, and the type that the robot has. The same approval again has the same answer.",
     403: "The credential lacks the scope robots:write, or it is a key that is restricted to other robot names.",
     404: "No enrolment waits with this code, or it is another organization's.",
     409: "The robot is online on another computer, and confirm_replace is not true (reason robot_online); the code was approved with another name or region (reason already_approved); or the organization or the key has reached its limit of robots.",
-    422: "An input is invalid, the name is none that a robot can have, or nobody named a region. The enrolment still waits.",
+    422: "An input is invalid, no robot can have this name, or neither the request nor the computer names a region. The enrolment still waits.",
   },
   denyEnrolment: {
     does: "Denies the enrolment of a computer by its code; also after its approval, until the computer has polled for its credential.",
@@ -120,11 +120,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     404: "No enrolment waits with this code, or it is another organization's.",
   },
   listEnrolments: {
-    does: "Lists the enrolments that wait for their approval and name the organization, with the robot that has that name, if any. Where the service has no other organization, also those that name none.",
+    does: "Lists the waiting enrolments that name the organization, each with the robot that already has its name. If the service has only this organization, also those that name none.",
     200: "At most 1000, newest first.",
   },
   getEnrolment: {
-    does: "Returns a waiting enrolment by its code, to see before the approval whose it is.",
+    does: "Returns a waiting enrolment by its code, so that an operator sees who asks before approving it.",
     200: "The enrolment.",
     404: "No enrolment waits with this code, or it is another organization's.",
   },
@@ -134,7 +134,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     403: "The credential is not a robot's own, or the installation is frozen because its key is in use on two computers.",
   },
   renewCredential: {
-    does: "Issues the next credential of a robot's computer, proved by a signature with the key that it enrolled. Also works for some time after the credential expired. The value that it was renewed with still works for ten minutes, or until the new one is used.",
+    does: "Issues the next credential of a robot's computer, which signs the request with the key that it enrolled. Also works for some time after the credential expired. The old credential works for ten more minutes, or until the new one is used.",
     200: "The new credential as installation_token, which only this answer contains, and its terms.",
     401: "No computer enrolled with this key, or the signature is wrong; reason is proof_invalid. The robot must enroll again.",
     403: "The installation is frozen, or its credential expired too long ago or too often; reason says which. An operator can allow it again.",
@@ -145,7 +145,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "No work.",
   },
   getInstallation: {
-    does: "Returns the computer that speaks for a robot: its key, the state of its credential, and its last report. The live one, or else the last.",
+    does: "Returns the computer that speaks for a robot, or the last one that did: its key, the state of its credential, and its last report.",
     200: "The installation.",
     404: "There is no such robot, or it was never enrolled.",
   },
@@ -214,7 +214,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "The sums, sorted by day, then by name, and their total.",
   },
   allowKeys: {
-    does: "Lets computers enroll without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, if it names no organization and the service has several, or if it was allowed with an API key that has expired. A key that is there already is allowed once more.",
+    does: "Lets computers enroll without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, if it names no organization and the service has several, or if it was allowed with an API key that has expired. A key that is already on the list may be used once more.",
     200: "How many keys were added; a key that is given twice counts once.",
     403: "The credential lacks the scope robots:write, or it is a key that is restricted to some robots.",
     409: `The organization would have more than ${ALLOWED_KEYS_MAXIMUM} allowed keys.`,
@@ -225,7 +225,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: WHOLE_LIST,
   },
   removeAllowedKey: {
-    does: "Allows a key no more. A computer that has its credential keeps it.",
+    does: "Takes a key off the list. A computer that enrolled with it keeps its credential.",
     200: "The key is off the list.",
   },
   createWebhook: {
