@@ -11,7 +11,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
   },
   {
     name: "robots approve",
-    summary: "approve the computer that shows this code; shows who asks, and asks once",
+    summary: "approve the computer that shows this code, after showing who asks",
     argument: "CODE",
     flags: [
       { flag: "--name <name>", summary: "name of the robot (default: the name that the computer asks for)" },
@@ -50,7 +50,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
   },
   {
     name: "robots allow",
-    summary: "let computers enroll without an approval, each once, by a list of their keys",
+    summary: "let the computers with these keys enroll without an approval, each once",
     flags: [
       {
         flag: "--keys <file>",
@@ -90,7 +90,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
   },
   {
     name: "robots thaw",
-    summary: "let a robot work again that was frozen by a false alarm",
+    summary: "let a robot that was frozen by a false alarm work again",
     argument: "ROBOT",
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots thaw arm-7"],

@@ -15,7 +15,7 @@ export const LIST_FLAGS: readonly FlagRow[] = [
   ...COLUMN_FLAGS,
   {
     flag: "--watch",
-    summary: "keep the list up to date: in place on a terminal, else and with --wide with a line per change",
+    summary: "keep the list up to date: in place on a terminal; elsewhere and with --wide, a line per change",
   },
   {
     flag: "--interval <seconds>",
@@ -30,7 +30,7 @@ export const DRY_RUN_FLAG: FlagRow = { flag: "--dry-run", summary: "show the req
 /** For every command that ends or replaces something. */
 export const YES_FLAG: FlagRow = {
   flag: "--yes",
-  summary: "do not ask for confirmation; without a terminal there is no question",
+  summary: "do not ask for confirmation; only a terminal is asked",
 };
 
 /** For every command that waits. */

@@ -22,7 +22,10 @@ export const operatorProgram: ProgramTable<OperatorFlags, OperatorContext> = {
       summary: "saved service to use (default: ROBOT_POLICY_CONTEXT, else the current context)",
       names: "contexts",
     },
-    { flag: "--url <url>", summary: "address of the service (default: ROBOT_POLICY_URL, else the context's)" },
+    {
+      flag: "--url <url>",
+      summary: "address of the service (default: that of --context, else ROBOT_POLICY_URL, else the current context's)",
+    },
     {
       flag: "--key-file <file>",
       summary: "file with the API key (default: the key in ROBOT_POLICY_API_KEY, else the context's login or key)",

@@ -101,7 +101,7 @@ export const organizationRows: readonly OperatorRow[] = [
         labelFlag("label of the robots that enroll with it; repeatable"),
       ].map((row): FlagRow => Object.assign(row, { needs: "--enroll" })),
       { flag: "--max-robots <count>", summary: "maximum number of new robots that it may register" },
-      { flag: "--independent", summary: "keep it valid when the key that creates it is revoked" },
+      { flag: "--independent", summary: "keep it valid when the key that creates it ends" },
       { flag: "--out <file>", summary: "write it to this new file, which only you can read, and do not print it" },
       DRY_RUN_FLAG,
     ],

@@ -5,7 +5,7 @@ import { DRY_RUN_FLAG, LIST_FLAGS, type OperatorRow, TIMEOUT_FLAG, YES_FLAG } fr
 
 const EVENT_FLAG: FlagRow = {
   flag: "--event <type>",
-  summary: `type of events to send, repeatable: ${EVENT_TYPES.join(", ")} (default: all, also later ones)`,
+  summary: `type of events to send, repeatable: ${EVENT_TYPES.join(", ")} (default: all, also types added later)`,
   repeats: true,
   suggestions: EVENT_TYPES,
 };
@@ -45,13 +45,13 @@ export const webhookRows: readonly OperatorRow[] = [
   },
   {
     name: "webhooks update",
-    summary: "change where a webhook sends and of what, disable it, or enable it again",
+    summary: "change the URL or the events of a webhook, disable it, or enable it again",
     argument: "WEBHOOK",
     flags: [
       { flag: "--receiver <url>", summary: "URL to send to; the secret stays" },
       EVENT_FLAG,
-      { flag: "--all-events", summary: "send all events, also later ones", excludes: ["--event"] },
-      { flag: "--disable", summary: "send nothing, and give up what waits", excludes: ["--enable"] },
+      { flag: "--all-events", summary: "send all events, also of types added later", excludes: ["--event"] },
+      { flag: "--disable", summary: "send nothing, and drop the events that wait", excludes: ["--enable"] },
       { flag: "--enable", summary: "send events again, from now on" },
       YES_FLAG,
       DRY_RUN_FLAG,
@@ -65,7 +65,7 @@ export const webhookRows: readonly OperatorRow[] = [
   {
     name: "webhooks remove",
     aliases: ["rm"],
-    summary: "delete a webhook, with what waits to be delivered",
+    summary: "delete a webhook, and the events that wait for it",
     argument: "WEBHOOK",
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy webhooks remove hooks.example.com"],

@@ -156,7 +156,10 @@ const table: ProgramTable<never, CommandContext> = {
         { flag: "--org <org>", summary: "only of this organization, by name or id" },
         { flag: "--subject <id>", summary: "only changes of this: rob_…, key_…, fleet_…" },
         { flag: "--actor <id>", summary: "only changes by this key or session: key_…, ses_…, or command" },
-        { flag: "--action <action>", summary: "only this kind of change, such as robot.setup" },
+        {
+          flag: "--action <action>",
+          summary: "only this kind of change, such as robot.setup; /openapi.json lists all",
+        },
         { flag: "--refused", summary: "refused registrations of one organization, with the reasons" },
         JSON_FLAG,
       ],
