@@ -123,7 +123,7 @@ export function checkClock(clock: Clock, answer: Answer | null, timeService: Tim
   const isLeftAlone = timeService === "not-synchronized" || timeService === "not-installed";
   if (dated === null) {
     if (isLeftAlone) return warn("plausible, but no time service keeps it right", setClock);
-    return skip("plausible; there is no answer of the service to compare it with");
+    return skip("plausible; not compared, because the service did not answer");
   }
   const skewMs = dated.hereMs - dated.serviceMs;
   const what = `${describeSkew(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} the service's`;
@@ -174,7 +174,7 @@ export function judgeKey({ result }: Answer, registration: Registration | null, 
       }
       if (registration === null) break;
       return warn(
-        `${what}; but this robot is registered: a key for setup alone may not list robots`,
+        `${what}; but this robot is registered: the key may be one that can only register, not list robots`,
         "nothing, if the key is only for setup",
       );
     default:

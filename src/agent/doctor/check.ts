@@ -183,7 +183,7 @@ export function examineHere<T>(
 ): Promise<T | null> {
   const leftMs = startedAtMs + LOCAL_LIMIT_MS - context.machine.clock.monotonicMs();
   const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
-  const what = `not finished within ${Math.ceil(limitMs / 1000)} s, so nothing is known of it`;
+  const what = `not finished within ${Math.ceil(limitMs / 1000)} s, so the result is not known`;
   const remedy = "run doctor again when the machine is less busy; after that look for a hanging disk or drive: dmesg";
   const late = fail(EXIT.failed, what, remedy);
   return examination.run(id, { limitMs, late }, check);

@@ -40,7 +40,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   /** The pause keeps a service that refuses every key from being asked without end. */
   async function replaceKey(): Promise<void> {
     if (!(await makeKey())) return;
-    const detail = "the service knew the key of this robot already; it has a fresh one";
+    const detail = "the service knew the key of this robot already, so the robot made a new one";
     course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
   }
 

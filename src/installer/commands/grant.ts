@@ -106,7 +106,7 @@ const NOT_ROOT: Problem = {
 
 const WHOLE_GRANT: Problem = {
   code: "usage",
-  what: "--revoke removes all access that was granted, not that to one file",
+  what: "--revoke removes all granted access, not only that to some files",
   fix: "leave the file out; after that, grant the others again",
 };
 

@@ -62,7 +62,7 @@ function diffNative(where: string, before: Axis, after: Axis): ContractChange | 
     const what = `direction flipped: growing numbers moved it ${wayOf(old.scale)}, now ${wayOf(now.scale)}; ${formulas(old, now)}`;
     return { kind: "direction", where, what };
   }
-  return { kind: "unit", where, what: `native numbers count otherwise; ${formulas(old, now)}` };
+  return { kind: "unit", where, what: `native numbers have another scale; ${formulas(old, now)}` };
 }
 
 interface Native {

@@ -168,6 +168,6 @@ const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refus
 function viewFor({ robot = [], refused }: OperatorFlags): ListView<Entry> {
   if (refused === true) return REFUSED;
   if (robot.length === 0) return ENTRIES;
-  const empty = `No registration of ${robot.join(", ")} was accepted or refused in this period. A removed robot has its history under its id.`;
+  const empty = `No registration of ${robot.join(", ")} was accepted or refused in this period. For a removed robot, give its id.`;
   return { ...ENTRIES, empty };
 }

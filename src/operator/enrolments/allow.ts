@@ -70,7 +70,7 @@ const allowedView: ListView<AllowedKeyView> = {
     entry.id,
   ],
   id: ({ id }) => id,
-  empty: "No keys are allowed. This allows those of a file: robot-policy robots allow --keys FILE",
+  empty: "No keys are allowed. To allow the keys in a file: robot-policy robots allow --keys FILE",
 };
 
 function stateOf(entry: AllowedKeyView, nowMs: number): string {

@@ -82,7 +82,7 @@ async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Dec
   }
   const name = enrolledName(flags.name ?? enrolment.requested_name);
   if (flags.replace !== undefined && enrolledName(flags.replace) !== name) {
-    const what = `--replace names ${flags.replace}, and the code is for the robot ${name}`;
+    const what = `--replace names ${flags.replace}, but the code is for the robot ${name}`;
     return refuseUsage(what, "check the code; --name approves it for another robot", terminal);
   }
   const decision: Decision = { name: flags.name, isReplacing: flags.replace !== undefined };
@@ -96,7 +96,7 @@ async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Dec
   terminal.note("Compare the code and the key with what the robot shows.");
   if (!isOnline || decision.isReplacing) return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
   const warning = terminal.style("warn", "Another computer is online as this robot.");
-  terminal.note(`${warning} It is cut off as soon as the new one has its credential as ${name}.`);
+  terminal.note(`${warning} It loses its credential as soon as the new computer has its own.`);
   const question = "Type the robot's name to replace its computer: ";
   return (await refusedWithoutName(prompt, question, name, terminal)) ?? { ...decision, isReplacing: true };
 }

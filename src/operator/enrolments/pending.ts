@@ -29,8 +29,8 @@ const pendingView: ListView<EnrolmentView> = {
   id: ({ approval_id: id }) => id,
   // Nothing tells an organization whether it is the only one.
   empty:
-    "No robot waits for approval. If the service has several organizations, only computers that name yours are listed; " +
-    `any other is approved by its code. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`,
+    "No robot waits for approval. If the service has several organizations, the list has only computers that name yours; " +
+    `approve others by their code. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`,
 };
 
 /** `robots pending`: computers that wait for the approval of an operator. */

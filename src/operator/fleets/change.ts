@@ -37,7 +37,7 @@ export const fleetsUpdate: OperatorCommand = async (flags, context, name) => {
 
 function effectOf({ name, robots: { registered } }: FleetView, membership: (typeof MEMBERSHIPS)[number]): string {
   return membership === "follow"
-    ? `Robots join ${name} as they come to match its selector, and leave as they no longer do.`
+    ? `Robots that come to match the selector of ${name} join it, and leave when they no longer match.`
     : `${name} keeps the ${registered === 1 ? "robot" : robotsText(registered)} that it has.`;
 }
 

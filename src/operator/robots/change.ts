@@ -65,7 +65,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
       : undefined;
   if (current !== undefined) terminal.note(`It retires ${deploymentText(current, nowMs)}.`);
   const { stays, leaves, isComplete } = await fleetsOf(robot, service);
-  if (stays.length > 0) terminal.note(oneLine(`It stays a member of ${stays.join(", ")}, as one that is blocked.`));
+  if (stays.length > 0) terminal.note(oneLine(`It stays a member of ${stays.join(", ")}, as a blocked member.`));
   if (leaves.length > 0) terminal.note(oneLine(`It leaves ${leaves.join(", ")}.`));
   if (!isComplete) terminal.note("Not all fleets could be looked through.");
   return "Remove it?";

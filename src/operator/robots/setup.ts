@@ -56,7 +56,7 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   if (name === undefined || robotTypeId === undefined || region === undefined)
     return refuseMissing(written, flags, terminal);
   if (flags.replace !== undefined && flags.replace !== name) {
-    const what = `--replace names ${flags.replace}, and the registration is for the robot ${name}`;
+    const what = `--replace names ${flags.replace}, but the registration is for the robot ${name}`;
     return refuseUsage(what, "give the same name, or leave it out", terminal);
   }
   const configurationDigest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
@@ -110,7 +110,7 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   });
 };
 
-const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses a ${ROBOT_TEXT_NAMES.join(", a ")}, labels and a contract that are not given.`;
+const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses its ${ROBOT_TEXT_NAMES.join(", its ")}, labels and contract unless you give them again.`;
 
 interface Change {
   readonly given: RegistrationBody;
@@ -131,7 +131,7 @@ async function refusedChange(service: Service, { given, body, before, isReplacin
   const { terminal } = service;
   const changes = changeLines(body, before);
   if (isReplacing)
-    terminal.note(`${body.name} has a computer of its own, whose credential ends: it must enroll again.`);
+    terminal.note(`The computer that is enrolled as ${body.name} loses its credential and must enroll again.`);
   if (changes.length === 0 && !isReplacing) return null;
   if (changes.length > 0) terminal.note(`${body.name} is registered already. This changes it:`);
   for (const change of changes) terminal.note(`  ${change}`);

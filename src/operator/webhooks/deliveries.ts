@@ -32,7 +32,7 @@ const deliveriesView: ListView<DeliveryView> = {
     delivery.id,
   ],
   id: ({ id }) => id,
-  empty: "There are no such deliveries. This makes one: robot-policy webhooks test WEBHOOK",
+  empty: "There are no such deliveries. To send a test event: robot-policy webhooks test WEBHOOK",
 };
 
 /** `webhooks deliveries WEBHOOK`: events of the last month, newest first. */

@@ -25,7 +25,7 @@ const webhooksView: ListView<WebhookView> = {
     webhook.id,
   ],
   id: ({ id }) => id,
-  empty: "There are no webhooks. This creates one: robot-policy webhooks create https://RECEIVER/PATH",
+  empty: "There are no webhooks. To create one: robot-policy webhooks create https://RECEIVER/PATH",
 };
 
 /** `webhooks list`: where events are sent. */

@@ -117,7 +117,7 @@ describe("audit", () => {
     await site.run("robots", "remove", "arm-1");
     expect(await site.run("audit", "--robot", "arm-1")).toMatchObject({
       exitCode: 0,
-      err: "No registration of arm-1 was accepted or refused in this period. A removed robot has its history under its id.\n",
+      err: "No registration of arm-1 was accepted or refused in this period. For a removed robot, give its id.\n",
     });
   });
 

@@ -20,8 +20,8 @@ describe("robots pending", () => {
       exitCode: 0,
       out: "",
       err:
-        "No robot waits for approval. If the service has several organizations, only computers that name yours are listed; " +
-        "any other is approved by its code. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
+        "No robot waits for approval. If the service has several organizations, the list has only computers that name yours; " +
+        "approve others by their code. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
     });
   });
 
@@ -188,7 +188,7 @@ describe("robots approve, for a robot that is online", () => {
       ),
     );
     expect(await site.run("robots", "approve", code, "--replace", "arm-3")).toMatchObject(
-      endedWith(2, "--replace names arm-3, and the code is for the robot arm-30 [usage]"),
+      endedWith(2, "--replace names arm-3, but the code is for the robot arm-30 [usage]"),
     );
     for (const answer of ["y", "arm-3", ""]) {
       expect(await site.runWith({ answers: [answer] }, "robots", "approve", code)).toMatchObject(
@@ -201,7 +201,7 @@ describe("robots approve, for a robot that is online", () => {
     expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
       "The robot arm-30 exists (rob_ID): online.
       Compare the code and the key with what the robot shows.
-      Another computer is online as this robot. It is cut off as soon as the new one has its credential as arm-30.
+      Another computer is online as this robot. It loses its credential as soon as the new computer has its own.
       Type the robot's name to replace its computer: 
       "
     `);

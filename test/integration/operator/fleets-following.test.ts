@@ -65,7 +65,7 @@ describe("fleets update --membership", () => {
     expect(await membersIn("lab")()).toMatch(/^members +site=lab, as of its creation$/m);
     expect(await update("lab", ...FOLLOW)).toMatchObject({
       exitCode: 0,
-      out: "Robots join lab as they come to match its selector, and leave as they no longer do.\n",
+      out: "Robots that come to match the selector of lab join it, and leave when they no longer match.\n",
     });
     await expect.poll(membersIn("lab")).toMatch(/^arm-2 +joined /m);
     expect((await update("lab", "--membership", "snapshot")).out).toBe("lab keeps the 2 robots that it has.\n");

@@ -114,7 +114,7 @@ it("setup: would replace an enrolled computer â†’ asks; the computer is online â
   const declined = await site.runWith({ answers: ["n"] }, ...args, ...digest);
   expect([declined.exitCode, declined.err]).toEqual([
     1,
-    expect.stringContaining("arm-57 has a computer of its own, whose credential ends: it must enroll again.\n"),
+    expect.stringContaining("The computer that is enrolled as arm-57 loses its credential and must enroll again.\n"),
   ]);
   expect(await site.run(...args, ...digest)).toMatchObject(endedWith(7, "[robot-online]"));
   expect(await site.run(...args, ...digest, "--replace", "arm-5")).toMatchObject(endedWith(2, "--replace names arm-5"));

@@ -311,7 +311,7 @@ describe("robot-policy-service serve --config", () => {
     const { host } = new URL((await listening(serveHere())).url);
     const checked = run("serve", "--check", "--config", await configure(usual().replace("127.0.0.1:0", host)));
     expect(await checked.ended).toBe(0);
-    expect(checked.stdout()).toContain(`not checked: the address ${host}, where a program listens now`);
+    expect(checked.stdout()).toContain(`not checked: the address ${host}, because a program listens there now`);
   });
 
   it("--check, secret file of mode 0644 → a warning; of mode 0640 → none", async () => {

@@ -79,7 +79,12 @@ function readNewKey(
     const repeat = unknown.includes(",") ? "repeat the flag for each: --scope A --scope B; " : "";
     if (unknown === ENROLL_SCOPE) {
       const fix = "an operator makes it: robot-policy keys create --enroll --uses N --expires 7d";
-      return { code: "usage", what: "a key for enrolments is not made here", where: `--scope ${unknown}`, fix };
+      return {
+        code: "usage",
+        what: "this command cannot create a key for enrolments",
+        where: `--scope ${unknown}`,
+        fix,
+      };
     }
     const fix = `${repeat}the scopes are ${GENERAL_SCOPES.join(", ")}`;
     return { code: "usage", what: "there is no such scope", where: `--scope ${unknown}`, fix };

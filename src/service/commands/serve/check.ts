@@ -57,7 +57,7 @@ export async function check(
   terminal.print(`${terminal.style("good", "ok")} ${checked.join(", ")}`);
   terminal.print(`not checked: whether ${place} can be used${key}`);
   if (trial.state === "taken") {
-    terminal.print(`not checked: the address ${formatListenAddress(listen)}, where a program listens now`);
+    terminal.print(`not checked: the address ${formatListenAddress(listen)}, because a program listens there now`);
   }
   if (userId === 0) {
     terminal.print(NOT_AS_ROOT);

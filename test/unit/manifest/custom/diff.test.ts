@@ -57,7 +57,7 @@ describe("diffContracts", () => {
   test("diffContracts: unit changed, limits in the previous unit", async () => {
     const inRadians = (text: string) =>
       text.replace("unit: deg", "unit: rad").replace("{position", "{unit: deg, position");
-    const counts = "native numbers count otherwise; was 0.0174532925199 × deg, is rad";
+    const counts = "native numbers have another scale; was 0.0174532925199 × deg, is rad";
     expect(await changes(inRadians)).toEqual(
       bothVectors("unit", `arm.shoulder.position ${counts}`, `arm.elbow.position ${counts}`),
     );

@@ -61,7 +61,7 @@ export function notABackup(path: string, reason: string): Problem {
 export function notEmpty(where: string): Problem {
   return {
     code: "store-not-empty",
-    what: "there is a store in that place already, and a restore never touches one that holds anything",
+    what: "there is a store already, and a restore never overwrites one",
     where,
     fix: "name a new directory with --data, or a new empty database with --database",
   };

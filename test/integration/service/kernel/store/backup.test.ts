@@ -221,11 +221,11 @@ for (const { kind, skip, locate, newStore } of kinds) {
         await run("backup", file, ...flagsOf(store));
         const running = await run("restore", file, ...flagsOf(store));
         expect(running.code).toBe(1);
-        expect(running.stderr).toMatch(/another robot-policy-service runs|there is a store in that place already/);
+        expect(running.stderr).toMatch(/another robot-policy-service runs|there is a store already/);
       }
       const full = await run("restore", file, ...flagsOf(store));
       expect(full.code).toBe(1);
-      expect(full.stderr).toContain("there is a store in that place already");
+      expect(full.stderr).toContain("there is a store already");
       await using service = await serve(store, folder);
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
     });
@@ -313,9 +313,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       const restored = await run("restore", file, ...flagsOf(target));
       expect(restored).toMatchObject({ code: 0, stderr: "" });
       expect(restored.stdout).toMatch(/^Restored \d+ rows \(schema \S+\) from \S+backup\.db into \S+$/m);
-      expect((await run("restore", file, ...flagsOf(target))).stderr).toContain(
-        "there is a store in that place already",
-      );
+      expect((await run("restore", file, ...flagsOf(target))).stderr).toContain("there is a store already");
       await using service = await serve(target, folder);
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
     });
