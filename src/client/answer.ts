@@ -3,7 +3,7 @@ import * as z from "zod";
 import { errorBodySchema, type ValidationError, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
-import { type AnsweredCall, WEB_PAGE } from "./call-result.ts";
+import type { AnsweredCall } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 import type { Secret } from "./secret.ts";
@@ -72,6 +72,7 @@ function refused(answer: HttpAnswer, reading: Reading<unknown>): AnsweredCall<ne
     kind: "refused",
     status: answer.status,
     detail: describeRefusal(answer, value, validation, reading),
+    ...(value === null && isWebPage(answer) ? { isWebPage: true } : {}),
     ...(code === undefined ? {} : { code: quoted(code, REASON_LIMIT, reading.secret) }),
     ...(reason === undefined ? {} : { reason: quoted(reason, REASON_LIMIT, reading.secret) }),
     validation,
@@ -122,13 +123,15 @@ function describeRedirect(answer: HttpAnswer, reading: Reading<unknown>): string
   return clean(`the answer redirects ${where}; redirects are not followed`, reading);
 }
 
+function isWebPage({ headers, body }: HttpAnswer): boolean {
+  const start = new TextDecoder().decode(body.subarray(0, 64)).trimStart();
+  return /html/i.test(headers["content-type"] ?? "") || /^<(?:!doctype html|html)/i.test(start);
+}
+
 function describeContent(answer: HttpAnswer): string {
   if (answer.body.byteLength === 0) return "an empty body";
   const type = answer.headers["content-type"] ?? "";
-  const start = new TextDecoder().decode(answer.body.subarray(0, 64)).trimStart();
-  if (/html/i.test(type) || /^<(?:!doctype html|html)/i.test(start)) {
-    return WEB_PAGE;
-  }
+  if (isWebPage(answer)) return "a web page (a captive portal, or a wrong address?)";
   if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not requested";
   return /^text\//i.test(type) ? "plain text" : "data of an unknown kind";
 }

@@ -23,6 +23,8 @@ export type AnsweredCall<T> =
       readonly kind: "refused";
       readonly status: number;
       readonly detail: string;
+      /** The answer is HTML, which the service never sends. */
+      readonly isWebPage?: true;
       /** Absent where another server answers, as a proxy does. */
       readonly code?: string;
       /** More precise than the status, where programs can act on it; absent where the service gives none. */
@@ -40,18 +42,15 @@ export type AnsweredCall<T> =
       readonly detail: string;
     };
 
-type Refusal = Pick<Extract<AnsweredCall<unknown>, { kind: "refused" }>, "status" | "detail">;
-
-/** What the detail of a refusal calls an answer in HTML. */
-export const WEB_PAGE = "a web page (a captive portal, or a wrong address?)";
+type Refusal = Pick<Extract<AnsweredCall<unknown>, { kind: "refused" }>, "status" | "detail" | "isWebPage">;
 
 /** Refusals that gateways give by themselves: of a wrong address, and of a request that is too large. */
 const OF_GATEWAYS: ReadonlySet<number> = new Set([404, 405, 413]);
 
 /** Whether something on the way answers instead of the service: a captive portal, a firewall, or a proxy that no setting names. */
-export function isOfNetwork({ status, detail }: Refusal): boolean {
+export function isOfNetwork({ status, isWebPage }: Refusal): boolean {
   if (status === 407 || status === 511) return true;
-  return status < 500 && !OF_GATEWAYS.has(status) && detail.endsWith(WEB_PAGE);
+  return isWebPage === true && status < 500 && !OF_GATEWAYS.has(status);
 }
 
 /** Whether a refusal may be over soon. */

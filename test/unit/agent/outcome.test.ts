@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { judge } from "../../../src/agent/outcome.ts";
 import type { RobotView } from "../../../src/api/robot-views.ts";
-import { type CallResult, WEB_PAGE } from "../../../src/client/call-result.ts";
+import type { CallResult } from "../../../src/client/call-result.ts";
 import { createBackoff } from "../../../src/platform/retry.ts";
 
 const NOW_MS = 1_000_000;
@@ -19,10 +19,9 @@ const robot: RobotView = {
 };
 
 type Result = CallResult<{ robot: RobotView }>;
-const refused = (status: number, retryAfterMs: number | null = null, detail = "no"): Result => {
-  return { kind: "refused", status, detail, validation: null, retryAfterMs, request_id: null };
-};
-const page = (status: number) => refused(status, null, `status ${status} with ${WEB_PAGE}`);
+const refused = (status: number, retryAfterMs: number | null = null) =>
+  ({ kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null }) as const;
+const page = (status: number) => ({ ...refused(status), isWebPage: true }) as const;
 
 /** Judges with the mean jitter. */
 function judged(result: Result, wallMs = Date.now()) {

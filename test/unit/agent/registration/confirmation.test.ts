@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/agent/registration/confirmation.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
-import { type CallResult, WEB_PAGE } from "../../../../src/client/call-result.ts";
+import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 
@@ -48,9 +48,8 @@ const EARLIER = "2026-02-01T00:00:00Z";
 const ok = (changes: Partial<HeldRegistration>): CallResult<HeldRegistration> => {
   return { kind: "ok", status: 200, value: { ...view, ...changes } };
 };
-const refused = (status: number, retryAfterMs: number | null = null, detail = "no"): CallResult<HeldRegistration> => {
-  return { kind: "refused", status, detail, validation: null, retryAfterMs, request_id: null };
-};
+const refused = (status: number, retryAfterMs: number | null = null) =>
+  ({ kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null }) as const;
 
 const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] = [
   ["same registration", ok({}), "held"],
@@ -71,7 +70,7 @@ const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] 
   ["429", refused(429, 5000), "unanswered"],
   ["503", refused(503), "unanswered"],
   ["a captive portal", { kind: "undecodable", status: 200, detail: "a web page" }, "unanswered"],
-  ["the page of a firewall", refused(403, null, `status 403 with ${WEB_PAGE}`), "unanswered"],
+  ["the page of a firewall", { ...refused(403), isWebPage: true }, "unanswered"],
   ["no network", { kind: "unreachable", reason: "dns", code: "ENOTFOUND", detail: "no address" }, "unanswered"],
   [
     "no key",
