@@ -6,7 +6,7 @@ export interface RereadingOptions {
   readonly machine: Pick<Machine, "clock" | "random">;
   readonly collector: Pick<Collector, "reread">;
   readonly signal: AbortSignal;
-  /** Content changed of which no stat told. */
+  /** Content changed without a change of the stat. */
   onChanged(paths: readonly string[]): void;
 }
 

@@ -102,7 +102,7 @@ export interface IdentityStatus {
   readonly problem: string | null;
 }
 
-/** An identity of which nothing is known yet. */
+/** An identity before anything is known. */
 export const NO_IDENTITY: IdentityStatus = {
   state: "unenrolled",
   key_fingerprint: null,

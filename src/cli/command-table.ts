@@ -45,7 +45,7 @@ export type LoadedCommand<Flags, Context> = (
   second: string | undefined,
 ) => Promise<number>;
 
-/** A command's own flags, and those of every command, of which its own replace some. */
+/** A command's own flags and the common ones; its own replace common ones of the same name. */
 export function flagsOf(
   { flags = [] }: Pick<CommandRow<never, never>, "flags">,
   common: readonly FlagRow[],

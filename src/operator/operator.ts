@@ -28,7 +28,7 @@ export async function withService(
 }
 
 /**
- * Runs `act` with what has the name or id that the operator gave.
+ * Runs `act` with the item of the name or id that the operator gave.
  *
  * @param find reports that nothing has it, and returns the exit code for that.
  */

@@ -31,9 +31,9 @@ export function refuseUnknown(what: string, fix: string, terminal: Terminal): Ex
 }
 
 /**
- * The only one of what has the name that the operator gave. Reports that nothing has it, or that several things have it.
+ * The only item with the name that the operator gave. Reports if there is none, or more than one.
  *
- * @param words `none` and `fix` for nothing; `several` after the number of things: `fleets are named x`.
+ * @param words `none` and `fix` if there is none; `several` follows the number of items: `fleets are named x`.
  */
 export function onlyOne<Found extends object>(
   found: readonly Found[],

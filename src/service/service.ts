@@ -57,7 +57,7 @@ type Resolved = ReturnType<typeof resolve>;
 /**
  * The service, not yet started.
  *
- * Disposing of it refuses new requests, waits at most `drain_timeout_ms` for those in flight, ends the tasks and closes the store, in this
+ * Disposing of it refuses new requests, waits at most `drainTimeoutMs` for those in flight, ends the tasks and closes the store, in this
  * order.
  */
 export function createService(configuration: ServiceConfiguration, machine: ServiceMachine): Service {

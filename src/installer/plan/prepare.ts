@@ -222,7 +222,7 @@ async function planFiles(
   };
 }
 
-/** Records that a restart is due, with the version that ran before: in a repair, that is the version itself. */
+/** Records that a restart is due, with the version that ran before, which in a repair is the same. */
 async function noteSwitch(before: string | null, measureText: MeasureText): Promise<Step> {
   return writeNote(SWITCHING_FILE, await measureText(before === null ? "" : `${before}\n`), false);
 }

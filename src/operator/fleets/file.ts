@@ -14,7 +14,7 @@ import { integer, oneOf } from "../../manifest/readers.ts";
 import { defined } from "../../platform/defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 
-/** A new fleet from flags and file: the request, of which members may be missing. */
+/** A new fleet from flags and file: the request, perhaps without some members. */
 export type WrittenFleet = Partial<Immutable<z.input<typeof fleetCreateSchema>>>;
 export type WrittenSelection = NonNullable<WrittenFleet["selection"]>;
 export type WrittenSelector = NonNullable<WrittenSelection["selector"]>;

@@ -129,7 +129,7 @@ function readRequests(fields: Fields): ServiceLimits["requests"] {
   };
 }
 
-/** Numbers of which none is larger than `whole`. A missing part has its default, or that of the whole if it is smaller. */
+/** Numbers that may not be larger than `whole`. A missing part has its default, or that of the whole if it is smaller. */
 function partsReader<K extends string>(
   standard: Readonly<Record<K, number>>,
   whole: NoInfer<K>,

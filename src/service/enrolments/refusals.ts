@@ -35,7 +35,7 @@ export const NOT_FOR_ENROLMENTS = refuse("Forbidden", "The API key is not made f
 
 export const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
 
-/** @param where the member that has the name, and whom to ask for another one. */
+/** @param by who sent the name or region, and can send another one. */
 export function refuseDecision(
   { member, input }: Extract<Decision, { readonly state: "invalid" }>,
   by: "approver" | "computer",

@@ -109,7 +109,7 @@ function stateOf(row: Row, nowMs: number, context: PresenceContext): "online" | 
   return isRecent ? "online" : "offline";
 }
 
-/** Robots with a live installation of which nothing was told lately, in the order of their ids. */
+/** Robots with a live installation and no event since `toldBefore`, in the order of their ids. */
 function listUntold(
   reader: Reader,
   { organizationId }: Listening,

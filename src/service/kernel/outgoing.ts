@@ -14,7 +14,7 @@ interface Request {
   readonly body?: string;
 }
 
-/** Requests of the service to others, of which only the status counts. */
+/** Requests of the service to others; only the status of the answer counts. */
 export interface Outgoing extends AsyncDisposable {
   /** Never throws. */
   send(url: string, request: Request, signal: AbortSignal): Promise<Sent>;

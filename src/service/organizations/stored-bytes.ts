@@ -30,7 +30,7 @@ const TEXT_BYTES = {
 } as const;
 type Table = keyof typeof TEXT_BYTES;
 
-/** The audit log is summed by the beginning of its ids, each of which stands for so long, twelve days (kernel/ids.ts). */
+/** The audit log is summed by the first characters of its ids; ids of the same twelve days share them (kernel/ids.ts). */
 const PART_MS = 2 ** 30;
 const PART_CHARACTERS = "aud_0000".length;
 /** Larger than the rest of any id. */

@@ -46,7 +46,6 @@ export function formErrors(
 /**
  * The service's validation errors for a form, each until the person changes the refused value.
  *
- * @param write the request of the form.
  * @param fields paths in the body that the form has fields for.
  * @param draft the current content of the form, with the member names of the body.
  */
