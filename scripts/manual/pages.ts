@@ -52,7 +52,7 @@ const FILES: readonly (readonly [path: string, what: string])[] = [
   [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Without it the robot is registered anew."],
   [
     `/var/lib/${NAME}/identity-*.json`,
-    "Key, enrolment and credential of an enrolled robot. A copy on another computer freezes both.",
+    "Key, enrolment and credential of an enrolled robot. They are bound to this machine.",
   ],
   [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
   [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
