@@ -94,16 +94,16 @@ export function formulaOf({ unit, scale, offset }: Native): string {
 function diffRange(where: string, before: Axis, after: Axis): ContractChange | null {
   const [old, now] = [before.range, after.range];
   if (old === undefined && now === undefined) return null;
-  if (old === undefined || now === undefined) {
+  if (old === undefined || now === undefined || before.unit !== after.unit) {
     return { kind: "range", where, what: `range was ${rangeText(before)}, is ${rangeText(after)}` };
   }
   const sides: readonly (string | null)[] = [
     old[0] === now[0]
       ? null
-      : `lower limit was ${old[0]}, is ${now[0]} ${after.unit} (${now[0] < old[0] ? "wider" : "narrower"})`,
+      : `lower limit was ${old[0]}, is ${withUnit(now[0], after)} (${now[0] < old[0] ? "wider" : "narrower"})`,
     old[1] === now[1]
       ? null
-      : `upper limit was ${old[1]}, is ${now[1]} ${after.unit} (${now[1] > old[1] ? "wider" : "narrower"})`,
+      : `upper limit was ${old[1]}, is ${withUnit(now[1], after)} (${now[1] > old[1] ? "wider" : "narrower"})`,
   ];
   const what = sides.filter((side) => side !== null).join("; ");
   return what === "" ? null : { kind: "range", where, what };
@@ -112,12 +112,17 @@ function diffRange(where: string, before: Axis, after: Axis): ContractChange | n
 /** `-1.5 … 1.5 rad`, or `unlimited`. */
 export function rangeText({ range, unit }: Pick<Axis, "range" | "unit">): string {
   if (range === undefined) return "unlimited";
-  return `${range[0]} … ${range[1]}${unit === "1" ? "" : ` ${unit}`}`;
+  return withUnit(`${range[0]} … ${range[1]}`, { unit });
+}
+
+/** Dimensionless numbers are shown without unit. */
+export function withUnit(numbers: number | string, { unit }: Pick<Axis, "unit">): string {
+  return unit === "1" ? `${numbers}` : `${numbers} ${unit}`;
 }
 
 function diffStep(where: string, before: Axis, after: Axis): ContractChange | null {
   if (before.max_step === after.max_step) return null;
-  const text = ({ max_step: maxStep, unit }: Axis) => (maxStep === undefined ? "unlimited" : `${maxStep} ${unit}`);
+  const text = (axis: Axis) => (axis.max_step === undefined ? "unlimited" : withUnit(axis.max_step, axis));
   return { kind: "step", where, what: `largest step was ${text(before)}, is ${text(after)}` };
 }
 

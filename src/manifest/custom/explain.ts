@@ -1,7 +1,7 @@
 /** Explains each number of a contract: the value in the manifest, its line or base type, and the conversion. */
 import type { Spot } from "./body.ts";
 import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
-import { formulaOf, rangeText } from "./diff.ts";
+import { formulaOf, rangeText, withUnit } from "./diff.ts";
 import { actionOf, boundedIndex, elementsOf, isInherited, scalarAt, stateOf } from "./group.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 
@@ -67,7 +67,7 @@ function ownersOf(group: CompleteGroup, quantity: Owner["quantity"], isNormalize
 }
 
 function describeRange(axis: StateAxis & Pick<ActionAxis, "max_step">): string {
-  const step = axis.max_step === undefined ? "" : `, at most ${axis.max_step} ${axis.unit} a step`;
+  const step = axis.max_step === undefined ? "" : `, at most ${withUnit(axis.max_step, axis)} a step`;
   return `${rangeText(axis)}${step}`;
 }
 

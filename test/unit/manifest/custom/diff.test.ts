@@ -97,6 +97,11 @@ describe("diffContracts", () => {
         "robot: control_rate_hz was 20, is 25",
       ],
     ],
+    [
+      "open: 80}",
+      "open: 80}, limits: {velocity: 40}",
+      ["step: action_axes gripper.gripper.position largest step was unlimited, is 0.025"],
+    ],
     ["role: front", "role: top", ["camera: cameras front is gone", "camera: cameras top is new: 640×480, 30 fps"]],
     ["width: 640", "width: 320", ["camera: cameras front width was 640, is 320"]],
     ["kind: arm", "kind: arm\n    side: left", ["group: groups arm side was none, is left"]],
@@ -117,6 +122,29 @@ describe("diffContracts", () => {
     ],
   ])("diffContracts: %s → %s", async (from, to, expected) => {
     expect(await changes((text) => text.replace(from, to))).toEqual(expected);
+  });
+
+  test.each([
+    [
+      "a limit without unit",
+      "{kind: hand, unit: ratio, limits: {position: [[0, 0.5]]}",
+      "{kind: hand, unit: ratio",
+      ["range: state_axes it.a.position upper limit was 0.5, is 1 (wider)"],
+    ],
+    [
+      "limits of another unit",
+      "{kind: torso, zero: urdf, unit: rad, limits: {position: [[-1, 1]]}",
+      "{kind: torso, zero: urdf, unit: m, limits: {position: [[-2, 2]]}",
+      [
+        "unit: state_axes it.a.position unit rad is now m",
+        "unit: state_axes it.a.position native numbers count otherwise; was rad, is m",
+        "range: state_axes it.a.position range was -1 … 1 rad, is -2 … 2 m",
+      ],
+    ],
+  ])("diffContracts: %s", async (_, before, after, expected) => {
+    const withGroup = (group: string) =>
+      contractOf(ARM.replace("cameras", `  - ${group}, name: it, elements: [a], action: none}\ncameras`));
+    expect(changesOf(await withGroup(before), await withGroup(after))).toEqual(expected);
   });
 
   test("diffContracts: cameras and groups without axes, reordered", async () => {
