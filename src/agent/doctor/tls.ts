@@ -57,7 +57,7 @@ export function connectionLimit({ url, proxy }: Route, limitMs: number): Limit {
   const what = `no connection to ${url.host}${through} within ${limitMs / 1000} s`;
   return {
     limitMs,
-    late: fail(EXIT.unreachable, what, "something on the network path drops the answer: check firewall and proxy"),
+    late: fail(EXIT.unreachable, what, "something on the network path drops packets: check firewall, proxy and MTU"),
   };
 }
 

@@ -29,7 +29,7 @@ import { test } from "../../../support/service/scene-test.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
 import { type Authority, createAuthority, type Validity } from "../../client/authority.ts";
-import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw } from "../../client/servers.ts";
+import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw, serveTcp } from "../../client/servers.ts";
 
 const KEY = "sk_test_canary0123456789canary";
 
@@ -464,6 +464,14 @@ describe("connection to the service", () => {
       await using server = await serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n", "close");
       await using robot = await robotFor(`https://127.0.0.1:${server.port}`);
       expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["tls"] });
+    });
+
+    test("tls: no answer to the handshake, whose packets are the first large ones → names the MTU, too", async () => {
+      await using server = await serveTcp(() => {});
+      await using robot = await robotFor(`https://127.0.0.1:${server.port}`, "  connect_timeout_s: 1");
+      const { failed, check } = await diagnose(robot);
+      expect(failed).toEqual(["tls"]);
+      expect(check("tls")?.remedy).toBe("something on the network path drops packets: check firewall, proxy and MTU");
     });
 
     test("proxy: from the environment or the configuration → used", async () => {
