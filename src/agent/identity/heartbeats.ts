@@ -37,6 +37,11 @@ export function createHeartbeats(
     return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
   }
 
+  /** Sends the next one within this time, unless the last one failed. */
+  function hurry(delayMs = 0): void {
+    dueMs = Math.min(dueMs, Math.max(notBeforeMs, clock.monotonicMs() + delayMs));
+  }
+
   /**
    * Version and digest are sent each time, although the service keeps them: it may lose a heartbeat that it accepted, and a new
    * installation has none.
@@ -80,15 +85,15 @@ export function createHeartbeats(
       // The reason may change often; what counts is whether the robot is ready.
       const isSame = (problem === null) === (told.problem === null);
       if (isSame && (registeredDigest === null || registeredDigest === told.digest)) return;
-      const soonMs = clock.monotonicMs() + CHANGE_MS * random.unit();
-      dueMs = Math.min(dueMs, Math.max(notBeforeMs, soonMs));
+      hurry(CHANGE_MS * random.unit());
     },
+    hurry,
     /** After a pause: the next one within a tenth of the period. */
     resume() {
       isUnknownHere = false;
       dueMs = clock.monotonicMs() + (SPREAD / 2) * periodMs() * random.unit();
     },
-    /** @param delayMs until the next heartbeat, whatever the period. */
+    /** The last one failed. @param delayMs until the next, whatever the period. */
     postpone(delayMs: number) {
       dueMs = clock.monotonicMs() + delayMs;
       notBeforeMs = dueMs;

@@ -148,7 +148,7 @@ export function createUpkeep(
     },
     doubtName() {
       isNameDoubted = true;
-      heartbeats.postpone(0);
+      heartbeats.hurry();
     },
     /** Returns true if a heartbeat is due earlier for it. */
     readinessChanged(): boolean {
