@@ -208,8 +208,9 @@ export function createAgent(options: AgentOptions) {
     if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt(forced);
-    if (step.kind === "failed" && step.failure.reason === "http-403") identity.doubtName();
+    const refusal = step.kind === "failed" && step.failure.state === "unauthorized" ? step.failure.reason : null;
+    if (refusal === "http-401") identity.doubt(forced);
+    if (refusal === "http-403") identity.doubtName();
     identity.readinessChanged();
     stepDueMs = dueAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());

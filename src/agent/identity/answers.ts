@@ -1,5 +1,5 @@
 /** What the service's answers about an identity mean: pure functions. */
-import { type CallResult, isPassing, refusalText } from "../../client/call-result.ts";
+import { type CallResult, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
 import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
 
 /** States in which the credential must not be used; a person has to act. */
@@ -100,7 +100,7 @@ export type HeartbeatVerdict =
 
 export function judgeHeartbeat(result: CallResult<Terms>): HeartbeatVerdict {
   if (result.kind === "ok") return { kind: "accepted", terms: result.value };
-  if (result.kind !== "refused") return later(result);
+  if (result.kind !== "refused" || isOfNetwork(result)) return later(result);
   switch (result.status) {
     case 401:
       return { kind: "doubted" };

@@ -64,6 +64,25 @@ test("heartbeats fail while the robot is not ready → sent no more often for ea
   expect(count() - before).toBeLessThanOrEqual(12);
 });
 
+test("a portal answers registration and heartbeat with 401 → no doubt about the credential", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  await enroll(scene, daemon, clock);
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  const before = scene.proxy.requests.length;
+  const page = { status: 401, headers: { "content-type": "text/html" }, body: "<html>Log in" };
+  scene.proxy.inject({ kind: "answer", ...page }, 1000);
+  await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
+  await advanceUntil(
+    daemon,
+    clock,
+    ({ state, identity }) => state === "unreachable" && (identity?.problem ?? null) !== null,
+  );
+  const paths = new Set(scene.proxy.requests.slice(before).map(({ path }) => path));
+  expect(paths).toEqual(new Set(["/v1/robots/setup", "/v1/robot-agent/heartbeat"]));
+});
+
 test("a proxy answers a poll with 404 → the shown code can still be approved", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
