@@ -44,8 +44,8 @@ export type AnsweredCall<T> =
 
 type Refusal = Pick<Extract<AnsweredCall<unknown>, { kind: "refused" }>, "status" | "detail" | "isWebPage">;
 
-/** Refusals that gateways give by themselves: of a wrong address, and of a request that is too large. */
-const OF_GATEWAYS: ReadonlySet<number> = new Set([404, 405, 413]);
+/** Refusals that the gateway of a service gives by itself: of addresses, slow and large requests, and too many of them. */
+const OF_GATEWAYS: ReadonlySet<number> = new Set([404, 405, 408, 413, 425, 429]);
 
 /** Whether something on the way answers instead of the service: a captive portal, a firewall, or a proxy that no setting names. */
 export function isOfNetwork({ status, isWebPage }: Refusal): boolean {

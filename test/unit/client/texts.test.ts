@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { isPathParameter, operationUrl } from "../../../src/client/address.ts";
+import { isOfNetwork, WEB_PAGE } from "../../../src/client/call-result.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";
 import { isLoopback, parseServiceUrl } from "../../../src/client/transport/service-url.ts";
@@ -102,4 +103,18 @@ test("Secret: only `reveal` returns the value", () => {
   expect(structuredClone({ ...secret })).toEqual({});
   expect(secret.redactFrom("a hidden b hidden")).toBe("a [secret] b [secret]");
   expect(new Secret("").redactFrom("text")).toBe("text");
+});
+
+test.each([
+  [403, true, true],
+  [403, false, false],
+  [407, false, true],
+  [511, false, true],
+  // Of the gateway before a service.
+  [404, true, false],
+  [413, true, false],
+  [429, true, false],
+  [502, true, false],
+])("isOfNetwork: %i, with a web page: %s", (status, isPage, expected) => {
+  expect(isOfNetwork({ status, detail: isPage ? `status ${status} with ${WEB_PAGE}` : "no" })).toBe(expected);
 });
