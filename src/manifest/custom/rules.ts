@@ -18,7 +18,7 @@ import {
 import { kindRules, LIMB_ACTION } from "./kinds.ts";
 import { checkLimits, type GroupCheck } from "./limit-rules.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
-import { rounded } from "./units.ts";
+import { conversion, rounded } from "./units.ts";
 
 /** Checks single values, then the robot as a whole. */
 export function checkRules(robot: Robot, findings: FindingList): void {
@@ -64,8 +64,7 @@ function checkFullScale({ group, robot, findings }: GroupCheck): void {
   for (const [index, element] of boundedElements(group).entries()) {
     const [scale, speed] = [scalarAt(fullScale.value, index), scalarAt(speeds, index)];
     if (scale === undefined || speed === undefined || element.unit === null) continue;
-    const limit =
-      (speed * limitConversion(group, element)) / steps / limitConversion({ ...group, limits: undefined }, element);
+    const limit = (speed * limitConversion(group, element)) / steps / conversion(element.unit).scale;
     if (rounded(scale) <= rounded(limit)) continue;
     warn(findings, "full_scale_over_limit", normalized, `full scale ${scale} is cut to the limit ${rounded(limit)}`);
     return;
