@@ -48,7 +48,7 @@ export function explainContract(
   const states = groups.flatMap((group) => stateOf(group).flatMap((quantity) => ownersOf(group, quantity, false)));
   const actions = groups.flatMap((group) => {
     const action = actionOf(group, semantics);
-    return action === "none" ? [] : ownersOf(group, action, group.normalized !== undefined);
+    return action === "none" ? [] : ownersOf(group, action, true);
   });
   return [...explain("state", states, contract.state_axes), ...explain("action", actions, contract.action_axes)];
 }
@@ -58,12 +58,12 @@ interface Owner {
   readonly group: CompleteGroup;
   readonly index: number;
   readonly quantity: "position" | "velocity" | "effort" | "delta";
-  /** Only commands can be normalized. */
-  readonly isNormalized: boolean;
+  /** Only commands can be normalized, and only commanded positions have a largest step. */
+  readonly isCommand: boolean;
 }
 
-function ownersOf(group: CompleteGroup, quantity: Owner["quantity"], isNormalized: boolean): readonly Owner[] {
-  return elementsOf(group).map((_, index) => ({ group, index, quantity, isNormalized }));
+function ownersOf(group: CompleteGroup, quantity: Owner["quantity"], isCommand: boolean): readonly Owner[] {
+  return elementsOf(group).map((_, index) => ({ group, index, quantity, isCommand }));
 }
 
 function describeRange(axis: StateAxis & Pick<ActionAxis, "max_step">): string {
@@ -71,7 +71,7 @@ function describeRange(axis: StateAxis & Pick<ActionAxis, "max_step">): string {
   return `${rangeText(axis)}${step}`;
 }
 
-function sourcesOf({ group, index, quantity, isNormalized }: Owner, place: (spot: Spot) => string): readonly string[] {
+function sourcesOf({ group, index, quantity, isCommand }: Owner, place: (spot: Spot) => string): readonly string[] {
   const { limits, aperture, normalized } = group;
   const position = limits?.value.position;
   const pair = quantity === "position" ? (position?.value[index] ?? null) : null;
@@ -88,10 +88,10 @@ function sourcesOf({ group, index, quantity, isNormalized }: Owner, place: (spot
       ? []
       : [`closed ${aperture.value.closed}, open ${aperture.value.open}: ${place(aperture)}`]),
     ...(pair === null ? [] : [`limits ${pair.value[0]} to ${pair.value[1]} ${limitUnit}: ${place(pair)}`]),
-    ...(speed === undefined || unit === null || quantity === "effort"
+    ...(speed === undefined || unit === null || quantity === "effort" || (quantity === "position" && !isCommand)
       ? []
       : [`speed ${speed} ${limitUnit} a second: ${place(velocity ?? group)}`]),
-    ...(fullScale === undefined || !isNormalized
+    ...(fullScale === undefined || !isCommand
       ? []
       : [`full scale ${fullScale} ${unit} a ${normalized?.value.per}: ${place(normalized ?? group)}`]),
   ];

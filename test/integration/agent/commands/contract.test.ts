@@ -132,10 +132,16 @@ describe("contract FILE", () => {
     const { code, stdout } = await contract("--explain", path);
     expect(code).toBe(0);
     const axes = stdout.split("\n\n");
-    expect([axes[1], axes.at(-1)].join("\n\n")).toMatchInlineSnapshot(`
+    expect([axes[1], axes[8], axes.at(-1)].join("\n\n")).toMatchInlineSnapshot(`
       "state 0  arm.shoulder_pan.position
         rad, as the driver has it
         -6.28318530718 … 6.28318530718 rad
+          unit rad: from ur.ur5e-2f85.v1
+          limits -360 to 360 deg: from ur.ur5e-2f85.v1
+
+      action 0  arm.shoulder_pan.position
+        rad, as the driver has it
+        -6.28318530718 … 6.28318530718 rad, at most 0.157079632679 rad a step
           unit rad: from ur.ur5e-2f85.v1
           limits -360 to 360 deg: from ur.ur5e-2f85.v1
           speed 180 deg a second: from ur.ur5e-2f85.v1
