@@ -24,7 +24,7 @@ export type AnsweredCall<T> =
       readonly status: number;
       readonly detail: string;
       /** The answer is HTML, which the service never sends. */
-      readonly isWebPage?: true;
+      readonly isWebPage?: boolean;
       /** Absent where another server answers, as a proxy does. */
       readonly code?: string;
       /** More precise than the status, where programs can act on it; absent where the service gives none. */

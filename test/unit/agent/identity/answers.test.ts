@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { judgeHeartbeat, judgePoll, judgeRenewal, judgeStart } from "../../../../src/agent/identity/answers.ts";
-import { type CallResult, WEB_PAGE } from "../../../../src/client/call-result.ts";
+import type { CallResult } from "../../../../src/client/call-result.ts";
 
 function refused(status: number, reason?: string, retryAfterMs: number | null = null): CallResult<never> {
   return { ...refusedByProxy(status, reason, retryAfterMs), code: "any" };
@@ -47,7 +47,7 @@ test.each([
   [refused(403, "installation_frozen"), { kind: "refused", state: "frozen" }],
   [refused(403, "scope"), { kind: "later", isPassing: false }],
   [
-    { ...refusedByProxy(401), detail: `status 401 with ${WEB_PAGE}` },
+    { ...refusedByProxy(401), isWebPage: true },
     { kind: "later", isPassing: true },
   ],
   [refused(404), { kind: "unknown-here" }],

@@ -137,7 +137,7 @@ describe("diffContracts", () => {
       "{kind: torso, zero: urdf, unit: m, limits: {position: [[-2, 2]]}",
       [
         "unit: state_axes it.a.position unit rad is now m",
-        "unit: state_axes it.a.position native numbers count otherwise; was rad, is m",
+        "unit: state_axes it.a.position native numbers have another scale; was rad, is m",
         "range: state_axes it.a.position range was -1 … 1 rad, is -2 … 2 m",
       ],
     ],
