@@ -1,7 +1,9 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { connect, isIP } from "node:net";
 
+import { tellingCode } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { errorCode } from "../../platform/files/files.ts";
@@ -63,19 +65,16 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
 /** Checks that one of the addresses accepts connections. Tries all at once, because a robot with broken IPv6 still has IPv4. */
 export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<string>> {
   const { host, port } = hop;
-  const codes: string[] = [];
   const attempts = addresses.map(async (address) => {
-    const code = await tryConnection(address, port, signal);
-    if (code !== null) codes.push(code);
-    return code === null ? address : Promise.reject(new Error(code));
+    await tryConnection(address, port, signal);
+    return address;
   });
   try {
     const address = await Promise.any(attempts);
     return { verdict: ok(`${address} port ${port} accepts connections`), value: address };
-  } catch {
+  } catch (error) {
     signal.throwIfAborted();
-    // An address that refuses was reached; without IPv6, for example, there is no route to the others.
-    const code = codes.find((each) => each === "ECONNREFUSED") ?? codes[0] ?? "unknown";
+    const code = tellingCode(error) ?? "unknown";
     return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code, hop));
   }
 }
@@ -92,14 +91,12 @@ function tcpRemedy(code: string, { program, setting }: Hop): string {
   }
 }
 
-/** @returns null when the connection was accepted, else the error. Sends nothing. */
-function tryConnection(host: string, port: number, signal: AbortSignal): Promise<string | null> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, signal });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(null);
-    });
-    socket.once("error", (error) => resolve(errorCode(error) ?? error.message));
-  });
+/** Connects, and sends nothing. */
+async function tryConnection(host: string, port: number, signal: AbortSignal): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, "connect", { signal });
+  } finally {
+    socket.destroy();
+  }
 }

@@ -72,13 +72,21 @@ async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
   };
   const to = { protocol: "http:", hostname: host, port: `${portOf(url)}` };
   return connect(options, to, signal, (error) => {
-    const code = errorCode(error) ?? null;
+    const code = tellingCode(error) ?? null;
     if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
-    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
-      return new TransportError("timeout", "ETIMEDOUT", `${url.host} does not answer (ETIMEDOUT)`);
+    if (code === "ETIMEDOUT") {
+      return new TransportError("timeout", code, `${url.host} does not answer (ETIMEDOUT)`);
     }
     return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
   });
+}
+
+/** The code that says most: of several addresses, one that refuses was reached; without IPv6, for example, there is no way to others. */
+export function tellingCode(error: unknown): string | undefined {
+  // undici wraps errors of which one is a timeout.
+  const found = error instanceof Error && error.cause instanceof AggregateError ? error.cause : error;
+  const codes = (found instanceof AggregateError ? found.errors : [found]).map(errorCode);
+  return codes.find((code) => code === "ECONNREFUSED") ?? codes[0];
 }
 
 const LOOPBACK_ADDRESSES = [
