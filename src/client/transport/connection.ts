@@ -74,8 +74,8 @@ async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
   return connect(options, to, signal, (error) => {
     const code = tellingCode(error) ?? null;
     if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
-    if (code === "ETIMEDOUT") {
-      return new TransportError("timeout", code, `${url.host} does not answer (ETIMEDOUT)`);
+    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
+      return new TransportError("timeout", "ETIMEDOUT", `${url.host} does not answer (ETIMEDOUT)`);
     }
     return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
   });
