@@ -67,11 +67,17 @@ export function judgeProxy(proxy: Proxy, url: URL, attempt: Attempt): Verdict {
   if (attempt.kind === "failed" && isOwnMistake(attempt.error)) return skip("needs tls");
   if (attempt.kind === "connected" || attempt.error.reason !== "proxy")
     return ok(`${host} lets us through to ${url.host}`);
-  return fail(EXIT.unreachable, attempt.error.message, proxyRemedy(attempt.error.code));
+  const { code, message } = attempt.error;
+  return { ...fail(EXIT.unreachable, message, proxyRemedy(code)), isAboutAuthority: isUnknownIssuer(code) };
 }
+
+const NAME_AUTHORITY = "write that authority's certificate (PEM) to a file and set it as service.ca_file";
+const SET_CLOCK = "if the clock is wrong, set it: timedatectl; if it is right, the server has to renew its certificate";
 
 /** What a person does about a failure at the proxy. */
 export function proxyRemedy(code: string | null): string {
+  if (isUnknownIssuer(code)) return NAME_AUTHORITY;
+  if (looksLikeClock(code)) return SET_CLOCK;
   return code === "HTTP_407"
     ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
     : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
@@ -116,17 +122,15 @@ function explainRefusal(
     const { validFrom, validTo } = certificate;
     const now = day(clock.wallMs());
     const what = `the certificate is valid from ${day(validFrom)} to ${day(validTo)}, and the clock of this machine says ${now}`;
-    return no(
-      what,
-      "if the clock is wrong, set it: timedatectl; if it is right, the service has to renew its certificate",
-    );
+    return no(what, SET_CLOCK);
   }
   if (certificate !== null && isUnknownIssuer(error.code)) {
     const what = `the certificate comes from ${issuerOf(certificate)}, which this machine does not trust`;
-    const nameIt = "write that authority's certificate (PEM) to a file and set it as service.ca_file";
     // X509_STORE_CTX_get_error(3): the service sent only its own certificate.
     const isAlone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
-    const remedy = isAlone ? `${nameIt}; or have the service send its whole chain, if it is an intermediate` : nameIt;
+    const remedy = isAlone
+      ? `${NAME_AUTHORITY}; or have the service send its whole chain, if it is an intermediate`
+      : NAME_AUTHORITY;
     return { ...no(what, remedy), isAboutAuthority: true };
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {

@@ -535,6 +535,17 @@ describe("connection to the service", () => {
       expect(proxy.requests).toEqual([]);
     });
 
+    test.each([
+      ["of an authority that is not configured", "now", "service.ca_file"],
+      ["of the past", "past", "timedatectl"],
+    ] as const)("proxy: an https proxy with a certificate %s → fails", async (_name, validity, remedy) => {
+      await using proxy = await serveProxy(null, authority.issue("localhost", validity));
+      await using robot = await robotFor("https://policy.test", validity === "past" ? trusting() : "");
+      const { failed, check } = await diagnose(robot, { HTTPS_PROXY: `https://localhost:${proxy.port}` });
+      expect(failed).toEqual(["proxy"]);
+      expect(check("proxy")?.remedy).toContain(remedy);
+    });
+
     test("proxy: requires a password → fails, and the password is not shown", async () => {
       await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
       await using proxy = await serveProxy("Basic bm90OnRoaXM=");
