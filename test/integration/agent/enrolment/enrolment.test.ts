@@ -132,7 +132,7 @@ test("the service refuses each key as in use → tries fresh keys with pauses", 
   scene.proxy.inject({ kind: "answer", status: 409, body: JSON.stringify(refusal) }, 1000);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  await daemon.until(({ identity }) => identity?.problem?.includes("a fresh one") ?? false);
+  await daemon.until(({ identity }) => identity?.problem?.includes("made a new one") ?? false);
   await daemon.lookAgain();
   expect(scene.proxy.requests).toHaveLength(1);
 
