@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
-import { readFlagsAndNames, refuseFlags, wholeNumber } from "./support/flags.ts";
+import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "./support/flags.ts";
 
 const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
 
@@ -38,8 +38,8 @@ const { values, positionals } = readFlagsAndNames(HELP, {
   quiet: { type: "boolean", default: false },
 });
 const runs = wholeNumber(HELP, "runs", values.runs);
-const minutes = values.minutes === undefined ? null : wholeNumber(HELP, "minutes", values.minutes);
-const givenSeed = values.seed === undefined ? null : wholeNumber(HELP, "seed", values.seed);
+const minutes = optionalNumber(HELP, "minutes", values.minutes);
+const givenSeed = optionalNumber(HELP, "seed", values.seed);
 
 const root = resolve(import.meta.dirname, "..");
 

@@ -8,7 +8,7 @@ import { keptLine } from "../test/simulation/fleet/kept-seeds.ts";
 import { shrink } from "../test/simulation/fleet/shrink.ts";
 import { PLANTS } from "../test/simulation/plants.ts";
 import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
-import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
+import { optionalNumber, readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 
 const USAGE = `Usage: node scripts/simulate.ts [options]
        node scripts/simulate.ts --world [options]
@@ -49,10 +49,11 @@ const values = readFlags(USAGE, {
   minutes: { type: "string" },
 });
 const steps = wholeNumber(USAGE, "steps", values.steps);
-const minutes = numberOf("minutes");
-const first = numberOf("seed") ?? 1;
-const seeds = numberOf("seeds") ?? (minutes !== null ? Infinity : values.seed === undefined ? 500 : 1);
-const [robots, day] = [numberOf("robots"), numberOf("day")];
+const minutes = optionalNumber(USAGE, "minutes", values.minutes);
+const first = optionalNumber(USAGE, "seed", values.seed) ?? 1;
+const seeds =
+  optionalNumber(USAGE, "seeds", values.seeds) ?? (minutes !== null ? Infinity : values.seed === undefined ? 500 : 1);
+const [robots, day] = [optionalNumber(USAGE, "robots", values.robots), optionalNumber(USAGE, "day", values.day)];
 const acts = values.acts?.split(",").map((act) => wholeNumber(USAGE, "acts", act));
 const planned = {
   ...(robots === null ? {} : { robots }),
@@ -113,12 +114,6 @@ console.log(
     processor_seconds: processorSeconds,
   }),
 );
-
-/** Null without the flag. */
-function numberOf(flag: "seeds" | "seed" | "minutes" | "robots" | "day"): number | null {
-  const text = values[flag];
-  return text === undefined ? null : wholeNumber(USAGE, flag, text);
-}
 
 async function runRobot(seed: number): Promise<Ran> {
   const plant = PLANTS.find((name) => name === values.plant) ?? null;

@@ -23,7 +23,7 @@ import { createVitest, type TestSpecification } from "vitest/node";
 
 import { memoryFolder } from "../../test/support/memory.ts";
 import { scratchFolder } from "../support/end-of-script.ts";
-import { readFlagsAndNames, refuseFlags, wholeNumber } from "../support/flags.ts";
+import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "../support/flags.ts";
 import { type Mutation, MUTATION_KINDS, type MutationKind, mutationsOf } from "./mutations.ts";
 import { BROWSER, nearestTests, readImports } from "./nearest-tests.ts";
 import { TestRuns } from "./test-runs.ts";
@@ -53,9 +53,9 @@ const { values, positionals } = readFlagsAndNames(HELP, {
 });
 
 const numbers = {
-  sample: numberOf("sample", values.sample),
+  sample: optionalNumber(HELP, "sample", values.sample) ?? Infinity,
   seed: wholeNumber(HELP, "seed", values.seed),
-  minutes: numberOf("minutes", values.minutes),
+  minutes: optionalNumber(HELP, "minutes", values.minutes) ?? Infinity,
   tests: wholeNumber(HELP, "tests", values.tests),
 };
 
@@ -248,11 +248,6 @@ function sample(planted: readonly Planted[]): readonly Planted[] {
     .toSorted((one, other) => one.order - other.order)
     .slice(0, numbers.sample)
     .map(({ each }) => each);
-}
-
-/** Infinity without the flag. */
-function numberOf(flag: string, text: string | undefined): number {
-  return text === undefined ? Infinity : wholeNumber(HELP, flag, text);
 }
 
 /** Writable by all, because tests also run programs as other users. */

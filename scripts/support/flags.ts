@@ -31,6 +31,11 @@ export function wholeNumber(usage: string, flag: string, text: string, maximum =
   return number <= maximum ? number : refuseFlags(usage, `--${flag} '${text}' is no number from 0 to ${maximum}`);
 }
 
+/** As `wholeNumber`; null without the flag. */
+export function optionalNumber(usage: string, flag: string, text: string | undefined): number | null {
+  return text === undefined ? null : wholeNumber(usage, flag, text);
+}
+
 /** Ends the script. */
 export function refuseFlags(usage: string, what: string): never {
   console.error(`error: ${what}\n\n${usage.trimEnd()}`);

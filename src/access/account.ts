@@ -128,13 +128,14 @@ async function withGroups(
   files: Files,
 ): Promise<Account> {
   const groups = await readGroups(files);
-  const idsOf = (written: string) =>
-    groups.find(({ name, groupId }) => name === written || String(groupId) === written)?.groupId ?? [];
-  const [groupId = account.groupId] = [idsOf(group)].flat();
+  const idOf = (written: string) =>
+    groups.find(({ name, groupId }) => name === written || String(groupId) === written)?.groupId;
+  const groupId = idOf(group) ?? account.groupId;
   // As initgroups(3) does: with another group, the user's own counts only where the group lists the user.
   const isMember = groups.some((each) => each.groupId === account.groupId && each.members.includes(account.name));
   const own = account.groupIds.filter((id) => id !== account.groupId || isMember);
-  return { ...account, groupId, groupIds: [...new Set([groupId, ...own, ...supplementaryGroups.flatMap(idsOf)])] };
+  const more = supplementaryGroups.flatMap((name) => idOf(name) ?? []);
+  return { ...account, groupId, groupIds: [...new Set([groupId, ...own, ...more])] };
 }
 
 async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "userId" | "groupId"> | null> {
