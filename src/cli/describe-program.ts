@@ -47,8 +47,10 @@ function emptyProgram(table: ProgramTable<never, never>, version: string, termin
     .showHelpAfterError(`(${hint})`)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.note(maskSecrets(text.trimEnd())),
+      writeOut: (text) => terminal.printText(text.trimEnd()),
+      writeErr(text) {
+        for (const line of maskSecrets(text.trimEnd()).split("\n")) terminal.note(line);
+      },
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.columns,
     })

@@ -2,7 +2,6 @@ import { styleText } from "node:util";
 
 import { maskProblem } from "../manifest/secrets.ts";
 import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
-import { oneLine } from "../platform/text/one-line.ts";
 import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "../platform/text/text-width.ts";
@@ -65,10 +64,14 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     isBarShown = false;
   }
 
-  function line(output: Output, text: string): void {
+  function write(output: Output, text: string): void {
     clearBar();
     drawnLines = 0;
-    output.write(`${visibleBut(seal, text).replaceAll(seal, SGR_START)}\n`);
+    output.write(`${text.replaceAll(seal, SGR_START)}\n`);
+  }
+
+  function line(output: Output, text: string): void {
+    write(output, visibleLine(seal, text));
   }
 
   function layOut(
@@ -79,7 +82,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     columns: number = room(),
   ): TableLayout {
     // Escaped before the layout, so that the measured width is the drawn width.
-    const cells = rows.map((row) => row.map((cell) => visibleBut(seal, oneLine(cell))));
+    const cells = rows.map((row) => row.map((cell) => visibleLine(seal, cell)));
     return layOutTable(headers, cells, columns, prose, spare);
   }
 
@@ -87,7 +90,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   function fitToScreen(lines: readonly string[]): readonly string[] {
     const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`];
-    return shown.map((text) => cutToWidth(visibleBut(seal, oneLine(text)), columns()).replaceAll(seal, SGR_START));
+    return shown.map((text) => cutToWidth(visibleLine(seal, text), columns()).replaceAll(seal, SGR_START));
   }
 
   function printJson(value: unknown, indent: number): void {
@@ -103,8 +106,13 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     style,
     print: (text) => line(stdout, text),
+    printText: (text) => write(stdout, visibleBut(seal, text)),
+    heading(title, rest = "") {
+      line(stdout, "");
+      line(stdout, `${style("bold", title)}${rest}`);
+    },
     sentence(text, first = "", rest = "") {
-      const lines = wrapToWidth(visibleBut(seal, oneLine(text)), room() - textWidth(rest));
+      const lines = wrapToWidth(visibleLine(seal, text), room() - textWidth(rest));
       for (const [index, each] of lines.entries()) line(stdout, `${index === 0 ? first : rest}${each}`);
     },
     json: (value) => printJson(value, 2),
@@ -168,7 +176,12 @@ function createStyle(output: Output, environment: TerminalOptions["environment"]
 function renderProblem(problem: Problem, style: Terminal["style"]): readonly string[] {
   const { code, what, where, fix } = problem;
   const place = where === undefined || what.includes(where) ? "" : ` (${where})`;
-  return [`${style("bad", "error")}: ${what}${place} [${code}]`, `  ${style("dim", "→")} ${fix}`].map(oneLine);
+  return [`${style("bad", "error")}: ${what}${place} [${code}]`, `  ${style("dim", "→")} ${fix}`];
+}
+
+/** Without line feeds and tabs, so that the text of others cannot begin a line that looks like one of ours. */
+function visibleLine(seal: string, text: string): string {
+  return visibleBut(seal, text.replaceAll(/[\n\t]/g, " "));
 }
 
 /** Names, paths and details come from other machines; they must not control the terminal, hide other text or imitate it. */

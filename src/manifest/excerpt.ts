@@ -16,14 +16,14 @@ export interface ExcerptOptions {
 const LOOK_LIMIT_BYTES = 1_048_576;
 
 /**
- * Renders findings, one text each: `path:line:column: error id: message`, the source line, and a caret below the position.
+ * Renders findings as lines, for each: `path:line:column: error id: message`, the source line, and a caret below the position.
  *
- * The line is left out where there is none, and where it may hold a secret. Terminal control characters are escaped.
+ * The source line is left out where there is none, and where it may hold a secret. Terminal control characters are escaped.
  */
 export function renderFindings(findings: readonly Finding[], options: ExcerptOptions): readonly string[] {
   const secretLines = new Set(findings.filter(({ id }) => id.startsWith("secret_")).map(({ line }) => line));
   const lines = options.bytes === null ? [] : sourceLines(options.bytes);
-  return findings.map((finding) =>
+  return findings.flatMap((finding) =>
     render(finding, secretLines.has(finding.line) ? "" : lines[finding.line - 1], options),
   );
 }
@@ -32,10 +32,10 @@ function render(
   { line, column, severity, id, message }: Finding,
   source: string | undefined,
   options: ExcerptOptions,
-): string {
+): readonly string[] {
   const head = `${escapeInvisible(options.path)}:${line}:${column}: ${severity} ${id}: ${escapeInvisible(message)}`;
-  if (source === undefined || source.trim() === "") return head;
-  return [head, ...pointAt(source, column - 1, Math.max(options.columns - 4, 20))].join("\n");
+  if (source === undefined || source.trim() === "") return [head];
+  return [head, ...pointAt(source, column - 1, Math.max(options.columns - 4, 20))];
 }
 
 function sourceLines(bytes: Uint8Array): readonly string[] {

@@ -165,7 +165,7 @@ function showRequest(
   } else {
     terminal.print(`${method} ${url}`);
     for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`);
-    if (body !== null) terminal.print(`\n${typeof sent === "string" ? sent : JSON.stringify(sent, null, 2)}`);
+    if (body !== null) terminal.printText(`\n${typeof sent === "string" ? sent : JSON.stringify(sent, null, 2)}`);
   }
   if (credential?.kind === "credential-problem") terminal.note(`The request would fail: ${credential.what}.`);
   if (!json) terminal.note("Nothing was sent.");

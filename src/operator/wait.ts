@@ -1,7 +1,6 @@
 import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
-import { oneLine } from "../platform/text/one-line.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
 import { within } from "../platform/within.ts";
 import { failureText, type Sent } from "./failure.ts";
@@ -105,7 +104,7 @@ export async function waitUntilEnded<State>(
         return { exitCode: ended.exitCode, last };
       }
       if (terminal.interactive) terminal.draw(lines);
-      else if (summary !== shown) terminal.note(oneLine(summary));
+      else if (summary !== shown) terminal.note(summary);
       shown = summary;
       isLost = false;
       backoff.reset();

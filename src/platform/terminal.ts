@@ -5,8 +5,12 @@
 export interface Terminal {
   /** Columns of the terminal, or 80 when there is none. */
   readonly columns: number;
-  /** Text for stdout, a line feed is added. */
+  /** A line for stdout. Line feeds in the text become spaces, because names from elsewhere may have them. */
   print(text: string): void;
+  /** Text of several lines for stdout, such as a document. */
+  printText(text: string): void;
+  /** An empty line and a bold title, which `rest` continues, on stdout. */
+  heading(title: string, rest?: string): void;
   /**
    * A sentence for stdout, wrapped between words to the width of the terminal.
    *
@@ -40,7 +44,7 @@ export interface Terminal {
    * below them, and the next `draw` below that.
    */
   draw(lines: readonly string[]): void;
-  /** A note for a person, on stderr. */
+  /** A line for a person, on stderr. */
   note(text: string): void;
   /** What does not prevent the result but should be corrected, and how, on stderr. */
   warning(what: string, fix?: string): void;

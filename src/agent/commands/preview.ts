@@ -79,7 +79,7 @@ async function preview(
       terminal.print(
         `${decision.kind === "register" ? "Would send" : "Would send nothing, unless the service lost it:"} POST ${url}`,
       );
-      terminal.print(JSON.stringify(request, null, 2));
+      terminal.printText(JSON.stringify(request, null, 2));
       terminal.table(
         ["sha256", "bytes", "file"],
         files.map(({ sha256, bytes, path }) => [sha256, String(bytes), path]),

@@ -20,7 +20,7 @@ export async function showFindings(
       .filter(({ file }) => file === path)
       .toSorted((a, b) => a.line - b.line || a.column - b.column);
     const bytes = await readForExcerpt(path, context);
-    for (const text of renderFindings(ofFile, { path, bytes, columns: terminal.columns })) terminal.note(text);
+    for (const line of renderFindings(ofFile, { path, bytes, columns: terminal.columns })) terminal.note(line);
   }
 }
 

@@ -29,6 +29,6 @@ export async function printCompletion(
 ): Promise<ExitCode> {
   const render = RENDERERS.find(([each]) => each === shell)?.[1];
   if (render === undefined) return EXIT.usage;
-  terminal.print(render(describeCompletion(table)));
+  terminal.printText(render(describeCompletion(table)));
   return EXIT.ok;
 }

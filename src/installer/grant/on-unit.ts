@@ -32,7 +32,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   }
   if (options.json !== true) {
     for (const { path, what } of changes) terminal.print(`${path}: ${what}`);
-    terminal.print(dropIn.text.trimEnd());
+    terminal.printText(dropIn.text.trimEnd());
   }
   const notes: string[] = [];
   const tell = (note: string) => {

@@ -81,7 +81,7 @@ function showAnswer(answer: HttpAnswer, { flags, terminal }: Service): void {
   }
   if (include === true) showHead(answer, terminal);
   if (document !== undefined) terminal.json(document);
-  else if (text !== "") terminal.print(text.replace(/\n$/, ""));
+  else if (text !== "") terminal.printText(text.replace(/\n$/, ""));
 }
 
 function showHead({ status, headers }: HttpAnswer, terminal: Terminal): void {

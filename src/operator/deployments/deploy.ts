@@ -2,7 +2,6 @@ import { operations } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
@@ -53,7 +52,7 @@ function waitForDeployment(
   const { id } = first.value;
   const later = `it continues without this command: robot-policy deployments show ${id}; --timeout waits longer`;
   const look = ({ value }: Answer<DeploymentView>): Look => {
-    const summary = oneLine(`${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`);
+    const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
     return { lines: [summary], summary, ended: endOf(value) };
   };
   return waitUntilEnded(service, {
@@ -99,6 +98,6 @@ function deployedText(
 ): string {
   const { id, endpoint_url: endpointUrl } = deployment;
   const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
-  const on = oneLine(`${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`);
+  const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
   return `${on} is ${statusText(deployment, terminal)} (${id})${where}`;
 }

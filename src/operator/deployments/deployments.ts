@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -61,7 +60,7 @@ export const deploymentsRetire: OperatorCommand = (flags, context, name) =>
         "deploy another model to the robot: a new deployment replaces the old one",
       ],
       show({ model, robot, status, id }) {
-        terminal.print(oneLine(`${model ?? "The deployment"} on ${robot ?? name} is ${status} (${id}).`));
+        terminal.print(`${model ?? "The deployment"} on ${robot ?? name} is ${status} (${id}).`);
       },
     });
   });

@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -49,7 +48,7 @@ export function deploymentText(deployment: DeploymentView, nowMs: number): strin
   const { id, model, subject_id: subjectId, robot, robot_id: robotId, status } = deployment;
   const durationMs = nowMs - Date.parse(deployment.activated_at ?? deployment.created_at ?? "");
   const length = durationMs >= 0 ? ` for ${shortDuration(durationMs)}` : "";
-  return oneLine(`${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`);
+  return `${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`;
 }
 
 export function statusText({ status }: DeploymentView, terminal: Terminal): string {

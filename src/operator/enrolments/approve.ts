@@ -5,7 +5,6 @@ import { enrolledName, enrolmentDifferences } from "../../api/words/enrolments.t
 import type { CallResult } from "../../client/call-result.ts";
 import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -142,11 +141,11 @@ async function noteTarget(
 ): Promise<void> {
   const { terminal } = service;
   if (target === "hidden") {
-    terminal.note(oneLine(`This credential may not see whether a robot ${decided.name} exists.`));
+    terminal.note(`This credential may not see whether a robot ${decided.name} exists.`);
     return;
   }
   if (target === null) {
-    terminal.note(oneLine(`This adds the robot ${decided.name}.`));
+    terminal.note(`This adds the robot ${decided.name}.`);
     return;
   }
   const status = statusText(target, service.nowMs());

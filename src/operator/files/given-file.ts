@@ -100,7 +100,7 @@ export function refuseFile(
   { name, bytes, json }: { readonly name: string; readonly bytes: Uint8Array | null; readonly json: boolean },
   { terminal }: OperatorContext,
 ): Unusable {
-  for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
+  for (const line of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(line);
   if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
   return { kind: "unusable", exitCode: EXIT.invalid };
 }

@@ -1,7 +1,6 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { type FleetView, MEMBERSHIPS } from "../../api/fleets.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
@@ -25,12 +24,12 @@ export const fleetsUpdate: OperatorCommand = async (flags, context, name) => {
       row: beyondSpec.changeFleet,
       input: { parameters: { fleet_id: fleet.id }, body: { membership } },
       explain() {
-        terminal.note(oneLine(effectOf(fleet, membership)));
+        terminal.note(effectOf(fleet, membership));
         return "Change it?";
       },
       missing: ["does not change who belongs to a fleet", "create the fleet again"],
       places: flagPlaces({ membership: "--membership" }),
-      show: (changed) => terminal.print(oneLine(effectOf(changed, membership))),
+      show: (changed) => terminal.print(effectOf(changed, membership)),
     }),
   );
 };
@@ -52,12 +51,12 @@ export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, m
       input: { parameters: { fleet_id: fleet.id }, body: { subject: model } },
       explain() {
         const { update, robots } = fleet;
-        terminal.note(`This updates ${oneLine(fleet.name)}, which uses ${fleet.subject}: ${countsText(robots)}.`);
+        terminal.note(`This updates ${fleet.name}, which uses ${fleet.subject}: ${countsText(robots)}.`);
         if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
         return "Update it?";
       },
       places: flagPlaces({ subject: "MODEL" }),
-      begun: (asked) => terminal.note(oneLine(startedText(asked, model, fleet.update?.subject))),
+      begun: (asked) => terminal.note(startedText(asked, model, fleet.update?.subject)),
       wait: (asked) => waitForFleet(service, asked, endOf(asked.value), timeoutMs),
       show: (updated) => showFleet(updated, null, terminal, service.nowMs()),
     }),
@@ -88,11 +87,11 @@ export const fleetsRemove: OperatorCommand = (flags, context, name) =>
       input: { parameters: { fleet_id: fleet.id } },
       explain() {
         const { name, status, robots } = fleet;
-        terminal.note(`This deletes the fleet ${oneLine(name)} (${robotsText(robots.registered)}, ${status}).`);
+        terminal.note(`This deletes the fleet ${name} (${robotsText(robots.registered)}, ${status}).`);
         terminal.note("Its robots and their deployments stay, and no capacity is kept ready for them any more.");
         return "Delete it?";
       },
       missing: ["does not delete fleets", "ask its administrator"],
-      show: () => terminal.print(`The fleet ${oneLine(fleet.name)} is deleted (${fleet.id}), and its name is free.`),
+      show: () => terminal.print(`The fleet ${fleet.name} is deleted (${fleet.id}), and its name is free.`),
     });
   });

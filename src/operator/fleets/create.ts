@@ -6,7 +6,6 @@ import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
 import { makeChange } from "../change.ts";
 import { defined } from "../../platform/defined.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import type { Sent } from "../failure.ts";
 import { flagPlaces, type Places } from "../files/places.ts";
 import { readWritten } from "../files/given-file.ts";
@@ -66,7 +65,7 @@ export const fleetsCreate: OperatorCommand = async (flags, context) => {
       input: { body },
       places,
       describe,
-      begun: ({ name, id }) => terminal.note(`The fleet ${oneLine(name)} is created (${id}).`),
+      begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
       wait: (created) => waitForFleet(service, created, endOfCreation, timeoutMs),
       show: (fleet) => showFleet(fleet, null, terminal, service.nowMs()),
     });
@@ -170,11 +169,11 @@ function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, 
   }
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
-  terminal.note(oneLine(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`));
+  terminal.note(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
   for (const { fit, reason, robots: alike } of fitGroups(robots)) {
     if (fit === "runs" || reason === null) continue;
     const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
     const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
-    terminal.note(oneLine(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, nowMs)}`));
+    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, nowMs)}`);
   }
 }

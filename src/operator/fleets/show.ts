@@ -3,7 +3,6 @@ import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from 
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
@@ -46,7 +45,7 @@ const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
 /** Shows a fleet; the reasons why it is not ready come first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
-  terminal.print(`${terminal.style("bold", oneLine(fleet.name))}  ${statusText(fleet, terminal)}  ${fleet.id}`);
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
     terminal.sentence(withRelativeTimes(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
@@ -149,7 +148,7 @@ function showWindows(windows: FleetDetails["operating_windows"], terminal: Termi
   if (windows.length === 0) return;
   const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
   const past = windows.length - open.length;
-  terminal.print(`\n${terminal.style("bold", "operating windows")}${past === 0 ? "" : `, ${past} past`}`);
+  terminal.heading("operating windows", past === 0 ? "" : `, ${past} past`);
   for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
     const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
     const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);

@@ -2,7 +2,6 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -62,7 +61,7 @@ async function refusedRevocation(
   const { terminal } = service;
   const ownUse = await ownUseOf([key, ...ending], service);
   const prompt = confirmationPrompt(service);
-  const label = oneLine(key.label ?? key.id);
+  const label = key.label ?? key.id;
   if (prompt === null) {
     if (ownUse !== null) {
       const what = `you use the key ${label} yourself: ${ownUse}`;
@@ -82,7 +81,7 @@ async function refusedRevocation(
     const labels = ending.slice(0, LABELS_SHOWN).map(({ label, id }) => label ?? id);
     const more = ending.length > LABELS_SHOWN ? ` and ${ending.length - LABELS_SHOWN} more` : "";
     const warning = terminal.style("warn", `It also ends ${keysInWords(ending.length)}`);
-    terminal.note(oneLine(`${warning}: ${labels.join(", ")}${more}.`));
+    terminal.note(`${warning}: ${labels.join(", ")}${more}.`);
   }
   if (ownUse !== null) {
     terminal.note(`${terminal.style("warn", "You use it yourself")}: ${ownUse}. You need another one afterwards.`);

@@ -2,7 +2,6 @@ import type { CallResult } from "../../client/call-result.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { type Failure, failureText, type Sent } from "../failure.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -155,10 +154,7 @@ function printChanges(
 ): void {
   const report = (change: "new" | "changed" | "gone", { cells, document }: Row) => {
     if (json) terminal.jsonLine({ at, change, item: document });
-    else
-      terminal.print(
-        [`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "").map(oneLine)].join("  "),
-      );
+    else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
   };
   for (const [id, row] of rows) {
     const old = before.get(id);

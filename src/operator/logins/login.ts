@@ -53,7 +53,8 @@ async function byBrowser(service: Service): Promise<SignedIn> {
   if (listener === null) return await byPolling(service);
   const started = await startLogin(service, listener.url);
   if (started.kind === "failed") return started;
-  terminal.note(`Approve the login on this page:\n  ${started.url}`);
+  terminal.note("Approve the login on this page:");
+  terminal.note(`  ${started.url}`);
   if (started.user_code === null) {
     terminal.note("A browser on another computer may show a connection error at the end; that is expected.");
   } else {
@@ -68,7 +69,8 @@ async function byPolling(service: Service): Promise<SignedIn> {
   const { terminal } = service;
   const started = await startLogin(service, NO_CALLBACK_URL);
   if (started.kind === "failed") return started;
-  terminal.note(`Approve the login on this page, in a browser on any computer:\n  ${started.url}`);
+  terminal.note("Approve the login on this page, in a browser on any computer:");
+  terminal.note(`  ${started.url}`);
   if (started.user_code !== null) noteCode(started.user_code, terminal);
   return awaitApproval(service, started.login, null);
 }

@@ -93,7 +93,7 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
   ]);
   for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
     const isDefault = id === model.default_checkpoint_id;
-    terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${isDefault ? " (default)" : ""}`);
+    terminal.heading(`checkpoint ${id}`, isDefault ? " (default)" : "");
     const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
     showFacts(terminal, [
       ["created", relativeTime(createdAt, nowMs)],

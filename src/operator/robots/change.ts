@@ -1,7 +1,6 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { deploymentText, isCurrent, listDeployments } from "../deployments/find.ts";
@@ -22,7 +21,7 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       input: { parameters: { robot: robot.id }, body: { name: newName } },
       explain() {
         if (newName === robot.name) return null;
-        terminal.note(oneLine(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`));
+        terminal.note(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`);
         terminal.note(
           isEnrolled(robot)
             ? "Its agent learns the new name by itself."
@@ -34,7 +33,7 @@ export const robotsRename: OperatorCommand = async (flags, context, name, newNam
       places: flagPlaces({ name: "NAME" }),
       show({ name: now, id }) {
         const text = now === robot.name ? `${now} has this name already` : `${robot.name} is ${now} now`;
-        terminal.print(oneLine(`${text} (${id}).`));
+        terminal.print(`${text} (${id}).`);
       },
     });
   });
@@ -48,7 +47,7 @@ export const robotsRemove: OperatorCommand = (flags, context, name) =>
       input: { parameters: { robot: robot.id } },
       explain: () => explainRemoval(robot, service),
       missing: ["does not remove robots", "leave it; it does nothing by itself"],
-      show: () => service.terminal.print(oneLine(`${robot.name} is removed (${robot.id}), and its name is free.`)),
+      show: () => service.terminal.print(`${robot.name} is removed (${robot.id}), and its name is free.`),
     }),
   );
 
@@ -56,7 +55,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
   const { terminal } = service;
   const nowMs = service.nowMs();
   const status = isEnrolled(robot) ? ` (${statusText(robot, nowMs)})` : "";
-  terminal.note(oneLine(`This removes ${robot.name}${status} for good; its history and usage stay.`));
+  terminal.note(`This removes ${robot.name}${status} for good; its history and usage stay.`);
   if (isEnrolled(robot)) terminal.note("Its computer loses its credential.");
   const deployments = await listDeployments(service);
   const current =
@@ -65,8 +64,8 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
       : undefined;
   if (current !== undefined) terminal.note(`It retires ${deploymentText(current, nowMs)}.`);
   const { stays, leaves, isComplete } = await fleetsOf(robot, service);
-  if (stays.length > 0) terminal.note(oneLine(`It stays a member of ${stays.join(", ")}, as a blocked member.`));
-  if (leaves.length > 0) terminal.note(oneLine(`It leaves ${leaves.join(", ")}.`));
+  if (stays.length > 0) terminal.note(`It stays a member of ${stays.join(", ")}, as a blocked member.`);
+  if (leaves.length > 0) terminal.note(`It leaves ${leaves.join(", ")}.`);
   if (!isComplete) terminal.note("Not all fleets could be looked through.");
   return "Remove it?";
 }

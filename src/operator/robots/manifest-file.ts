@@ -31,7 +31,7 @@ export async function readManifestFile(
     if (manifest !== null) terminal.note("A draft is never registered; make its status ready.");
     return refused.exitCode;
   }
-  for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
+  for (const line of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(line);
   return { manifest, places: (loc) => placeIn(name, loc, manifest, locate) };
 }
 

@@ -8,7 +8,6 @@ import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 import { defined } from "../../platform/defined.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { oneLine } from "../../platform/text/one-line.ts";
 import type { OperatorContext } from "../context.ts";
 import { readWritten } from "../files/given-file.ts";
 import { labelMapping, listOf, words } from "../files/written-readers.ts";
@@ -135,7 +134,7 @@ export function changeLines(body: RegistrationBody, before: RegisteredRobot): re
 export function differences(rows: readonly (readonly [name: string, old: string, now: string])[]): readonly string[] {
   return rows
     .filter(([, old, now]) => old !== now)
-    .map(([name, old, now]) => oneLine(`${name.padEnd(WIDEST)}  ${old} → ${now}`));
+    .map(([name, old, now]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
 }
 
 /** What the robot keeps, for the middle of a sentence; empty for nothing. */

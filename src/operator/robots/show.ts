@@ -101,7 +101,7 @@ function contestFacts(registration: RegistrationView | null, nowMs: number): rea
 /** Registrations that were refused since the last successful one. */
 function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowMs: number): void {
   if (refusals.length === 0) return;
-  terminal.print(`\n${terminal.style("bold", "refused")} since it registered last, newest first`);
+  terminal.heading("refused", " since it registered last, newest first");
   const hidden = terminal.table(
     ["when", "by", "from", "reason"],
     refusals.map((refusal) => [
@@ -126,7 +126,7 @@ async function showNewestRefusal(service: Service, name: string): Promise<void> 
 }
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, nowMs: number): void {
-  terminal.print(`\n${terminal.style("bold", "registrations")}, newest first`);
+  terminal.heading("registrations", ", newest first");
   terminal.table(
     ["when", "digest", "changed", "by", "from"],
     items.map(({ at, configuration_digest: configurationDigest, changed, actor, address, contested }) => [
@@ -144,7 +144,7 @@ function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, n
 function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
   const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
   if (read?.success !== true) {
-    terminal.print(JSON.stringify(contract, null, 2));
+    terminal.printText(JSON.stringify(contract, null, 2));
     return;
   }
   const robot = read.data;
@@ -161,7 +161,7 @@ function showContract(contract: Readonly<Record<string, unknown>>, terminal: Ter
 }
 
 function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
-  terminal.print(`\n${terminal.style("bold", "cameras")}`);
+  terminal.heading("cameras");
   terminal.table(
     ["role", "mount", "image", "rate", "turned"],
     cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
@@ -178,7 +178,7 @@ type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number |
 
 /** Numbered by their index in the vector. */
 function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
-  terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
+  terminal.heading(title, ", in vector order");
   const hidden = terminal.table(
     ["#", "axis", "unit", "range", "step", "robot's own"],
     axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [

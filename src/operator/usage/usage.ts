@@ -64,7 +64,7 @@ const RECORDS: ListView<UsageRecord> = {
 function showRecords(service: Service, view: ListView<UsageRecord>, records: readonly UsageRecord[]): void {
   const { flags, terminal } = service;
   if (flags.csv === true) {
-    terminal.print([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
+    terminal.printText([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
     return;
   }
   showRows(service, view, records);
@@ -77,7 +77,7 @@ function showSums({ answer, flags, terminal }: Service, { since, until, sums }: 
   return answer({ by, since, until, items: sums }, () => {
     if (flags.csv === true) {
       const rows = sums.map(({ name, quantity, unit, amount_cents: cents }) => [name, quantity, unit, cents]);
-      terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
+      terminal.printText([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
       return;
     }
     if (sums.length > 0) {

@@ -52,7 +52,7 @@ export interface FileFindings {
 
 /** Prints findings with the lines concerned on stderr. */
 export function showFindings({ path, bytes, findings }: FileFindings, terminal: Terminal): void {
-  for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
+  for (const line of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(line);
 }
 
 function unreadable(id: string, message: string): Finding {

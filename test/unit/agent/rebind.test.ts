@@ -54,6 +54,8 @@ async function registeredRobot() {
     columns: 80,
     interactive: false,
     print: shown,
+    printText: shown,
+    heading: shown,
     sentence: shown,
     json: shown,
     jsonLine: shown,

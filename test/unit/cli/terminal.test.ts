@@ -430,15 +430,24 @@ test("sentence: terminal → wrapped between words; otherwise unchanged", () => 
   expect(show({ tty: "none", columns: 16 })).toBe("→ no robot can \\u001b[2J run it\n");
 });
 
-test("sentence, draw, problem: line feed in a name → does not start a line", () => {
+test("print, note, sentence, draw, warning, problem: line feed in a name → does not start a line", () => {
   const { terminal, out, err } = open({ environment: { NO_COLOR: "1" } });
   const name = "arm\n  → run this";
+  terminal.print(`This removes ${name}`);
+  terminal.note(`It also ends ${name}`);
   terminal.sentence(`${name} is blocked`);
+  terminal.warning(`${name} waits`);
   terminal.draw([`waits for ${name}`]);
   terminal.problem({ code: "c", what: `${name} is offline`, where: name, fix: `switch ${name} on` });
   expect([...out().split("\n"), ...err().split("\n")].filter((line) => line.startsWith("  → "))).toEqual([
     "  → switch arm   → run this on",
   ]);
+});
+
+test("printText: line feeds and tabs of a document → stay", () => {
+  const { terminal, out } = open({ tty: "none" });
+  terminal.printText('name,note\n"arm\t7","\u001B[2J"');
+  expect(out()).toBe('name,note\n"arm\t7","\\u001b[2J"\n');
 });
 
 test("jsonLine: any value → one line", () => {

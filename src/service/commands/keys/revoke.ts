@@ -1,6 +1,5 @@
 import { keysInWords } from "../../../api/words/key-lineage.ts";
 import { EXIT, type ExitCode } from "../../../platform/terminal.ts";
-import { oneLine } from "../../../platform/text/one-line.ts";
 import { isAnswer } from "../../kernel/http/answers.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
 import { countEndingWith, findKeyOrganization } from "../../keys/queries.ts";
@@ -39,7 +38,7 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
     if (flags.json === true) terminal.json(keyView(key));
     else if (changed) {
       const others = keysEnded === 0 ? "" : `, and ${keysInWords(keysEnded)}`;
-      terminal.note(`Revoked ${key.id} (${oneLine(key.label)})${others}.`);
+      terminal.note(`Revoked ${key.id} (${key.label})${others}.`);
     } else terminal.note(`${key.id} was revoked at ${key.revoked_at ?? ""}.`);
     if (isLockedOut) {
       const next = commandLine(`keys create --label TEXT --org ${organizationId}`, flags);

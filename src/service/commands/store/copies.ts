@@ -54,6 +54,6 @@ function showCopy(
   const cells = filled.map(([table, count]) => [table, String(count)]);
   if (cells.length > 0) terminal.table(["table", "rows"], cells);
   const total = filled.reduce((sum, [, count]) => sum + count, 0);
-  terminal.print(sentence(`${total} ${total === 1 ? "row" : "rows"} (schema ${schema})`));
+  terminal.printText(sentence(`${total} ${total === 1 ? "row" : "rows"} (schema ${schema})`));
   return EXIT.ok;
 }
