@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
@@ -117,7 +117,8 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   // Follows the URL after "back", a link or the clear button, but keeps a trailing blank that is being typed.
   useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  // Not an effect after the first frame: without it, a field that is gone sooner would still write to the URL.
+  useLayoutEffect(() => () => clearTimeout(timer.current), []);
   const change = (value: string) => {
     setText(value);
     clearTimeout(timer.current);
