@@ -34,7 +34,7 @@ export interface Done {
 
 export function showInstalled(installation: Installation, done: Done, { terminal, isJson }: Shown): ExitCode {
   const { outcome, service } = done;
-  const next = nextSteps(installation.image, done);
+  const next = nextSteps(installation, done);
   if (isJson) {
     const shownService =
       service === null ? null : { outcome: outcome.kind, active: service.activeState, enabled: service.unitFileState };
@@ -96,7 +96,10 @@ function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
   for (const warning of warnings) terminal.warning(warning);
 }
 
-function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
+function nextSteps(
+  { image, changesService }: Installation,
+  { outcome, service, provisioned }: Done,
+): readonly string[] {
   const { hasConfiguration, hasManifest, hasCredential } = provisioned;
   const program = `sudo ${NAME}`;
   const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
@@ -110,7 +113,9 @@ function nextSteps(image: string | null, { outcome, service, provisioned }: Done
   ];
   if (service === null) return writing;
   const isRunning = ["active", "activating", "reloading"].includes(service.activeState);
-  if (isRunning) return outcome.kind === "started" ? [`${program} status`] : writing;
+  if (isRunning && outcome.kind === "started") return [`${program} status`];
+  // The version before keeps running.
+  if (isRunning) return [...writing, ...(changesService ? [`sudo systemctl restart ${NAME}`] : [])];
   const enabling = service.unitFileState === "enabled" ? "start" : "enable --now";
   return [
     ...(service.loadState === "masked" ? [`sudo systemctl unmask ${SERVICE_UNIT}`] : []),

@@ -14,7 +14,7 @@ export interface Installed {
   /** Id of the version that the link `current` names. */
   readonly current: string | null;
   readonly versions: readonly InstalledVersion[];
-  /** Set where a run was interrupted between its first change of a version and the restart of the service. */
+  /** Set from the first change of a version until the service restarts, where a run was interrupted or had not to restart it. */
   readonly switching: { readonly previous: string | null } | null;
   /** Folders outside the program's folder that earlier runs created. */
   readonly madeFolders: readonly string[];

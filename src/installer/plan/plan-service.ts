@@ -52,6 +52,12 @@ export function planStart({ system, service, provisioned, ...question }: Service
   return isReady ? [{ kind: "start", unit: SERVICE_UNIT }] : [];
 }
 
+/** Whether an older version keeps running after the switch: with `--no-start`, or because a mask forbids the restart. Pure. */
+export function isRestartLeft({ system, service, ...question }: ServiceQuestion): boolean {
+  const restarts = question.starts && !isMasked(service);
+  return system.isRunning && question.changesService && isRunning(service) && !restarts;
+}
+
 function isMasked({ loadState, unitFileState }: UnitSeen): boolean {
   return loadState === "masked" || unitFileState.startsWith("masked");
 }

@@ -11,7 +11,7 @@ import { chooseNode } from "../node-runtime.ts";
 import { findNewerState } from "../state.ts";
 import { type Installed, readInstalled, shippedDigests } from "./installed.ts";
 import { observe, findSystemdVersion, observeProvisioning } from "./observation.ts";
-import { findMasked, planStart, planUnits } from "./plan-service.ts";
+import { findMasked, isRestartLeft, planStart, planUnits } from "./plan-service.ts";
 import {
   changesService,
   changesUnits,
@@ -129,7 +129,9 @@ export async function prepareInstallation(
     changesUnits: changesUnits(all) || installed.switching !== null,
     changesService: files.changesService,
   };
-  const isSwitched: readonly Step[] = files.changesService ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
+  const isSwitched = files.changesService && !isRestartLeft(question);
+  // After a restart, only the version before is needed to go back.
+  const needed = [wanted.id, files.previous, ...(isSwitched ? [] : [installed.current])];
   return {
     kind: "installation",
     version: context.version,
@@ -141,8 +143,8 @@ export async function prepareInstallation(
       ...planUnits(question),
       ...files.switching,
       ...planStart(question),
-      ...files.outdated,
-      ...isSwitched,
+      ...planOutdatedVersions(needed, installed),
+      ...(isSwitched ? [{ kind: "remove", path: SWITCHING_FILE } as const] : []),
     ],
     kept: files.kept,
     previous: files.previous,
@@ -171,8 +173,6 @@ interface PlannedFiles {
   readonly before: readonly Step[];
   /** Replace the link `current`. */
   readonly switching: readonly Step[];
-  /** Remove older versions. */
-  readonly outdated: readonly Step[];
   readonly kept: readonly Kept[];
   readonly inTheWay: readonly string[];
   readonly previous: string | null;
@@ -214,7 +214,6 @@ async function planFiles(
       ...planOutdatedFiles([...wanted.account, ...wanted.elsewhere], machine),
     ],
     switching: link.steps,
-    outdated: planOutdatedVersions([id, previous], installed),
     kept: [user, elsewhere].flatMap((plan) => plan.kept),
     inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
     previous,

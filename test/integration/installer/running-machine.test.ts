@@ -121,6 +121,23 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     expect(await readdir(compiled)).toEqual(["new"]);
   });
 
+  test("upgrades without a restart → the version that runs stays on the disk; the next run restarts", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const third = { ...first, dist: await workshop.makeDistribution("1.2.0"), version: "1.2.0" };
+    await runInstall({ start: false }, here(second));
+    const { stdout } = await runInstall({ start: false }, here(third));
+    expect(stdout).toContain("sudo systemctl restart robot-policy-agent\n");
+    expect(systemd.running.get(SERVICE)).toContain("1.0.0");
+    const versions = async () => (await readdir(join(root, "usr/local/lib/robot-policy-agent/versions"))).toSorted();
+    expect((await versions()).map((id) => id.split("-")[0])).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
+    systemd.done.splice(0);
+    await runInstall({}, here(third));
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
+    expect(systemd.running.get(SERVICE)).toContain("1.2.0");
+    expect((await versions()).map((id) => id.split("-")[0])).toEqual(["1.0.0", "1.2.0"]);
+  });
+
   test("key for an agent that runs as another user → belongs to that user", async () => {
     await runInstall({}, here(first));
     await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
