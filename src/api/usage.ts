@@ -41,6 +41,13 @@ export const USAGE_SUMS_MAXIMUM = 10_000;
 
 const dateTime = z.iso.datetime({ offset: true });
 
+/** Query of `GET /v1/me/usage`: a ledger of years is long. A period counts in the time in which it begins. */
+export const usageQuerySchema = pageQuerySchema.extend({
+  since: dateTime.optional().describe("Only periods that begin at this time or later."),
+  until: dateTime.optional().describe("Only periods that begin before this time."),
+});
+export type UsageQuery = z.output<typeof usageQuerySchema>;
+
 /** Query of `GET /v1/me/usage/summary`: from `since` to `until`, by default the last 30 days. */
 export const usageSummaryQuerySchema = z.object({
   since: dateTime.optional(),
@@ -80,7 +87,7 @@ const operation = operationsOf("customer-auth");
 export const listUsage = operation("GET", "/v1/me/usage", {
   summary: "List hosted usage",
   scopes: ["usage:read"],
-  query: pageQuerySchema,
+  query: usageQuerySchema,
   response: usageListSchema,
 });
 

@@ -27,6 +27,7 @@ export const PAGES_LIMIT = 1000;
 
 export interface ListOptions<T> {
   readonly parameters?: Readonly<Record<string, string>>;
+  readonly query?: OperationInput["query"];
   /** Fewer than `ITEMS_PER_REQUEST`: not more of the list than these. */
   readonly maximum?: number;
   /** Whether the page with this value is the last one that is needed. */
@@ -38,13 +39,14 @@ export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
   itemsOf: (value: T) => readonly Item[],
-  { parameters = {}, maximum, isLast }: ListOptions<T> = {},
+  { parameters = {}, query: filter = {}, maximum, isLast }: ListOptions<T> = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
   let cursor: string | null = null;
   let shape: Pick<TakenApart, "around" | "member"> | null = null;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
     const query: OperationInput["query"] = {
+      ...filter,
       limit: maximum ?? ITEMS_PER_REQUEST,
       ...(cursor === null ? {} : { cursor }),
     };

@@ -4,7 +4,7 @@ import type { CallResult } from "../../client/call-result.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { type Failure, isUnknownOperation } from "../failure.ts";
-import { itemsIn } from "../lists/listed.ts";
+import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 
 /** From `since` (inclusive) to `until` (exclusive); ISO 8601, null for no bound. */
@@ -43,6 +43,17 @@ export const RECORD_MEMBERS = [
 
 export function recordCells(record: UsageRecord): readonly (string | number | null | undefined)[] {
   return RECORD_MEMBERS.map((member) => record[member]);
+}
+
+/** The entries of the ledger in a period. A service that does not know the query answers with all of them. */
+export async function listRecords(service: Service, period: Period): Promise<CallResult<Listed<UsageRecord>>> {
+  const result = await service.listAll(operations.listUsage, ({ items }) => items, { query: boundsOf(period) });
+  if (result.kind !== "ok") return result;
+  return { ...result, value: keepListed(result.value, (record) => isWithin(record, period)) };
+}
+
+function boundsOf({ since, until }: Period): Readonly<Partial<Record<keyof Period, string>>> {
+  return { ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) };
 }
 
 /** A record counts in the period in which it begins, so that the sums of months add up. */
@@ -131,8 +142,7 @@ export async function loadUsageSums(
   period: Period,
   nowMs: number,
 ): Promise<CallResult<SummedUsage>> {
-  const { since, until } = period;
-  const query = { by, ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) };
+  const query = { by, ...boundsOf(period) };
   const result = await service.call(beyondSpec.summarizeUsage, { query });
   if (result.kind === "ok") return { ...result, value: fromSummary(result.value.value, by) };
   return isMoreThanSummed(result) ? fromLedger(service, by, period, nowMs) : result;
@@ -159,13 +169,11 @@ async function fromLedger(
   nowMs: number,
 ): Promise<CallResult<SummedUsage>> {
   const { until } = period;
-  const result = await service.listAll(operations.listUsage, ({ items }) => items);
-  if (result.kind !== "ok") return result;
-  const from = startOf(period, nowMs);
   // An open end stays open: the service's clock may be ahead of this machine's.
-  const records = itemsIn(result.value).filter((record) => isWithin(record, { since: from, until }));
-  const end = until ?? isoTime(nowMs);
-  return { ...result, value: { since: from, until: end, sums: sumUsage(records, by) } };
+  const since = startOf(period, nowMs);
+  const result = await listRecords(service, { since, until });
+  if (result.kind !== "ok") return result;
+  return { ...result, value: { since, until: until ?? isoTime(nowMs), sums: sumUsage(itemsIn(result.value), by) } };
 }
 
 /** The beginning of a period; by default 30 days before its end, as in the service. */

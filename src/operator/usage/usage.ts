@@ -1,18 +1,17 @@
-import { operations } from "../../api/api.ts";
 import type { UsageRecord } from "../../api/usage.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { type ListView, withColumns } from "../lists/columns.ts";
-import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
+import { documentOf, itemsIn } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import {
-  isWithin,
+  listRecords,
   loadUsageSums,
   type Period,
   quantityText,
@@ -38,11 +37,10 @@ export const usage: OperatorCommand = async (flags, context) => {
       const result = await loadUsageSums(service, by, period, service.nowMs());
       return result.kind === "ok" ? showSums(service, result.value, by) : service.failed(result);
     }
-    const result = await service.listAll(operations.listUsage, ({ items }) => items);
-    if (result.kind !== "ok") return service.failed(result);
     const since = startOf(period, service.nowMs());
-    const listed = keepListed(result.value, (record) => isWithin(record, { ...period, since }));
-    return service.answer(documentOf(listed), () => showRecords(service, view, itemsIn(listed)));
+    const result = await listRecords(service, { ...period, since });
+    if (result.kind !== "ok") return service.failed(result);
+    return service.answer(documentOf(result.value), () => showRecords(service, view, itemsIn(result.value)));
   });
 };
 

@@ -1,18 +1,18 @@
-import type { UsageRecord } from "../../api/usage.ts";
-import type { PageQuery } from "../../api/wire/pages.ts";
+import type { UsageQuery, UsageRecord } from "../../api/usage.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { MeteringContext } from "./clock.ts";
 import { listUsage, type UsagePeriod } from "./queries.ts";
 
-/** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first. A running one has no end. */
-export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, PageQuery> {
+/** `GET /v1/me/usage`: the periods in which a robot had an active deployment, oldest first. A running one has no end. */
+export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, UsageQuery> {
   return (call) => {
     const now = usageClock.now();
+    const { since, until } = call.query;
     return answerList(call, {
       prefix: "use",
       around: ITEMS,
-      fetch: (range) => listUsage(store.reader, call.principal.organizationId, range, now),
+      fetch: (range) => listUsage(store.reader, call.principal.organizationId, range, now, { since, until }),
       view: usageView,
     });
   };

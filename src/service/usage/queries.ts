@@ -1,4 +1,8 @@
 import { sql } from "kysely";
+
+import type { UsageQuery } from "../../api/usage.ts";
+import { isoTime } from "../../platform/clock.ts";
+import { firstIdAt } from "../kernel/ids.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
@@ -77,15 +81,21 @@ export type UsagePeriod = Omit<Tables["usage_records"], "organization_id" | "per
   readonly period_end: string | null;
 };
 
+/** The time in the id of a period of usual length differs from its start by at most this, for reasons such as late writes and other clocks. */
+export const NAMED_WITHIN_MS = 2 * 86_400_000;
+
 /**
  * Periods of an organization as of now, oldest first. A period gets its id at its start, so it keeps its place in the list, and is listed
  * once, also if it is entered in the ledger between two pages.
+ *
+ * @param begin only periods that begin from `since` to before `until`, ISO 8601.
  */
 export async function listUsage(
   reader: Reader,
   organizationId: string,
   { after, rows }: PageRange,
   now: UsageTime,
+  begin: Partial<Pick<UsageQuery, "since" | "until">> = {},
 ): Promise<readonly UsagePeriod[]> {
   let entered = reader
     .selectFrom("usage_records")
@@ -114,6 +124,19 @@ export async function listUsage(
   if (after !== null) {
     entered = entered.where("id", ">", after);
     running = running.where("usage_id", ">", after);
+  }
+  if (begin.since !== undefined) {
+    const sinceMs = Date.parse(begin.since);
+    // By id, so that the periods before are not read.
+    const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);
+    entered = entered.where("period_start", ">=", isoTime(sinceMs)).where("id", ">=", first);
+    running = running.where("usage_from", ">=", isoTime(sinceMs));
+  }
+  if (begin.until !== undefined) {
+    const untilMs = Date.parse(begin.until);
+    const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
+    entered = entered.where("period_start", "<", isoTime(untilMs)).where("id", "<", last);
+    running = running.where("usage_from", "<", isoTime(untilMs));
   }
   // The limit in each part lets it use its index.
   const periods = await reader

@@ -15,13 +15,11 @@ import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { MeteringContext } from "./clock.ts";
 import { type UsageTime, wholeSecond } from "./period.ts";
-import { listLongPeriods, listUsage, type SummedPeriod } from "./queries.ts";
+import { listLongPeriods, listUsage, NAMED_WITHIN_MS, type SummedPeriod } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
 /** Periods per query. Queries of a local database block this process, so other requests wait for each. */
 const PART_ROWS = 500;
-/** The time in the id of a period of usual length differs from its start by at most this, for reasons such as late writes and other clocks. */
-const NAMED_WITHIN_MS = 2 * DAY_MS;
 /** Maximum number of waiting summaries: one of a large ledger takes seconds of processor time. */
 export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 

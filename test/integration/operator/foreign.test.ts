@@ -65,6 +65,15 @@ describe("answers", () => {
     expect(requests).toEqual(["GET /v1/me/api-keys?limit=1000", "GET /v1/me/api-keys?limit=1000&cursor=a%2Fb"]);
   });
 
+  it("usage of a period → only that is requested; what a service sends beyond it is left out", async () => {
+    const items = ["2026-01-31T23:00:00Z", "2026-02-01T00:00:00Z"].map((at) => ({ id: at, period_start: at }));
+    const { run, requests } = await startForeign((_request, response) => json(response, 200, { items }));
+    const { out } = await run("usage", "--since", "2026-02-01T00:00:00Z", "--until", "2026-03-01T00:00:00Z", "--json");
+    expect(JSON.parse(out)).toEqual({ items: items.slice(1) });
+    const [since, until] = ["2026-02-01T00%3A00%3A00.000Z", "2026-03-01T00%3A00%3A00.000Z"];
+    expect(requests).toEqual([`GET /v1/me/usage?since=${since}&until=${until}&limit=1000`]);
+  });
+
   it("unknown members → kept in --json; items with only an id → listed", async () => {
     const items = [
       { id: "k1", colour: "blue" },

@@ -366,8 +366,8 @@ class World {
     return new Map(rows.map(({ robot_id: robotId, id }) => [robotId, id]));
   }
 
-  usage(): Promise<readonly UsagePeriod[]> {
-    return listUsage(this.#store.reader, ORGANIZATION, ALL_ROWS, this.#usageClock.now());
+  usage(begin: { readonly since?: string; readonly until?: string } = {}): Promise<readonly UsagePeriod[]> {
+    return listUsage(this.#store.reader, ORGANIZATION, ALL_ROWS, this.#usageClock.now(), begin);
   }
 
   /** The same list in small pages. */
@@ -492,6 +492,11 @@ describe("the usage ledger", () => {
           const after = await world.usage();
           expect(after.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
           expect(await world.usagePages(2)).toEqual(after);
+          for (const { period_start: since } of after) {
+            const until = after.at(-1)?.period_start ?? since;
+            const begun = after.filter(({ period_start: start }) => since <= start && start < until);
+            expect(await world.usage({ since, until })).toEqual(begun);
+          }
         }),
       ),
       { numRuns: times(12, 60) },

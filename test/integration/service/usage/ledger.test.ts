@@ -48,7 +48,7 @@ async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Prom
 const summary = async ({ send }: RunningService, query: string) =>
   usageSummarySchema.parse(await (await send("GET", `/v1/me/usage/summary${query}`)).json());
 
-describe("GET /v1/me/usage/summary", () => {
+describe("GET /v1/me/usage and its summary", () => {
   it("no parameters → the last thirty days, by day; since, until, by → as requested", async () => {
     const running = await scene(3, 24 * 40);
     const month = await summary(running, "");
@@ -73,6 +73,27 @@ describe("GET /v1/me/usage/summary", () => {
     const list = z.object({ items: z.array(z.object({ quantity: z.number() })) });
     const { items } = list.parse(await (await running.send("GET", "/v1/me/usage")).json());
     expect(everything.total).toBe(items.reduce((sum, { quantity }) => sum + quantity, 0));
+  });
+
+  it("list since and until a time → the periods that begin there, page by page", async () => {
+    const running = await scene(3, 24 * 40);
+    const read = async (target: string) => {
+      const answer = await running.send("GET", target);
+      expect(answer.status).toBe(200);
+      const { items } = z.object({ items: z.array(z.object({ period_start: z.string() })) }).parse(await answer.json());
+      return { starts: items.map((item) => item.period_start), link: answer.headers.get("link") };
+    };
+    const { starts } = await read("/v1/me/usage");
+    const [since, until] = ["2026-04-25T00:00:00.000Z", "2026-04-25T02:00:00.000Z"];
+    const begun = starts.filter((start) => since <= start && start < until);
+    expect(begun).toHaveLength(6);
+    const query = `since=2026-04-25T02:00:00%2B02:00&until=${until}`;
+    expect(await read(`/v1/me/usage?${query}`)).toEqual({ starts: begun, link: null });
+    const first = await read(`/v1/me/usage?${query}&limit=4`);
+    const second = await read(/^<(.*)>; rel="next"$/.exec(first.link ?? "")?.[1] ?? "");
+    expect([...first.starts, ...second.starts]).toEqual(begun);
+    expect(second.link).toBe(null);
+    expect((await running.send("GET", "/v1/me/usage?since=yesterday")).status).toBe(422);
   });
 
   it.each([
