@@ -59,6 +59,13 @@ export const deploymentListSchema = z
   .looseObject({ items: z.array(deploymentViewSchema) })
   .meta({ id: "DeploymentList" });
 
+/** Query of the list of deployments: retired ones are kept for ever. */
+export const deploymentsQuerySchema = pageQuerySchema.extend({
+  current: z.boolean().optional().describe("True: only deployments that are not retired."),
+  robot_id: text({ maximum: 256 }).optional().describe("Only deployments of this robot."),
+});
+export type DeploymentsQuery = z.output<typeof deploymentsQuerySchema>;
+
 const operation = operationsOf("customer-auth");
 
 export const createDeployment = operation("POST", "/v1/me/deployments", {
@@ -72,7 +79,7 @@ export const createDeployment = operation("POST", "/v1/me/deployments", {
 export const listDeployments = operation("GET", "/v1/me/deployments", {
   summary: "List deployments",
   scopes: ["deployments:read"],
-  query: pageQuerySchema,
+  query: deploymentsQuerySchema,
   response: deploymentListSchema,
 });
 

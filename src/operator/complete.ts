@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import { within } from "../platform/within.ts";
 import type { OperatorContext } from "./context.ts";
+import { isCurrent, listCurrentDeployments } from "./deployments/find.ts";
 import { defined } from "../platform/defined.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { itemsIn, type Listed } from "./lists/listed.ts";
@@ -60,8 +61,8 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
       return namesIn(await service.listAll(beyondSpec.listModels, ({ models }) => models), ({ slug }) => slug);
     case "deployments":
       // By robot: nobody types deployment ids.
-      return namesIn(await service.listAll(beyondSpec.listDeployments, ({ items }) => items), ({ robot, status }) =>
-        status === "retired" ? null : robot,
+      return namesIn(await listCurrentDeployments(service), (deployment) =>
+        isCurrent(deployment) ? deployment.robot : null,
       );
     case "codes":
       return namesIn(

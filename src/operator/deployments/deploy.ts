@@ -11,7 +11,7 @@ import { withService } from "../operator.ts";
 import { refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitTimeout, waitUntilEnded } from "../wait.ts";
-import { currentOn, deploymentText, fetchDeployment, listDeployments, statusText } from "./find.ts";
+import { currentOn, deploymentText, fetchDeployment, listCurrentDeployments, statusText } from "./find.ts";
 
 /** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */
 export const deploy: OperatorCommand = async (flags, context, model) => {
@@ -29,7 +29,7 @@ export const deploy: OperatorCommand = async (flags, context, model) => {
       row: operations.createDeployment,
       input: { body },
       async explain() {
-        const deployments = await listDeployments(service);
+        const deployments = await listCurrentDeployments(service);
         // Without a list of deployments there is nothing to ask about.
         if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
         const replaced = currentOn(robot, itemsIn(deployments.value));

@@ -11,13 +11,22 @@ import { keepListed, type LoadList } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
 import { withNamed, withService } from "../operator.ts";
-import { deploymentText, fetchDeployment, findDeployment, isCurrent, listDeployments, statusText } from "./find.ts";
+import {
+  deploymentText,
+  fetchDeployment,
+  findDeployment,
+  isCurrent,
+  listCurrentDeployments,
+  listDeployments,
+  statusText,
+} from "./find.ts";
 
 /** `deployments list`: current deployments; with `--all` also retired ones. */
 export const deploymentsList: OperatorCommand = (flags, context) =>
   withService(flags, context, (service) => {
     const load: LoadList<DeploymentView> = async () => {
-      const result = await listDeployments(service);
+      const isPastWanted = flags.all === true || flags.status === "retired";
+      const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
       if (result.kind !== "ok") return result;
       return { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) };
     };

@@ -15,15 +15,21 @@ export async function fetchDeployment(service: Service, id: string): Promise<Cal
   return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
 }
 
+/** All deployments that ever were. */
 export function listDeployments(service: Service) {
   return service.listAll(beyondSpec.listDeployments, ({ items }) => items);
+}
+
+/** Without retired deployments, unless the service does not know the query. */
+export function listCurrentDeployments(service: Service) {
+  return service.listAll(beyondSpec.listDeployments, ({ items }) => items, { query: { current: "true" } });
 }
 
 /** @returns the id of a deployment, or an exit code after reporting that there is none. */
 export async function findDeployment(service: Service, name: string): Promise<string | ExitCode> {
   // An id of our own service needs no lookup.
   if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
-  const result = await listDeployments(service);
+  const result = await listCurrentDeployments(service);
   if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
   const deployments = itemsIn(result.value);
   if (deployments.some(({ id }) => id === name)) return name;

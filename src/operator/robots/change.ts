@@ -3,7 +3,7 @@ import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
-import { deploymentText, isCurrent, listDeployments } from "../deployments/find.ts";
+import { deploymentText, isCurrent, listCurrentDeployments } from "../deployments/find.ts";
 import { flagPlaces } from "../files/places.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { withNamed } from "../operator.ts";
@@ -57,7 +57,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
   const status = isEnrolled(robot) ? ` (${statusText(robot, nowMs)})` : "";
   terminal.note(`This removes ${robot.name}${status} for good; its history and usage stay.`);
   if (isEnrolled(robot)) terminal.note("Its computer loses its credential.");
-  const deployments = await listDeployments(service);
+  const deployments = await listCurrentDeployments(service);
   const current =
     deployments.kind === "ok"
       ? itemsIn(deployments.value).find((each) => each.robot_id === robot.id && isCurrent(each))

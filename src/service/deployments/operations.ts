@@ -1,6 +1,7 @@
-import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
+import type { DeploymentCreate, DeploymentsQuery, DeploymentView } from "../../api/deployments.ts";
 import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
-import { listHandler } from "../kernel/lists/answer-list.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { PageRange } from "../kernel/lists/page-range.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { MeteringContext } from "../usage/index.ts";
@@ -36,8 +37,15 @@ export function createDeployment(context: MeteringContext): Handler<DeploymentCr
   };
 }
 
-/** `GET /v1/me/deployments`: every deployment of the organization, including retired ones, oldest first. */
-export const listOrganizationDeployments = listHandler("dep", listDeployments, deploymentView);
+/** `GET /v1/me/deployments`: the deployments of the organization, oldest first. */
+export function listOrganizationDeployments({ store }: OperationContext): Handler<null, DeploymentsQuery> {
+  return (call) => {
+    const { organizationId } = call.principal;
+    const { current = false, robot_id: robotId } = call.query;
+    const fetch = (range: PageRange) => listDeployments(store.reader, organizationId, range, { current, robotId });
+    return answerList(call, { prefix: "dep", around: ITEMS, fetch, view: deploymentView });
+  };
+}
 
 /** `GET /v1/me/deployments/{deployment_id}`, and `GET /v1/deployments/{deployment_id}`, which existing clients poll. */
 export function getDeployment({ store }: OperationContext): Handler<null> {

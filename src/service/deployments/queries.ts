@@ -28,13 +28,17 @@ export async function updateDeployment(
     .execute();
 }
 
-/** Deployments of an organization, including retired ones, oldest first. */
+/** Deployments of an organization, oldest first: all, only current ones, only those of one robot. */
 export function listDeployments(
   reader: Reader,
   organizationId: string,
   range: PageRange,
+  { current, robotId }: { readonly current: boolean; readonly robotId?: string | undefined },
 ): Promise<DeploymentViewRow[]> {
-  return inRange(viewsOf(reader, organizationId), "deployments.id", range).execute();
+  let query = viewsOf(reader, organizationId);
+  if (current) query = query.where("deployments.retired_at", "is", null);
+  if (robotId !== undefined) query = query.where("deployments.robot_id", "=", robotId);
+  return inRange(query, "deployments.id", range).execute();
 }
 
 /** Deployments of an organization that are not retired, newest first. */

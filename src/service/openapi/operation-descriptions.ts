@@ -199,7 +199,10 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     does: "Lists the codes of the regions in which the catalog has inference endpoints. A robot may register any region, but models serve it only in these.",
     200: "The region codes, sorted. This list has no pages.",
   },
-  listDeployments: { does: "Lists the deployments of the organization, including retired ones.", 200: WHOLE_LIST },
+  listDeployments: {
+    does: "Lists the deployments of the organization, also retired ones unless current is true.",
+    200: WHOLE_LIST,
+  },
   getDeployment: {
     does: `Returns one deployment. Its status is evaluated every few seconds. A deployment fails if its endpoint does not become healthy within ${PREPARATION_TIMEOUT_MS / MINUTE_MS} minutes, and becomes active by itself once the cause of the failure is fixed.`,
     200: "The deployment.",

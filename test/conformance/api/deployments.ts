@@ -78,6 +78,24 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect(items.map(({ id }) => id)).toEqual([first.id, second.id]);
     });
 
+    it("list: current, robot_id → only the deployments that are not retired, only those of the robot", async ({
+      client,
+    }) => {
+      const [r1, r2] = await register(client, ["r1", "r2"]);
+      const past = await deploy(client, "r1");
+      const other = await deploy(client, "r2");
+      const present = await deploy(client, "r1", PICKY.slug);
+      const listed = async (query: Readonly<Record<string, string>>) =>
+        (await client.call("listDeployments", { query })).items.map(({ id }) => id);
+      expect(await listed({ current: "true" })).toEqual([other.id, present.id]);
+      expect(await listed({ current: "false" })).toEqual([past.id, other.id, present.id]);
+      expect(await listed({ robot_id: r1?.id ?? "" })).toEqual([past.id, present.id]);
+      expect(await listed({ robot_id: r1?.id ?? "", current: "1" })).toEqual([present.id]);
+      const stranger = await target().organization();
+      expect(await stranger.call("listDeployments", { query: { robot_id: r2?.id ?? "" } })).toEqual({ items: [] });
+      await client.invalid([["query", "current"]], "listDeployments", { query: { current: "maybe" } });
+    });
+
     it("concurrent creates for one robot → one current deployment", async ({ client }) => {
       await register(client, ["r1"]);
       const models = [STEADY.slug, STEADY.oldest, PICKY.slug];

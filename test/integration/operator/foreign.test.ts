@@ -74,6 +74,21 @@ describe("answers", () => {
     expect(requests).toEqual([`GET /v1/me/usage?since=${since}&until=${until}&limit=1000`]);
   });
 
+  it.each([
+    [[], "?current=true&limit=1000", ["d2"]],
+    [["--all"], "?limit=1000", ["d1", "d2"]],
+    [["--status", "retired"], "?limit=1000", ["d1"]],
+  ])("deployments list %j → retired ones are only requested for their own sake", async (flags, query, ids) => {
+    const items = [
+      { id: "d1", status: "retired" },
+      { id: "d2", status: "active" },
+    ];
+    const { run, requests } = await startForeign((_request, response) => json(response, 200, { items }));
+    const { out } = await run("deployments", "list", "--json", ...flags);
+    expect(JSON.parse(out).items.map(({ id }: { readonly id: string }) => id)).toEqual(ids);
+    expect(requests).toEqual([`GET /v1/me/deployments${query}`]);
+  });
+
   it("unknown members → kept in --json; items with only an id → listed", async () => {
     const items = [
       { id: "k1", colour: "blue" },

@@ -81,7 +81,9 @@ const INDEXES = [
   "index deployments_in_use on deployments (checkpoint_id) where retired_at is null",
   "index deployments_unretired on deployments (id) where retired_at is null",
   "index deployments_current_by_organization on deployments (organization_id) where retired_at is null",
-  "index deployments_by_robot on deployments (robot_id)",
+  // For the pages of a list; it is larger, and PostgreSQL would not take it to count.
+  "index deployments_current_in_order on deployments (organization_id, id) where retired_at is null",
+  "index deployments_by_robot on deployments (robot_id, id)",
   "index deployments_by_organization on deployments (organization_id, id)",
   "index deployments_metered on deployments (usage_from) where usage_from is not null",
   "index deployments_by_usage on deployments (organization_id, usage_id) where usage_id is not null",
