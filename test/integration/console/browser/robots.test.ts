@@ -63,7 +63,7 @@ describeConsole("robots", start, (demo) => {
   });
 
   it("Clear right after a letter, in the first frame of the page → the search stays empty", async () => {
-    const { page } = await borrowWindow();
+    const { page } = await openWindow();
     // A timer that was set before this one, for a shorter time, has run by then.
     await page.addInitScript(`window.cleared = new Promise((resolve) => {
       new MutationObserver((_, observer) => {
