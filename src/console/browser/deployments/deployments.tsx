@@ -5,9 +5,10 @@ import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { badgeColumn, type Column, ID_COLUMN, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { type Archive, ListPage } from "../parts/table/list-page.tsx";
+import { ListPage } from "../parts/table/list-page.tsx";
 import { present } from "../parts/text.ts";
-import { deploymentPath, isCurrent, severityOf, useDeployments } from "./data.ts";
+import { deploymentPath, isCurrent, severityOf, useAllDeployments, useCurrentDeployments } from "./data.ts";
+import { useLocation } from "../router.ts";
 import { DeployDialog } from "./new.tsx";
 
 const FILTERING: Filtering<DeploymentView> = {
@@ -21,11 +22,18 @@ const FILTERING: Filtering<DeploymentView> = {
     [id, status, model, subjectId, robot, region, lastErrorCode].filter(Boolean).join(" "),
 };
 
-const RETIRED: Archive<DeploymentView> = { word: "retired", contains: (deployment) => !isCurrent(deployment) };
+const RETIRED = { word: "retired", contains: (deployment: DeploymentView) => !isCurrent(deployment) };
 
 /** `/deployments`: current deployments, failed ones first; `?show=retired`: the retired ones. */
 export function Deployments() {
-  const deployments = useDeployments();
+  const { query } = useLocation();
+  const isPastShown = query.get("show") === RETIRED.word;
+  const isSought = ["q", ...FILTERING.filters.map(({ id }) => id)].some((name) => query.has(name));
+  const current = useCurrentDeployments();
+  // To be shown, or to say how many of them match.
+  const all = useAllDeployments(isPastShown || isSought);
+  const isLoaded = isPastShown || all.state === "ready";
+  const deployments = isLoaded ? all : current;
   const items = deployments.value?.items;
   const rows = useMemo(() => newestFirst(items ?? []), [items]);
   const deploy = (
@@ -38,14 +46,14 @@ export function Deployments() {
       title="Deployments"
       actions={deploy}
       data={deployments}
-      emptyTitle="Nothing is deployed yet"
+      emptyTitle="Nothing is deployed"
       empty={
         <p>
           A deployment runs one model on one robot. Robots of a fleet are ready without one. To start a robot, create
           its deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
         </p>
       }
-      archive={RETIRED}
+      archive={{ ...RETIRED, isLoaded }}
       noun="deployment"
       columns={COLUMNS}
       rows={rows}

@@ -14,7 +14,7 @@ import { Sentence } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import { navigate } from "../router.ts";
-import { deploymentPath, isCurrent, useDeployments } from "./data.ts";
+import { deploymentPath, useCurrentDeployments } from "./data.ts";
 
 interface DeployDialogProps {
   /** Slug of the preselected model. */
@@ -133,8 +133,8 @@ function Prospect({ robot, model }: ProspectProps) {
 }
 
 function useReplaced(robot: string): DeploymentView | undefined {
-  const deployments = useDeployments();
+  const deployments = useCurrentDeployments();
   if (robot === "") return undefined;
   const isOf = ({ robot: name, robot_id: robotId }: DeploymentView) => name === robot || robotId === robot;
-  return deployments.value?.items.find((deployment) => isCurrent(deployment) && isOf(deployment));
+  return deployments.value?.items.find(isOf);
 }

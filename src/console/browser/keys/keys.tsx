@@ -23,7 +23,11 @@ const FILTERING: Filtering<KeyRow> = {
 };
 
 /** Expired keys stay among the current ones until they are revoked: robots that still use them cannot register. */
-const REVOKED: Archive<KeyRow> = { word: "revoked", contains: ({ state }) => state === "revoked" };
+const REVOKED: Archive<KeyRow> = {
+  word: "revoked",
+  contains: ({ state }) => state === "revoked",
+  isLoaded: true,
+};
 
 /** `/keys`: API keys with their scopes, active ones first; `?show=revoked`: the revoked ones. */
 export function Keys() {

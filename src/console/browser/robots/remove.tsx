@@ -1,5 +1,5 @@
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import { isCurrent, useDeployments } from "../deployments/data.ts";
+import { useDeploymentOf } from "../deployments/data.ts";
 import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 
 interface RemoveRobotProps {
@@ -9,7 +9,7 @@ interface RemoveRobotProps {
 
 /** Removes a robot; says what ends with it, and asks to type its name. */
 export function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
-  const current = useDeployments().value?.items.find((each) => each.robot_id === id && isCurrent(each));
+  const current = useDeploymentOf(id).value?.items[0];
   return (
     <ChangeDialog
       title={`Remove ${name}?`}

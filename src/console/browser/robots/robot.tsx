@@ -11,7 +11,7 @@ import { Refusals, useRefusals } from "../audit/refusals.tsx";
 import { sentence } from "../data/request.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";
-import { deploymentPath, isCurrent, useDeployments } from "../deployments/data.ts";
+import { deploymentPath, useDeploymentOf } from "../deployments/data.ts";
 import { DeployDialog } from "../deployments/new.tsx";
 import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
@@ -153,10 +153,10 @@ function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
 
 /** The robot's current deployment. */
 function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
-  const deployments = useDeployments();
+  const deployments = useDeploymentOf(id);
   if (deployments.state === "failed") return <span class="muted">{sentence(deployments.problem.detail)}</span>;
   if (deployments.state === "loading") return <span class="muted">…</span>;
-  const current = deployments.value.items.find((each) => each.robot_id === id && isCurrent(each));
+  const [current] = deployments.value.items;
   if (current === undefined) return <span class="muted">nothing</span>;
   const failure = failureOf(current);
   return (

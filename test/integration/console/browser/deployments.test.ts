@@ -131,7 +131,8 @@ describeConsole("deployments", start, (demo) => {
     await demo().service.send("DELETE", `/v1/me/deployments/${first!.id}`);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
-    await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count()).toBe(1);
+    // Retired ones are not loaded before they are sought or shown.
+    expect(await page.getByRole("link", { name: "Retired", exact: true }).count()).toBe(1);
     expect(await page.locator("tbody .badge").allTextContents()).not.toContain("Retired");
     expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(0);
     await page.getByLabel("Search deployments").fill(first!.id);

@@ -15,6 +15,8 @@ export interface Archive<Row> {
   /** "retired": its name on the page and in the URL, and the id of the column that only these rows fill. */
   readonly word: string;
   contains(row: Row): boolean;
+  /** False while the rows are without these, because the current ones are shown. */
+  readonly isLoaded: boolean;
 }
 
 interface ListProps<Row> extends FilteredTableProps<Row> {
@@ -60,14 +62,16 @@ function List<Row>({ data, emptyTitle, empty, archive, ...props }: ListProps<Row
   const { rows, noun, isLoading = data.state === "loading" } = props;
   const what = `the ${noun}s`;
   if (data.state === "failed") return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
-  if (data.state === "ready" && rows.length === 0) return <EmptyState title={emptyTitle}>{empty}</EmptyState>;
+  const isEmpty = data.state === "ready" && rows.length === 0;
+  const nothing = isEmpty ? <EmptyState title={emptyTitle}>{empty}</EmptyState> : null;
+  if (isEmpty && archive?.isLoaded !== false) return nothing;
   return (
     <>
       {data.state === "ready" && data.problem !== null ? <StaleNotice problem={data.problem} what={what} /> : null}
       {archive === undefined ? (
         <FilteredTable {...props} isLoading={isLoading} />
       ) : (
-        <ArchiveTable {...props} isLoading={isLoading} archive={archive} />
+        <ArchiveTable {...props} isLoading={isLoading} archive={archive} nothing={nothing} />
       )}
     </>
   );
@@ -75,10 +79,12 @@ function List<Row>({ data, emptyTitle, empty, archive, ...props }: ListProps<Row
 
 interface ArchiveTableProps<Row> extends FilteredTableProps<Row> {
   readonly archive: Archive<Row>;
+  /** In place of the current rows, if there are none. */
+  readonly nothing: ComponentChildren;
 }
 
-/** A table of the current rows, with a link to the historical ones. Both show how many rows match the search and filters. */
-function ArchiveTable<Row>({ archive, ...props }: ArchiveTableProps<Row>) {
+/** A table of the current rows, with a link to the historical ones. Both show how many rows match the search and filters, once they are loaded. */
+function ArchiveTable<Row>({ archive, nothing, ...props }: ArchiveTableProps<Row>) {
   const { rows, columns, noun, filtering, isLoading = false } = props;
   const isArchive = useLocation().query.get("show") === archive.word;
   const current = useMemo(() => rows.filter((row) => !archive.contains(row)), [rows]);
@@ -90,12 +96,17 @@ function ArchiveTable<Row>({ archive, ...props }: ArchiveTableProps<Row>) {
     <>
       <nav class="views" aria-label={`Which ${noun}s`}>
         <View word="current" show={null} count={isLoading ? null : currentCount} isShown={!isArchive} />
-        <View word={archive.word} show={archive.word} count={isLoading ? null : pastCount} isShown={isArchive} />
+        <View
+          word={archive.word}
+          show={archive.word}
+          count={isLoading || !archive.isLoaded ? null : pastCount}
+          isShown={isArchive}
+        />
       </nav>
       {isArchive ? (
         <FilteredTable {...props} rows={past} which={archive.word} />
       ) : (
-        <FilteredTable {...props} rows={current} columns={currentColumns} which="current" />
+        (nothing ?? <FilteredTable {...props} rows={current} columns={currentColumns} which="current" />)
       )}
     </>
   );
