@@ -32,7 +32,9 @@ export const allowedKeyViewSchema = z
     id: z.string(),
     key_fingerprint: z.string(),
     created_at: z.string(),
-    expires_at: z.string(),
+    expires_at: z
+      .string()
+      .describe("Until when a computer may enroll: not longer than the API key works that allowed it."),
     allowed_by: z
       .object({ id: z.string(), label: z.string().nullable() })
       .describe("The credential that allowed it, and the label of its key."),

@@ -108,12 +108,12 @@ function fingerprintOf(written: string): string | null {
   return key === null ? null : keyFingerprint(key);
 }
 
-function allowedKeyView(row: ListedKeyRow): AllowedKeyView {
+function allowedKeyView({ key_expires_at: keyExpiresAt, ...row }: ListedKeyRow): AllowedKeyView {
   return {
     id: row.id,
     key_fingerprint: row.key_fingerprint,
     created_at: row.created_at,
-    expires_at: row.expires_at,
+    expires_at: keyExpiresAt !== null && keyExpiresAt < row.expires_at ? keyExpiresAt : row.expires_at,
     allowed_by: { id: row.created_by, label: row.label },
     used_at: row.used_at,
     robot_id: row.robot_id,

@@ -11,7 +11,12 @@ import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
 export type AllowedKeyRow = Tables["allowed_keys"];
 
 /** An entry with what a view shows beside it. */
-export type ListedKeyRow = AllowedKeyRow & { readonly label: string | null; readonly robot: string | null };
+export type ListedKeyRow = AllowedKeyRow & {
+  readonly label: string | null;
+  readonly robot: string | null;
+  /** When the API key expires that allowed it. */
+  readonly key_expires_at: string | null;
+};
 
 /** What approves an enrolment at its start, unless the entry is gone or the name is taken by then. */
 export interface Allowed {
@@ -149,7 +154,7 @@ export function listAllowed(reader: Reader, organizationId: string, range: PageR
     .leftJoin("api_keys", "api_keys.id", "allowed_keys.made_by")
     .leftJoin("robots", "robots.id", "allowed_keys.robot_id")
     .selectAll("allowed_keys")
-    .select(["api_keys.label as label", "robots.name as robot"])
+    .select(["api_keys.label as label", "api_keys.expires_at as key_expires_at", "robots.name as robot"])
     .where("allowed_keys.organization_id", "=", organizationId);
   return inRange(query, "allowed_keys.id", range).execute();
 }

@@ -66,18 +66,22 @@ it("expires_at: later than now, at most the longest time → 200, else 422", asy
   expect(await Promise.all(statuses)).toEqual([422, 200, 200, 422]);
 });
 
-it("API key that added the entry has expired → waits for approval", async () => {
+it("API key that added the entry expires before it → the list says so, and a later computer waits for approval", async () => {
   const { running, advance, computer } = await openScene(undefined);
   const [allowed, late] = [computer(), computer()];
   const ahead = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const ends = ahead(1);
   const made = await running.send("POST", "/v1/me/api-keys", {
     label: "for a day",
     scopes: ["robots:write"],
-    expires_at: ahead(1),
+    expires_at: ends,
   });
   const { api_key: apiKey } = z.object({ api_key: z.string() }).parse(await made.json());
   const body = { keys: [allowed.publicKey, late.publicKey], expires_at: ahead(7) };
   expect((await allowed.send("POST", "/v1/robot-allowed-keys", body, apiKey)).status).toBe(200);
+  const listed = z.object({ items: z.array(z.object({ expires_at: z.string() })) });
+  const { items } = listed.parse(await (await running.send("GET", "/v1/robot-allowed-keys")).json());
+  expect(items).toEqual([{ expires_at: ends }, { expires_at: ends }]);
   expect((await allowed.start()).approval_required).toBe(false);
   advance(86_400_000);
   expect((await late.start({ requested_name: "arm-2" })).approval_required).toBe(true);
