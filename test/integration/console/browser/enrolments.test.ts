@@ -93,26 +93,28 @@ describeConsole("enrolments", startConsole, (running) => {
   });
 
   it("name of another robot typed → its row has no digest of the robot before", async () => {
-    const setUp = (name: string, digit: string) =>
-      running().send("POST", "/v1/robots/setup", {
+    const setUp = async (name: string, digit: string) => {
+      const { status } = await running().send("POST", "/v1/robots/setup", {
         name,
         robot_type_id: "a.b.v1",
         region: "us-west-2",
         configuration_digest: `sha256:${digit.repeat(64)}`,
       });
-    await setUp("arm-5", "5");
-    await setUp("arm-6", "6");
-    const { code } = await start("arm-5", { configuration_digest: `sha256:${"6".repeat(64)}` });
+      expect(status).toBe(200);
+    };
+    await setUp("typed-5", "5");
+    await setUp("typed-6", "6");
+    const { code } = await start("typed-5", { configuration_digest: `sha256:${"6".repeat(64)}` });
     const { page } = await openWindow();
     const answered = Promise.withResolvers<void>();
-    await page.route("**/v1/robots/arm-6/registration", async (route) => {
+    await page.route("**/v1/robots/typed-6/registration", async (route) => {
       await answered.promise;
       return route.continue();
     });
     await signIn(page, running(), `/enrolments/${code}`);
     await page.getByRole("row", { name: /Digest sha256:5/ }).waitFor();
-    await page.getByLabel("Name of the robot").fill("arm-6");
-    await page.getByText("The robot arm-6 exists.").waitFor();
+    await page.getByLabel("Name of the robot").fill("typed-6");
+    await page.getByText("The robot typed-6 exists.").waitFor();
     expect(await page.getByRole("row", { name: /Digest/ }).count()).toBe(0);
     answered.resolve();
   });
