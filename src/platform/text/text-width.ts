@@ -6,7 +6,7 @@ const BEYOND_ASCII = /[^\u0020-\u007E]/;
 
 /** Characters that terminals draw two columns wide (Unicode Standard Annex 11), approximately; without halfwidth forms. */
 const WIDE =
-  /^(?![\uFF61-\uFFDC])[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Regional_Indicator}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u;
+  /^(?![\uFF61-\uFFDC])[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Regional_Indicator}\u3000-\u303E\u3041-\u33FF\uFE30-\uFE6B\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u;
 const INVISIBLE = /^[\p{Mark}\p{Cf}\p{Cc}]+$/u;
 
 let segmenter: Intl.Segmenter | undefined;
