@@ -15,7 +15,6 @@ interface WindowsEditorProps {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** Shift plans usually repeat every day of a week. */
 const REPEATED_DAYS = 6;
 
@@ -76,7 +75,7 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
 }
 
 function tomorrow(): WindowDraft {
-  const start = new Date(serviceNow() + DAY_MS);
+  const start = new Date(daysLater(serviceNow(), 1));
   start.setHours(8, 0, 0, 0);
   return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
 }

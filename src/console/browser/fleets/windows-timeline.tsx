@@ -4,7 +4,7 @@ import { useNow, absoluteTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
-import { daysLater, startOfDay } from "./local-days.ts";
+import { daysLater, startOfDay, startOfDayLater } from "./local-days.ts";
 
 type OperatingWindow = FleetDetails["operating_windows"][number];
 
@@ -24,7 +24,7 @@ export function WindowsTimeline({ windows }: { readonly windows: readonly Operat
   const nowMs = useNow();
   const spans = spansOf(windows);
   const fromMs = startOfDay(Math.min(nowMs, Math.max(daysLater(nowMs, -1), spans[0]?.fromMs ?? nowMs)));
-  const frame = { fromMs, toMs: daysLater(fromMs, DAYS_SHOWN) };
+  const frame = { fromMs, toMs: startOfDayLater(fromMs, DAYS_SHOWN) };
   const later = spans.filter((span) => span.fromMs >= frame.toMs).length;
   return (
     <>
@@ -50,7 +50,7 @@ interface DrawingProps {
 /** Positions are percentages, so that the drawing fills the width without stretching its text. */
 function Drawing({ spans, frame, nowMs }: DrawingProps) {
   const step = useWidth() === "phone" ? 4 : 1;
-  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => daysLater(frame.fromMs, day));
+  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => startOfDayLater(frame.fromMs, day));
   const shown = spans.filter(({ fromMs, toMs }) => toMs > frame.fromMs && fromMs < frame.toMs);
   return (
     <svg class="timeline" width="100%" height={HEIGHT} role="img" aria-label={stateText(spans, nowMs)}>
