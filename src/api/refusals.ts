@@ -28,7 +28,14 @@ export const refusalSchema = z
 export type RefusalView = z.output<typeof refusalSchema>;
 
 /** Query of `GET /v1/me/refusals`. */
-export const refusalQuerySchema = z.object({ robot: z.string().optional() });
+export const refusalQuerySchema = z.object({
+  robot: z
+    .string()
+    .optional()
+    .describe(
+      "Name or id of a robot. The answer has the refusals of this robot, and those without a robot name that were sent with the credential of its last registration.",
+    ),
+});
 export type RefusalQuery = z.output<typeof refusalQuerySchema>;
 
 /** Answer of `GET /v1/me/refusals`. */

@@ -89,7 +89,7 @@ export type RobotSetup = Omit<RobotSetupRequest, "confirm_replace">;
 
 /** Query of the list of robots. */
 export const robotsQuerySchema = pageQuerySchema.extend({
-  status: z.enum(ROBOT_STATUSES).optional(),
+  status: z.enum(ROBOT_STATUSES).optional().describe("Only robots with this status."),
 });
 export type RobotsQuery = z.output<typeof robotsQuerySchema>;
 

@@ -43,16 +43,18 @@ const dateTime = z.iso.datetime({ offset: true });
 
 /** Query of `GET /v1/me/usage`: a ledger of years is long. A period counts in the time in which it begins. */
 export const usageQuerySchema = pageQuerySchema.extend({
-  since: dateTime.optional().describe("Only periods that begin at this time or later."),
-  until: dateTime.optional().describe("Only periods that begin before this time."),
+  since: dateTime.optional().describe("Only periods that begin at this time or later: an ISO 8601 time with offset."),
+  until: dateTime.optional().describe("Only periods that begin before this time: an ISO 8601 time with offset."),
 });
 export type UsageQuery = z.output<typeof usageQuerySchema>;
 
 /** Query of `GET /v1/me/usage/summary`: from `since` to `until`, by default the last 30 days. */
 export const usageSummaryQuerySchema = z.object({
-  since: dateTime.optional(),
-  until: dateTime.optional(),
-  by: z.enum(USAGE_GROUPINGS).default("day"),
+  since: dateTime
+    .optional()
+    .describe("Start of the time range: an ISO 8601 time with offset. Default: 30 days before `until`."),
+  until: dateTime.optional().describe("End of the time range: an ISO 8601 time with offset. Default: now."),
+  by: z.enum(USAGE_GROUPINGS).default("day").describe("What the sums are grouped by. Days are in UTC."),
 });
 export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
 

@@ -13,7 +13,12 @@ export const CURSOR_LENGTH = { maximum: 256 } as const;
  * URL of the next page.
  */
 export const pageQuerySchema = z.object({
-  limit: z.int().min(PAGE_LIMIT.minimum).max(PAGE_LIMIT.maximum).optional(),
-  cursor: text(CURSOR_LENGTH).optional(),
+  limit: z
+    .int()
+    .min(PAGE_LIMIT.minimum)
+    .max(PAGE_LIMIT.maximum)
+    .optional()
+    .describe("Maximum number of items on a page. Without it, the answer has all items, or all after the cursor."),
+  cursor: text(CURSOR_LENGTH).optional().describe("Start of the page, from the Link header of the previous page."),
 });
 export type PageQuery = z.output<typeof pageQuerySchema>;

@@ -72,25 +72,11 @@ function pathParameters({ path }: Operation): readonly Part[] {
   }));
 }
 
-const QUERY: Readonly<Record<string, string>> = {
-  limit: "Maximum number of items on a page. Without it, the answer has all items, or all after the cursor.",
-  cursor: "Start of the page, from the Link header of the previous page.",
-  since: "Start of the time range: an ISO 8601 time with offset. Default: 30 days before `until`.",
-  until: "End of the time range: an ISO 8601 time with offset. Default: now.",
-  status: "Only items with this status.",
-  by: "What the sums are grouped by. Days are in UTC.",
-  robot:
-    "Name or id of a robot. The answer has the refusals of this robot, and those without a robot name that were sent with the credential of its last registration.",
-};
-
 function queryParameters({ query }: Operation): readonly Part[] {
-  return Object.entries(query?.shape ?? {}).map(([name, member]) => ({
-    name,
-    in: "query",
-    required: false,
-    description: QUERY[name] ?? "",
-    schema: plainSchema(member),
-  }));
+  return Object.entries(query?.shape ?? {}).map(([name, member]) => {
+    const { description = "", ...schema } = plainSchema(member);
+    return { name, in: "query", required: false, description, schema };
+  });
 }
 
 function plainSchema(member: z.core.$ZodType): JsonSchema {
