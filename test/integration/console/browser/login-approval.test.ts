@@ -128,6 +128,8 @@ describeConsole("login approval", startConsole, (running) => {
   it("id with a path in it → asks for a login of that id, nothing else", async () => {
     const { page } = await openWindow();
     await signIn(page, running());
+    // The overview may still begin to load its robots.
+    await page.goto("about:blank");
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`${running().url}/login?exchange=${encodeURIComponent("../../v1/robots")}`);
