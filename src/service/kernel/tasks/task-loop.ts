@@ -98,7 +98,7 @@ function createRunner(
         const gapMs = Math.max(NUDGE_GAP_MS, restMs);
         await wait(gapMs, stopping);
         const jitter = 1 + (random.unit() * 2 - 1) * JITTER;
-        await wait(task.intervalMs * jitter - gapMs, AbortSignal.any([stopping, wake.signal]));
+        await wait(task.intervalMs * jitter - gapMs, wake.signal);
       }
     },
     nudge() {
