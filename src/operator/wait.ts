@@ -1,7 +1,7 @@
 import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
-import { shortDuration } from "../platform/text/relative-time.ts";
+import { chosenDuration } from "../platform/text/relative-time.ts";
 import { within } from "../platform/within.ts";
 import { failureText, type Sent } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
@@ -116,7 +116,7 @@ export async function waitUntilEnded<State>(
     }
     const leftMs = deadlineMs - clock.monotonicMs();
     if (leftMs <= 0) {
-      const what = `after ${shortDuration(timeoutMs)}: ${shown}`;
+      const what = `after ${chosenDuration(timeoutMs)}: ${shown}`;
       return { exitCode: refuse({ code: "timeout", what, fix: later(last) }, EXIT.failed, terminal), last };
     }
     await clock.sleep(Math.min(pauseMs, leftMs), signal);

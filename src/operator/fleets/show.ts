@@ -3,7 +3,7 @@ import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from 
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
+import { relativeTime, chosenDuration } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
@@ -153,7 +153,7 @@ function showWindows(windows: FleetDetails["operating_windows"], terminal: Termi
     const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
     const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
     terminal.print(
-      `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
+      `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${chosenDuration(endsMs - startsMs)}, ${when}`,
     );
   }
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);

@@ -38,8 +38,20 @@ function isoDate(timeMs: number): string {
 
 /** A duration in its largest unit, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */
 export function shortDuration(durationMs: number): string {
-  if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;
-  if (durationMs < HOUR_MS) return `${Math.floor(durationMs / MINUTE_MS)} min`;
-  if (durationMs < 2 * DAY_MS) return `${Math.floor(durationMs / HOUR_MS)} h`;
-  return `${Math.floor(durationMs / DAY_MS)} d`;
+  const [unit, unitMs] = largestUnit(durationMs);
+  return `${Math.floor(durationMs / unitMs)} ${unit}`;
+}
+
+/** A duration that somebody chose, with what its largest unit leaves: `8 h 30 min`, `1 min 30 s`, `5 d`. */
+export function chosenDuration(durationMs: number): string {
+  const [, unitMs] = largestUnit(durationMs);
+  const restMs = durationMs % unitMs;
+  return restMs < SECOND_MS ? shortDuration(durationMs) : `${shortDuration(durationMs)} ${shortDuration(restMs)}`;
+}
+
+function largestUnit(durationMs: number): readonly [unit: string, unitMs: number] {
+  if (durationMs < MINUTE_MS) return ["s", SECOND_MS];
+  if (durationMs < HOUR_MS) return ["min", MINUTE_MS];
+  if (durationMs < 2 * DAY_MS) return ["h", HOUR_MS];
+  return ["d", DAY_MS];
 }

@@ -1,5 +1,5 @@
 import type { FleetDetails } from "../../../api/fleet-details.ts";
-import { shortDuration } from "../../../platform/text/relative-time.ts";
+import { chosenDuration } from "../../../platform/text/relative-time.ts";
 import { useNow, absoluteTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { counted } from "../parts/text.ts";
@@ -99,7 +99,7 @@ function WindowTable({ windows, nowMs }: WindowTableProps) {
           <td>
             <time dateTime={ends_at}>{absoluteTime(ends_at)}</time>
           </td>
-          <td>{shortDuration(Date.parse(ends_at) - Date.parse(starts_at))}</td>
+          <td>{chosenDuration(Date.parse(ends_at) - Date.parse(starts_at))}</td>
           <td>{Date.parse(ends_at) <= nowMs ? "past" : Date.parse(starts_at) <= nowMs ? "open now" : "to come"}</td>
         </tr>
       ))}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { dueTime, relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
+import { chosenDuration, dueTime, relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -29,6 +29,17 @@ test.each([
   [48 * 3_600_000, "2 d"],
 ])("shortDuration: %i ms → %j, rounded down", (durationMs, text) => {
   expect(shortDuration(durationMs)).toBe(text);
+});
+
+test.each([
+  [45_000, "45 s"],
+  [90_999, "1 min 30 s"],
+  [8.5 * 3_600_000, "8 h 30 min"],
+  [8 * 3_600_000, "8 h"],
+  [48.5 * 3_600_000, "2 d 30 min"],
+  [56 * 3_600_000, "2 d 8 h"],
+])("chosenDuration: %i ms → %j, with what the largest unit leaves", (durationMs, text) => {
+  expect(chosenDuration(durationMs)).toBe(text);
 });
 
 test.each([
