@@ -15,10 +15,10 @@ export default defineConfig({
     reporters: [["default", { summary: false }], new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
     slowTestThreshold: 5000,
-    // The longest wait for one state. A test may wait for several states, so its own limit is longer.
+    // The longest wait for one state. A test waits for several states, beside others, so its own limit is much longer.
     expect: { poll: { timeout: PATIENCE_MS } },
-    testTimeout: 2 * PATIENCE_MS,
-    hookTimeout: 2 * PATIENCE_MS,
+    testTimeout: 5 * PATIENCE_MS,
+    hookTimeout: 5 * PATIENCE_MS,
     pool: "forks",
     // One worker runs many test files: isolated workers would load the sources again for each file, a third of the total time.
     // A test therefore restores whatever process state it changes.
