@@ -5,7 +5,7 @@
 import { threadCpuUsage } from "node:process";
 
 /** Milliseconds of `referenceWork` on a quiet machine of the kind for which the limits are set. */
-const USUAL_MS = 20;
+const USUAL_MS = 16;
 
 /** A limit of processor time for the present speed of this machine; never below `limit`, which is for the usual speed. */
 export function atPresentSpeed(limit: number): number {
