@@ -84,8 +84,9 @@ function tcpRemedy(code: string, { program, setting }: Hop): string {
     case "ECONNREFUSED":
       return `nothing listens there: check the port in ${setting}, and that the ${program} runs`;
     case "ENETUNREACH":
-    case "EHOSTUNREACH":
       return "there is no route: check cable, Wi-Fi and `ip route`";
+    case "EHOSTUNREACH":
+      return `no computer has this address in its network, or a router refuses: check that the ${program}'s computer is on`;
     default:
       return "check network and firewall";
   }

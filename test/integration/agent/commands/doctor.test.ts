@@ -366,6 +366,18 @@ describe("connection to the service", () => {
     });
   });
 
+  test.skipIf(!canMount).each([
+    ["ENETUNREACH", "ip link set lo up", /^there is no route/],
+    ["EHOSTUNREACH", "ip link set lo up && ip route add unreachable 192.0.2.7", /^no computer has this address/],
+  ])("tcp: %s → what it usually means", async (code, network, remedy) => {
+    await using robot = await robotFor("https://192.0.2.7:8443", "  connect_timeout_s: 5");
+    const { check } = await diagnose(robot, {}, inShell(["unshare", "--net"], network));
+    expect(check("tcp")).toMatchObject({
+      what: `cannot connect to 192.0.2.7 port 8443 (${code})`,
+      remedy: expect.stringMatching(remedy),
+    });
+  });
+
   test("tcp: a firewall drops the packets → fails after the time limit", async () => {
     await using dropped = await serveDropped();
     await using robot = await robotFor(`http://127.0.0.1:${dropped.port}`, "  connect_timeout_s: 1");
