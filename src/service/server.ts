@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 
 import { createConsoleReader } from "../console/server/built-console.ts";
@@ -68,6 +70,8 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     genReqId: requestIdOf,
     clientErrorHandler: createConnectionRefusal(() => requestIdOf({ headers: {} }), log),
     frameworkErrors: (_error, request, reply) => {
+      // No hook runs for such a path.
+      leaveUnread(request.raw, reply);
       void send(reply.header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
     },
   });
@@ -85,10 +89,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
   app.addHook("onSend", async ({ raw }, reply) => {
-    if (hasUnreadBody(raw)) {
-      reply.header("connection", "close");
-      closeUnread(raw.socket, limits.lingerMs);
-    }
+    leaveUnread(raw, reply);
     // An idle keep-alive connection would delay the stop.
     if (draining.signal.aborted) reply.header("connection", "close");
   });
@@ -106,6 +107,13 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     });
   });
   app.setErrorHandler((error, request, reply) => send(reply, answerError(error, request)));
+
+  /** Closes the connection after the answer instead of reading a large body that nobody needs. */
+  function leaveUnread(raw: IncomingMessage, reply: FastifyReply): void {
+    if (!hasUnreadBody(raw)) return;
+    reply.header("connection", "close");
+    closeUnread(raw.socket, limits.lingerMs);
+  }
 
   function answerError(error: unknown, request: FastifyRequest): Answer {
     const cause = unavailable(error);
@@ -164,9 +172,15 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   }
 }
 
-/** Refuses what Node's parser accepts: other versions of HTTP, and several Host headers, of which a proxy may use another (RFC 9112, 3.2). */
+/**
+ * Refuses what Node's parser accepts: other versions of HTTP, expectations that cannot be met, and several Host headers, of which a proxy
+ * may use another (RFC 9112, 3.2).
+ */
 function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (raw.httpVersionMajor !== 1) return refuseUnreadable(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
+  if (!/^100-continue$/i.test(raw.headers.expect ?? "100-continue")) {
+    return refuseUnreadable(417, "No expectation but 100-continue can be met");
+  }
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
   return hosts.length > 1 ? refuseUnreadable(400, "The request has more than one Host header") : null;
 }

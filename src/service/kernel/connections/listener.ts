@@ -1,7 +1,6 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 
-import { refuseUnreadable } from "../http/answers.ts";
 import { connectionAccepted } from "../traffic/event-loop.ts";
 import type { LimitsMet } from "../traffic/limits-met.ts";
 import type { HttpLimits } from "../traffic/limits.ts";
@@ -46,11 +45,7 @@ export function createListener(
     server.on("connection", connectionAccepted);
     server.setTimeout(limits.idleTimeoutMs);
     // Node would ask for the body before anything is known about the client; the operation asks for it once the request is admitted.
-    server.on("checkContinue", handle);
-    server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
-      const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
-      response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
-    });
+    server.on("checkContinue", handle).on("checkExpectation", handle);
     return server;
   }
 

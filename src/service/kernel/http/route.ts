@@ -117,8 +117,8 @@ export function route(
       const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
       if ("status" in passage) return send(reply, passage);
       passages.set(request, passage);
-      // "100-continue" is the only expectation that gets here.
-      if (request.headers.expect !== undefined) reply.raw.writeContinue();
+      // "100-continue" is the only expectation that gets here. HTTP/1.0 knows no interim answers (RFC 9110, 10.1.1).
+      if (request.headers.expect !== undefined && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
     },
     handler: async (request, reply) => {
       const admitted = admissions.get(request);
