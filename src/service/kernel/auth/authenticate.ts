@@ -202,8 +202,8 @@ function unauthorized(detail: string, owner: Owner | null = null) {
   return { state: "unauthorized", detail, owner } as const;
 }
 
-/** The bearer token of the `Authorization` header (RFC 6750); null for anything else. */
+/** The bearer token of the `Authorization` header (RFC 6750); null for anything else. One with spaces in it is a wrong token, not a missing one. */
 export function bearerToken(authorization: string | undefined): string | null {
-  const match = /^bearer +(\S+) *$/i.exec(authorization ?? "");
+  const match = /^bearer +([^ ].*)$/i.exec(authorization ?? "");
   return match?.[1] ?? null;
 }

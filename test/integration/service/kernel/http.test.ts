@@ -134,6 +134,11 @@ describe("credentials", () => {
     ["another scheme", "Basic eDp5", "Not authenticated"],
     ["an empty token", "Bearer ", "Not authenticated"],
     ["a text that is not a key", "Bearer hello", "Invalid API key"],
+    [
+      "a key with the scheme before it",
+      `Bearer Bearer ${createToken(API_KEY_PREFIX, systemRandom)}`,
+      "Invalid API key",
+    ],
     ["an unknown key", `Bearer ${createToken(API_KEY_PREFIX, systemRandom)}`, "Invalid API key"],
   ])("%s → 401", async (_what, authorization, detail) => {
     const { url } = await testService();
