@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 import type { FastifyInstance } from "fastify";
 
@@ -27,6 +28,8 @@ export async function drain(
 /** Open answers, so that a stopping service knows when all of them are sent. */
 export interface InFlight {
   track(response: ServerResponse): void;
+  /** The oldest open answer to a complete request of this connection. */
+  owedTo(socket: Socket): ServerResponse | undefined;
   /** Resolves when no answer is open. */
   idle(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export function createInFlight(): InFlight {
         if (open.size === 0) for (const resolve of waiting.splice(0)) resolve();
       });
     },
+    owedTo: (socket) => open.values().find(({ req }) => req.socket === socket && req.complete),
     idle() {
       if (open.size === 0) return Promise.resolve();
       return new Promise((resolve) => {

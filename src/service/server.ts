@@ -68,7 +68,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     routerOptions: { maxParamLength: limits.headerBytes },
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     genReqId: requestIdOf,
-    clientErrorHandler: createConnectionRefusal(() => requestIdOf({ headers: {} }), log),
+    clientErrorHandler: createConnectionRefusal(draining.inFlight.owedTo, () => requestIdOf({ headers: {} }), log),
     frameworkErrors: (_error, request, reply) => {
       // No hook runs for such a path.
       leaveUnread(request.raw, reply);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 import type { Log } from "../../../platform/log/log.ts";
@@ -6,14 +7,34 @@ import { createPace } from "../traffic/event-loop.ts";
 
 type ConnectionError = Error & { readonly code?: string };
 
-/** Answers on the raw socket what Node's parser refused, because there is no request. */
+/**
+ * Answers on the raw socket what Node's parser refused, because there is no request.
+ *
+ * @param owedTo the next answer to an earlier request of the connection; it is sent before.
+ */
 export function createConnectionRefusal(
+  owedTo: (socket: Socket) => ServerResponse | undefined,
   newRequestId: () => string,
   log: Log,
 ): (error: ConnectionError, socket: Socket) => void {
   // Thousands of connections may time out at once.
   const pace = createPace();
-  return ({ code }, socket) => pace(() => refuse(code, socket));
+  // Node reports each further part of the same garbage.
+  const waiting = new WeakSet<Socket>();
+  return ({ code }, socket) => {
+    if (!waiting.has(socket)) pace(() => refuseInTurn(code, socket));
+  };
+
+  function refuseInTurn(code: string | undefined, socket: Socket): void {
+    const owed = owedTo(socket);
+    if (owed === undefined) return refuse(code, socket);
+    waiting.add(socket);
+    owed.once("close", () => {
+      waiting.delete(socket);
+      // Otherwise the answer was the last one, and Node closes the connection.
+      if (socket.writable) refuseInTurn(code, socket);
+    });
+  }
 
   function refuse(code: string | undefined, socket: Socket): void {
     if (code === "ECONNRESET" || isTlsFailure(code) || !socket.writable) {

@@ -219,6 +219,21 @@ describe("hostile connections", () => {
   });
 
   it.each([
+    ["after the last request", "connection: close\r\n", /^HTTP\/1.1 200 (?:(?!HTTP\/).)*$/s],
+    [
+      "between requests",
+      "",
+      /^HTTP\/1.1 200 .*"api_key".*HTTP\/1.1 400 [^{]*\{"detail":"The request is malformed"\}$/s,
+    ],
+  ])("garbage %s → the complete request is answered", async (_where, header, answers) => {
+    const { url, key } = await testService();
+    const body = JSON.stringify({ label: "new" });
+    const head = `POST /v1/me/api-keys HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+    const bytes = `${head}${header}content-length: ${body.length}\r\n\r\n${body}garbage\r\n\r\n`;
+    expect(await raw(url, bytes)).toMatch(answers);
+  });
+
+  it.each([
     ["headers", `${line}x-slow: `],
     ["a body", "POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
   ])("%s that never end → 408, within the time limit", async (_what, bytes) => {
