@@ -146,6 +146,6 @@ function pathParameters(request: FastifyRequest): Readonly<Record<string, string
 
 /** The last value counts of a parameter that is given twice. */
 function queryParameters(request: FastifyRequest): JsonObject {
-  const query = request.url.split("?").slice(1).join("?");
+  const query = /^[^?#]*(\?[^#]*)/.exec(request.url)?.[1];
   return new Map(new URLSearchParams(query));
 }

@@ -188,6 +188,15 @@ describe("routing", () => {
     expect([message, code]).toEqual([detail, status === 404 ? "NotFound" : "MethodNotAllowed"]);
   });
 
+  it.each(["/v1/robots?limit=1#x", "/v1/robots#?limit=x", "/v1/robots??limit=x"])(
+    "GET %s → a fragment is no part of the query, and a second question mark part of a name",
+    async (target) => {
+      const { url, key } = await testService();
+      const head = `GET ${target} HTTP/1.1\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`;
+      expect(await raw(url, head)).toMatch(/^HTTP\/1.1 200 .*\[\]$/s);
+    },
+  );
+
   it("/healthz and /readyz need no key", async () => {
     const { url } = await testService();
     const answers = await Promise.all(["/healthz", "/readyz"].map(async (path) => (await fetch(url + path)).json()));
