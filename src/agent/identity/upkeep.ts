@@ -1,7 +1,7 @@
 import { isPathParameter } from "../../client/address.ts";
 import { isoNow } from "../../platform/clock.ts";
 import { judgeName, judgeRenewal, type Refused } from "./answers.ts";
-import type { Course, IdentityOptions } from "./course.ts";
+import { type Course, createPace, type IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { signRenewal } from "./key.ts";
@@ -26,6 +26,8 @@ export function createUpkeep(
   const { machine, log } = options;
   const { clock, random } = machine;
   const { pace } = course;
+  /** Of its own: accepted heartbeats do not hasten renewals that fail. */
+  const heartbeatPace = createPace(random);
   const heartbeats = createHeartbeats(machine, options.version, () => options.service().heartbeatMs);
   /** A failed renewal is not repeated before. */
   let renewalAllowedMs = 0;
@@ -78,7 +80,7 @@ export function createUpkeep(
     signal.throwIfAborted();
     switch (verdict.kind) {
       case "accepted":
-        course.answered();
+        heartbeatPace.reset();
         if (failedHeartbeats > 0) {
           log.info("heartbeats-accepted-again", { failed: failedHeartbeats });
           options.onReturn();
@@ -86,6 +88,7 @@ export function createUpkeep(
         failedHeartbeats = 0;
         lastHeartbeatAt = isoNow(clock);
         held.correct(verdict.terms.renew_after_s);
+        if (!held.isRenewalDue()) course.problem = null;
         if (isNameDoubted) await askName(signal);
         return;
       case "unknown-here":
@@ -99,7 +102,7 @@ export function createUpkeep(
         if (failedHeartbeats === 0) log.warn("heartbeat-failed", { detail: verdict.detail });
         failedHeartbeats += 1;
         course.problem = verdict.detail;
-        heartbeats.postpone(pace.after(verdict));
+        heartbeats.postpone(heartbeatPace.after(verdict));
     }
   }
 

@@ -52,6 +52,8 @@ export interface Robot {
   digests(): readonly string[];
   /** Answers to the next requests; the last one is repeated. */
   answer(...answers: readonly Answer[]): void;
+  /** Answers in place of `answer`. */
+  respond: ((request: HttpRequest) => { readonly status: number; readonly body: unknown }) | null;
   /** Called right before the service answers. */
   onRequest: () => Promise<void>;
   /** The robot id in the service's answers. */
@@ -104,6 +106,10 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {
     requests.push(request);
     await robot.onRequest();
+    if (robot.respond !== null) {
+      const { status, body } = robot.respond(request);
+      return reply(status, body);
+    }
     const answer = answers.length > 1 ? answers.shift() : answers[0];
     if (answer === "reset" || answer === undefined) throw new TransportError("reset", null, "the connection broke");
     return answer === "ok" ? accept(request, robot.robotId) : reply(answer, { detail: "no" });
@@ -121,6 +127,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
     requests,
     digests: () => requests.flatMap((request) => bodyOf(request)?.configuration_digest ?? []),
     answer: (...next) => answers.splice(0, answers.length, ...next),
+    respond: null,
     onRequest: async () => {},
     robotId: "rob_1",
     prepared: () => prepared,

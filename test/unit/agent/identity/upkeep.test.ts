@@ -6,16 +6,18 @@ import { createIdentityFiles } from "../../../../src/agent/identity/identity-fil
 import { createKey } from "../../../../src/agent/identity/key.ts";
 import { createUpkeep } from "../../../../src/agent/identity/upkeep.ts";
 import { createIdentityClient } from "../../../../src/client/identity-client.ts";
+import type { CredentialRecord } from "../../../../src/agent/identity/records.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 import { createRobot } from "../robot-in-process.ts";
 
 /** The first retry of a failed request, without jitter. */
 const RETRY_MS = 2000;
 
-test("name doubted after a failed heartbeat → the next one not before its time", async () => {
+/** The upkeep of an enrolled robot. */
+async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   const clock = new SteppedClock();
   const robot = await createRobot(clock);
-  const { machine, initial, stateDirectory, connect, requests } = robot;
+  const { machine, initial, stateDirectory, connect } = robot;
   const key = createKey(machine.random, "http://127.0.0.1:1", await machine.identity.machine(), 0);
   const credential = {
     public_key: key.public_key,
@@ -26,6 +28,7 @@ test("name doubted after a failed heartbeat → the next one not before its time
     credential_expires_at: "2100-01-01T00:00:00Z",
     renew_after_s: 3600,
     issued_at: new Date(clock.wallMs()).toISOString(),
+    ...terms,
   };
   const files = createIdentityFiles(machine.files, stateDirectory);
   const quiet = () => {};
@@ -50,15 +53,41 @@ test("name doubted after a failed heartbeat → the next one not before its time
     onReturn: quiet,
   };
   const held = createHeldCredential({ machine, files, log, stored: credential });
-  const upkeep = createUpkeep(options, createCourse(options, true), held, async () => {});
+  const course = createCourse(options, true);
+  const upkeep = createUpkeep(options, course, held, async () => {});
   const advance = () => upkeep.advance(key, new AbortController().signal);
+  return { robot, clock, course, upkeep, advance };
+}
 
+test("name doubted after a failed heartbeat → the next one not before its time", async () => {
+  const { robot, clock, upkeep, advance } = await enrolledRobot();
   robot.answer(503);
   clock.step(upkeep.nextMs() - clock.monotonicMs());
   await advance();
-  expect(requests).toHaveLength(1);
+  expect(robot.requests).toHaveLength(1);
   upkeep.doubtName();
   expect(upkeep.nextMs() - clock.monotonicMs()).toBe(RETRY_MS);
   await advance();
-  expect(requests).toHaveLength(1);
+  expect(robot.requests).toHaveLength(1);
+});
+
+test("renewals fail between accepted heartbeats → each later than the one before, and the reason stays", async () => {
+  const { robot, clock, course, upkeep, advance } = await enrolledRobot({ renew_after_s: 0 });
+  const renewedMs: number[] = [];
+  robot.respond = ({ url }) => {
+    if (url.endsWith("/credential/renew")) {
+      renewedMs.push(clock.monotonicMs());
+      return { status: 503, body: { detail: "no" } };
+    }
+    return { status: 200, body: { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 0 } };
+  };
+  const problems = new Set<string | null>();
+  while (renewedMs.length < 8) {
+    clock.step(Math.max(0, upkeep.nextMs() - clock.monotonicMs()));
+    await advance();
+    problems.add(course.problem);
+  }
+  const delaysMs = renewedMs.slice(1).map((atMs, index) => atMs - (renewedMs[index] ?? 0));
+  expect(delaysMs).toEqual([2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000]);
+  expect([...problems]).toEqual(["HTTP 503: no"]);
 });
