@@ -48,6 +48,7 @@ export function createCourse({ machine, log, onChange }: IdentityOptions, isEnro
       course.problem = null;
     },
     wait(verdict) {
+      if (course.problem === null) log.warn("identity-delayed", { detail: verdict.detail });
       course.problem = verdict.detail;
       course.dueMs = machine.clock.monotonicMs() + pace.after(verdict);
     },

@@ -32,7 +32,8 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   };
   const files = createIdentityFiles(machine.files, stateDirectory);
   const quiet = () => {};
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const warned: string[] = [];
+  const log = { debug: quiet, info: quiet, warn: (event: string) => warned.push(event), error: quiet };
   const options: IdentityOptions = {
     machine,
     log,
@@ -56,7 +57,7 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   const course = createCourse(options, true);
   const upkeep = createUpkeep(options, course, held, async () => {});
   const advance = () => upkeep.advance(key, new AbortController().signal);
-  return { robot, clock, course, upkeep, advance };
+  return { robot, clock, course, upkeep, advance, warned };
 }
 
 test("name doubted after a failed heartbeat → the next one not before its time", async () => {
@@ -71,8 +72,8 @@ test("name doubted after a failed heartbeat → the next one not before its time
   expect(robot.requests).toHaveLength(1);
 });
 
-test("renewals fail between accepted heartbeats → each later than the one before, and the reason stays", async () => {
-  const { robot, clock, course, upkeep, advance } = await enrolledRobot({ renew_after_s: 0 });
+test("renewals fail between accepted heartbeats → each later than the one before; the reason stays, and is logged once", async () => {
+  const { robot, clock, course, upkeep, advance, warned } = await enrolledRobot({ renew_after_s: 0 });
   const renewedMs: number[] = [];
   robot.respond = ({ url }) => {
     if (url.endsWith("/credential/renew")) {
@@ -90,4 +91,5 @@ test("renewals fail between accepted heartbeats → each later than the one befo
   const delaysMs = renewedMs.slice(1).map((atMs, index) => atMs - (renewedMs[index] ?? 0));
   expect(delaysMs).toEqual([2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000]);
   expect([...problems]).toEqual(["HTTP 503: no"]);
+  expect(warned).toEqual(["identity-delayed"]);
 });
