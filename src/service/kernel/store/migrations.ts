@@ -41,13 +41,14 @@ const KEYS: Readonly<Record<string, string[]>> = {
   limits_met: ["limit_name", "party"],
 };
 
+/** Of indexes with equally many columns for a query, SQLite takes the one that was created last: the smaller one comes after the larger. */
 const INDEXES = [
   "unique index organizations_by_name on organizations (name)",
   "index api_keys_by_organization on api_keys (organization_id, id)",
   "index api_keys_by_parent on api_keys (parent_id) where parent_id is not null",
+  "index robots_by_organization on robots (organization_id, id)",
   // The name of a removed robot is free, and that of a removed fleet.
   "unique index robots_by_name on robots (organization_id, name) where removed_at is null",
-  "index robots_by_organization on robots (organization_id, id)",
   "index robots_by_maker on robots (made_by, id)",
   "index robot_labels_by_robot on robot_labels (robot_id)",
   "unique index enrolments_waiting_code on enrolments (user_code) where status in ('pending', 'approved') and installation_id is null",
@@ -62,7 +63,7 @@ const INDEXES = [
   "unique index installations_live on installations (robot_id) where state <> 'revoked'",
   // Not the time of the last heartbeat: then each would change the index.
   "index installations_by_organization on installations (organization_id, state)",
-  "index installations_by_robot on installations (robot_id, id)",
+  "index installations_by_robot on installations (organization_id, robot_id, id)",
   "index robot_credentials_by_installation on robot_credentials (installation_id)",
   "index checkpoints_by_model on checkpoints (model_slug, id)",
   "index endpoints_due on endpoints (next_probe_at)",
@@ -76,6 +77,7 @@ const INDEXES = [
   "index generations_by_fleet on generations (fleet_id, id)",
   "index generations_awaited on generations (fleet_id) where activated_at is null and superseded_at is null",
   "index generations_in_use on generations (checkpoint_id) where superseded_at is null",
+  "index deployments_by_organization on deployments (organization_id, id)",
   // A robot has at most one current deployment, also with concurrent requests.
   "unique index deployments_current on deployments (robot_id) where retired_at is null",
   "index deployments_in_use on deployments (checkpoint_id) where retired_at is null",
@@ -83,8 +85,7 @@ const INDEXES = [
   "index deployments_current_by_organization on deployments (organization_id) where retired_at is null",
   // For the pages of a list; it is larger, and PostgreSQL would not take it to count.
   "index deployments_current_in_order on deployments (organization_id, id) where retired_at is null",
-  "index deployments_by_robot on deployments (robot_id, id)",
-  "index deployments_by_organization on deployments (organization_id, id)",
+  "index deployments_by_robot on deployments (organization_id, robot_id, id)",
   "index deployments_metered on deployments (usage_from) where usage_from is not null",
   "index deployments_by_usage on deployments (organization_id, usage_id) where usage_id is not null",
   "index usage_records_by_organization on usage_records (organization_id, id)",
