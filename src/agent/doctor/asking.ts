@@ -92,7 +92,7 @@ export async function checkRegistration(
   if (registration === null) return skip("nothing is registered yet");
   if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url}`);
   const ask = (client: ServiceClient) => askWhetherHeld(client, registration, signal);
-  return judgeConfirmation(await askService(context, service, credential, ask), registration.request.name);
+  return judgeConfirmation(await askService(context, service, credential, ask), registration);
 }
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
@@ -101,7 +101,10 @@ function renameOne(name: string): string {
   return `if two computers have the name ${name}, give one of them another`;
 }
 
-function judgeConfirmation(confirmation: Confirmation, name: string): Verdict {
+function judgeConfirmation(
+  confirmation: Confirmation,
+  { request: { name }, in_doubt: isInDoubt }: Registration,
+): Verdict {
   switch (confirmation.kind) {
     case "held":
       if (confirmation.contestedSince !== null) {
@@ -112,6 +115,10 @@ function judgeConfirmation(confirmation: Confirmation, name: string): Verdict {
     case "lost":
       return fail(EXIT.failed, `the service lost the registration of ${name}: ${confirmation.detail}`, REGISTER);
     case "replaced": {
+      if (isInDoubt) {
+        const what = `the service has a registration of ${confirmation.at}, probably by this robot's last request, whose answer was lost`;
+        return warn(what, "the running agent sends it again; at once: robot-policy-agent --setup");
+      }
       const what = `another registration replaced this robot's at ${confirmation.at}`;
       return fail(EXIT.conflict, what, `${renameOne(name)}; ${REGISTER}`);
     }

@@ -168,6 +168,8 @@ async function examineService(
     await examination.run("region", regionLimit(configuration), (signal) =>
       checkRegion(context, configuration, credential, signal),
     );
+  // The agent has a later registration than the saved one.
+  if ((subject.status?.state_problem ?? null) !== null) return skipAll(subject, ["registration"], "disk");
   await examination.run("registration", requestLimit(configuration), async (signal) =>
     checkRegistration(context, configuration, credential, await state, signal),
   );

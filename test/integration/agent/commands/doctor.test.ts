@@ -769,6 +769,37 @@ test("registration: replaced, contested or missing at the service → reported",
   });
 });
 
+test("scenario 9: registration: the answer to the last request was lost → not taken for another computer's", async ({
+  robot,
+  proxy,
+}) => {
+  await robot.run(["--setup"]);
+  await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+  proxy.inject({ kind: "drop-after" });
+  await robot.run(["--setup"]);
+  const { code, check } = await diagnose(robot);
+  expect([code, check("registration")]).toEqual([
+    0,
+    expect.objectContaining({
+      status: "warn",
+      what: expect.stringMatching(/^the service has a registration of 20.*, probably by this robot's last request/),
+    }),
+  ]);
+});
+
+test("scenario 35: registration: the agent could not save its last one → not compared with the one before", async ({
+  robot,
+}) => {
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  // In the way of the temporary file.
+  await mkdir(join(robot.state_directory, "registration.json.new"));
+  await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+  await daemon.until(({ state, state_problem: problem }) => state === "registered" && problem !== null);
+  const { code, check } = await diagnose(robot);
+  expect([code, check("registration")]).toEqual([1, expect.objectContaining({ status: "skip", what: "needs disk" })]);
+});
+
 describe("state, disk, inotify, daemon", () => {
   test("state: damaged → a warning; the file is left for the agent to set aside", async ({ scene }) => {
     const path = join(scene.robot.state_directory, "registration.json");
