@@ -116,7 +116,7 @@ export async function checkDisk(
     return fail(
       EXIT.failed,
       `this user can write the state, but the agent cannot: ${stateProblem}`,
-      `look at the disk: df -h ${shellWord(stateDirectory)}; df -i ${shellWord(stateDirectory)}`,
+      `look at its owner and the disk: ls -ld ${shellWord(stateDirectory)}; df -h ${shellWord(stateDirectory)}; df -i ${shellWord(stateDirectory)}`,
     );
   return judgeRoom(stateDirectory, await statfs(stateDirectory), await findWornDisk(files));
 }

@@ -877,7 +877,10 @@ describe("state, disk, inotify, daemon", () => {
     await daemon.until(({ state }) => state === "registered");
     const { code, failed, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });
-    expect(check("disk")?.what).toContain(`${robot.state_directory} cannot be written (EROFS)`);
+    expect(check("disk")).toMatchObject({
+      what: expect.stringContaining(`${robot.state_directory} cannot be written (EROFS)`),
+      remedy: expect.stringContaining(`ls -ld ${robot.state_directory}`),
+    });
   });
 
   test("daemon: running → its own status", async ({ robot, proxy }) => {
