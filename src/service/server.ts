@@ -72,6 +72,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     frameworkErrors: (_error, request, reply) => {
       // No hook runs for such a path.
       leaveUnread(request.raw, reply);
+      reply.raw.once("close", () => noteAnswered(request, reply));
       void send(reply.header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
     },
   });
@@ -93,7 +94,10 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     // An idle keep-alive connection would delay the stop.
     if (draining.signal.aborted) reply.header("connection", "close");
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", async (request, reply) => noteAnswered(request, reply));
+  app.setErrorHandler((error, request, reply) => send(reply, answerError(error, request)));
+
+  function noteAnswered(request: FastifyRequest, reply: FastifyReply): void {
     const { statusCode: status, elapsedTime: durationMs } = reply;
     const [method, route] = [methodLabel(request), routeLabel(request)];
     metrics.answered({ method, route, status, durationS: durationMs / 1000 });
@@ -105,8 +109,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
       duration_ms: Math.round(durationMs),
       client: clientAddress(request),
     });
-  });
-  app.setErrorHandler((error, request, reply) => send(reply, answerError(error, request)));
+  }
 
   /** Closes the connection after the answer instead of reading a large body that nobody needs. */
   function leaveUnread(raw: IncomingMessage, reply: FastifyReply): void {

@@ -217,12 +217,13 @@ describe("hostile connections", () => {
     ["two hosts", "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", 400],
     ["another version", "GET /healthz HTTP/2.0\r\nhost: a\r\n\r\n", 505],
     ["no version", "GET /healthz\r\n\r\n", 505],
-  ])("%s → an error with a JSON object", async (_what, bytes, status) => {
-    const { url } = await testService();
+  ])("%s → a JSON object with an id that is in the log", async (_what, bytes, status) => {
+    const { url, log } = await testService();
     const [head = "", body = ""] = (await raw(url, bytes)).split("\r\n\r\n");
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head.toLowerCase()).toContain("content-type: application/json");
-    expect(head.toLowerCase()).toMatch(/\r\nx-request-id: [0-9a-f]{24}(\r\n|$)/);
+    const id = /\r\nx-request-id: ([0-9a-f]{24})(\r\n|$)/i.exec(head)?.[1] ?? "no id";
+    await expect.poll(log).toContain(id);
     expect(head.toLowerCase()).toMatch(/\r\ndate: .* gmt(\r\n|$)/);
     expect(JSON.parse(body)).toEqual(expect.any(Object));
   });
