@@ -9,6 +9,8 @@ import type { EnrolmentRecord, KeyRecord } from "./records.ts";
 
 /** A code that is over is followed by the next one within this time. */
 const SOON_MS = 1000;
+/** A code is good for ten minutes, so no Retry-After puts the next poll off for longer. */
+const LONGEST_POLL_DELAY_MS = 30_000;
 
 /** From nothing to a credential: the key of this computer, and the enrolment that waits for an operator. */
 export function createEnrolling(options: IdentityOptions, course: Course, held: HeldCredential) {
@@ -92,7 +94,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     if (verdict.kind !== "later") course.answered();
     switch (verdict.kind) {
       case "later":
-        course.wait(verdict);
+        course.wait({ ...verdict, retryAfterMs: Math.min(verdict.retryAfterMs ?? 0, LONGEST_POLL_DELAY_MS) });
         return false;
       case "pending":
         course.dueMs = clock.monotonicMs() + (verdict.waitMs ?? waiting.interval_s * 1000);

@@ -95,3 +95,16 @@ test("a proxy answers a poll with 404 → the shown code can still be approved",
   await approve(scene, code);
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });
+
+test("a proxy puts a poll off for an hour → the shown code can still be approved before it ends", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  const code = await shownCode(daemon);
+  scene.proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": "3600" } });
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.problem ?? null) !== null);
+  const refusedMs = clock.monotonicMs();
+  await approve(scene, code);
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
+  expect(clock.monotonicMs() - refusedMs).toBeLessThan(5 * 60_000);
+});
