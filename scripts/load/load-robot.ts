@@ -93,6 +93,7 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
       registeredDigest: acknowledged,
     }),
     onChange: () => alarm.ring(),
+    onEnrolled() {},
     onReturn() {
       returnedMs = systemClock.monotonicMs();
       retryAtMs = Math.min(retryAtMs, soonMs());

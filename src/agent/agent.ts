@@ -107,6 +107,7 @@ export function createAgent(options: AgentOptions) {
       };
     },
     onChange: lookAgain,
+    onEnrolled: () => void ask({ confirm: true }),
     onReturn() {
       reconciler.hurry();
       alarm.ring();

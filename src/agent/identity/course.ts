@@ -117,6 +117,8 @@ export interface IdentityOptions {
   readiness(): Readiness;
   /** Called when the state or the credential changed. */
   onChange(): void;
+  /** Called when the robot has a credential again: meanwhile the robot of its name may have become another one. */
+  onEnrolled(): void;
   /** Called when the service accepts heartbeats again. */
   onReturn(): void;
 }

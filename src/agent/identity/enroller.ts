@@ -88,6 +88,7 @@ export async function enrollerAlone(
     describeRobot: () => enrolmentRequest(collector, machine),
     readiness: () => ({ problem: "The agent is not running", registeredDigest: null }),
     onChange() {},
+    onEnrolled() {},
     onReturn() {},
   });
   const look = async () =>

@@ -45,6 +45,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     if (!wasEnrolled) {
       await options.service().discardBulkKey();
       log.info("enrolled", { robot: record.robot_name, installation: record.installation_id });
+      options.onEnrolled();
     }
     options.onChange();
   }

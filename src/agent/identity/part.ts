@@ -14,7 +14,7 @@ import { createIdentityFiles } from "./identity-files.ts";
 
 export interface IdentityPartOptions extends Pick<
   IdentityOptions,
-  "machine" | "log" | "version" | "describeRobot" | "readiness" | "onChange" | "onReturn"
+  "machine" | "log" | "version" | "describeRobot" | "readiness" | "onChange" | "onEnrolled" | "onReturn"
 > {
   readonly stateDirectory: string;
   /** Of the configuration in force. */

@@ -49,7 +49,15 @@ export function curiosity(world: World): Curiosity {
     onQuestionAnswered({ process }, _sent, answer) {
       wait(process, answer.kind === "answer" && isMeant(answer.answer) ? SHORTEST_DAY_MS : FIRST_RETRY_FLOOR_MS);
     },
+    onIdentityAnswered({ process }, { request }, answer) {
+      // With a new credential the robot may be another one to the service.
+      if (answer.kind === "answer" && isApproval(request.url, answer.answer)) wait(process, 0);
+    },
   };
+}
+
+function isApproval(url: string, { status, body }: HttpAnswer): boolean {
+  return url.endsWith("/enrollment/poll") && status === 200 && new TextDecoder().decode(body).includes("approved");
 }
 
 /** Whether the service itself answered, be it yes or no. */

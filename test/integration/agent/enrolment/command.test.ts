@@ -238,6 +238,27 @@ test("enroll, revoked robot → says so; enrolls again with a fresh key only on 
     .toMatchObject({ state: "active", ...report });
 });
 
+test("enroll, removed robot → the robot that takes its name is registered at once", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  const before = await enroll(scene, daemon, clock);
+  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
+  await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
+  const begun = await robot.run(["enroll", "--no-wait", "--json"]);
+  await approve(scene, JSON.parse(begun.stdout).user_code);
+  await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
+  const { robot: after } = await advanceUntil(
+    daemon,
+    clock,
+    ({ state, robot: { view } }) => state === "registered" && view?.id !== before.robot.view?.id,
+  );
+  const held = await (await service.send("GET", "/v1/robots/arm-7")).json();
+  expect(held).toMatchObject({ id: after.view?.id, robot_type_id: before.robot.robot_type_id });
+});
+
 /** Configures the robot to enroll with an enrolment key. */
 async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly key: string; readonly path: string }> {
   const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();

@@ -41,6 +41,7 @@ export async function boot({ robot, service }: Scene, files: Files = systemFiles
     }),
     readiness: () => ({ problem: null, registeredDigest: null }),
     onChange() {},
+    onEnrolled() {},
     onReturn() {},
   });
   await identity.begin();

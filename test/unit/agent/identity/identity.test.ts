@@ -44,6 +44,7 @@ async function keyOfOtherService() {
       },
       readiness: () => ({ problem: null, registeredDigest: null }),
       onChange: () => credential !== null && stop(),
+      onEnrolled: quiet,
       onReturn: quiet,
     });
     await identity.run(running.signal);

@@ -51,6 +51,7 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
     describeRobot: () => Promise.reject(new Error("not asked")),
     readiness: () => ({ problem: null, registeredDigest: null }),
     onChange: quiet,
+    onEnrolled: quiet,
     onReturn: quiet,
   };
   const held = createHeldCredential({ machine, files, log, stored: credential });
