@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { type RawBuilder, sql } from "kysely";
+import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 
 import type { Problem } from "../../../../platform/terminal.ts";
 import type { ServiceMachine } from "../../machine.ts";
@@ -50,9 +50,10 @@ export async function copyTables(
   let done = 0;
   for (const shape of shapes) {
     let count = 0;
+    const insert = createInsert(to, shape);
     for await (const rows of readRows(from, shape)) {
       signal.throwIfAborted();
-      await insertRows(to, shape, rows);
+      await insert(rows);
       count += rows.length;
       done += rows.length;
       onProgress(shape.name, Math.min(1, done / total));
@@ -85,10 +86,19 @@ export async function* readRows(from: Transaction, { name, columns, key }: Table
   }
 }
 
-async function insertRows(to: Transaction, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
-  const values = rows.map((row) => sql`(${list(columns.map((column) => sql`${row[column]}`))})`);
+/** Inserts rows, at most `ROWS_AT_ONCE`. Compiled once for as many: Kysely takes as long to compile the statement as SQLite to run it. */
+function createInsert(to: Transaction, { name, columns }: TableShape): (rows: readonly Row[]) => Promise<void> {
   const names = list(columns.map((column) => sql.ref(column)));
-  await sql`insert into ${sql.table(name)} (${names}) values ${list(values)}`.execute(to);
+  const valuesOf = (row: Row) => columns.map((column) => row[column]);
+  const compile = (rows: readonly Row[]) => {
+    const values = rows.map((row) => sql`(${list(valuesOf(row).map((value) => sql`${value}`))})`);
+    return sql`insert into ${sql.table(name)} (${names}) values ${list(values)}`.compile(to);
+  };
+  let full: CompiledQuery | undefined;
+  return async (rows) => {
+    const insert = rows.length < ROWS_AT_ONCE ? compile(rows) : (full ??= compile(rows));
+    await to.executeQuery({ ...insert, parameters: rows.flatMap(valuesOf) });
+  };
 }
 
 function list(parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
