@@ -60,8 +60,9 @@ const ROWS = 200;
 type Row = LiveRow & {
   readonly robot_id: string;
   readonly name: string;
-  /** What was told last. */
+  /** What was told last, and when. */
   readonly state: string | null;
+  readonly reported_at: string | null;
 };
 
 /** Announces which robots came online and went offline. What is found first, after a webhook was created, is only noted. */
@@ -90,8 +91,10 @@ export function createReportPresence(
       for (const organization of listening) {
         for (let after = ""; !signal.aborted;) {
           const nowMs = machine.clock.wallMs();
-          const rows = await listUntold(store.reader, organization, after, isoTime(nowMs - GAP_MS));
-          await Promise.all(rows.map((row) => reportRobot(row, organization, nowMs)));
+          const rows = await listEnrolled(store.reader, organization.organizationId, after);
+          const toldBefore = isoTime(nowMs - GAP_MS);
+          const untold = rows.filter(({ reported_at: toldAt }) => toldAt === null || toldAt <= toldBefore);
+          await Promise.all(untold.map((row) => reportRobot(row, organization, nowMs)));
           const last = rows.at(-1);
           if (last === undefined || rows.length < ROWS) break;
           after = last.robot_id;
@@ -109,24 +112,20 @@ function stateOf(row: Row, nowMs: number, context: PresenceContext): "online" | 
   return isRecent ? "online" : "offline";
 }
 
-/** Robots with a live installation and no event since `toldBefore`, in the order of their ids. */
-function listUntold(
-  reader: Reader,
-  { organizationId }: Listening,
-  after: string,
-  toldBefore: string,
-): Promise<readonly Row[]> {
+/**
+ * Robots with a live installation, in the order of their ids. With a condition on what was told, PostgreSQL expects few robots, and for each
+ * page reads all that follow.
+ */
+export function listEnrolled(reader: Reader, organizationId: string, after: string): Promise<readonly Row[]> {
   return reader
     .selectFrom("robots")
-    .innerJoin("installations", "installations.robot_id", "robots.id")
+    .innerJoin("installations", "installations.id", "robots.installation_id")
     .leftJoin("reported_states", "reported_states.subject_id", "robots.id")
-    .select(["robots.id as robot_id", "robots.name", "reported_states.state", "last_seen_at"])
+    .select(["robots.id as robot_id", "robots.name", "reported_states.state", "reported_at", "last_seen_at"])
     .select(["installations.id as installation_id", "installations.state as installation_state"])
     .where("robots.organization_id", "=", organizationId)
     .where("robots.removed_at", "is", null)
-    .where("installations.state", "<>", "revoked")
     .where("robots.id", ">", after)
-    .where(({ or, eb }) => or([eb("reported_at", "is", null), eb("reported_at", "<=", toldBefore)]))
     .orderBy("robots.id")
     .limit(ROWS)
     .execute();

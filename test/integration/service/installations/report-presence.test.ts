@@ -1,6 +1,7 @@
 /** Which changes of presence are reported, and to whom. test/integration/service/webhooks covers what receivers get. */
 import { expect, it, onTestFinished } from "vitest";
 
+import { revokeInstallationOf } from "../../../../src/service/installations/issue.ts";
 import { createReportPresence } from "../../../../src/service/installations/presence.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { installationRow, robotRow, webhookRow } from "../../../support/service/rows.ts";
@@ -20,20 +21,25 @@ async function scene(newStore: NewStore) {
   return {
     ...parts,
     async add(name: string, { organization = "org_1", removed = false } = {}) {
-      const of = { id: `robot_${name}`, organization_id: organization, name, removed_at: removed ? at() : null };
-      const installation = { id: `rinst_${name}`, organization_id: organization, robot_id: of.id };
+      const installation = { id: `rinst_${name}`, organization_id: organization, robot_id: `robot_${name}` };
+      const of = { id: installation.robot_id, organization_id: organization, name, removed_at: removed ? at() : null };
       await store.write(async (transaction) => {
-        await transaction.insertInto("robots").values(robotRow(of)).execute();
+        await transaction
+          .insertInto("robots")
+          .values(robotRow({ ...of, installation_id: installation.id }))
+          .execute();
         await transaction
           .insertInto("installations")
           .values(installationRow({ ...installation, last_seen_at: at() }))
           .execute();
       });
     },
-    update: (name: string, change: { last_seen_at?: string; state?: "active" | "frozen" | "revoked" }) =>
+    update: (name: string, change: { last_seen_at?: string; state?: "active" | "frozen" }) =>
       store.write((transaction) =>
         transaction.updateTable("installations").set(change).where("id", "=", `rinst_${name}`).execute(),
       ),
+    revoke: (name: string) =>
+      store.write((transaction) => revokeInstallationOf(transaction, "org_1", `robot_${name}`, at())),
     /** Runs the task once. Resolves with the names and types of new events. */
     async run() {
       await task.run(new AbortController().signal);
@@ -59,12 +65,12 @@ async function scene(newStore: NewStore) {
 
 describeOnEachStore("report-presence", (newStore) => {
   it("events → only for robots of organizations with a webhook, not removed, not revoked", async () => {
-    const { add, update, run, known, pass } = await scene(newStore);
+    const { add, revoke, run, known, pass } = await scene(newStore);
     await add("mine");
     await add("foreign", { organization: "org_2" });
     await add("removed", { removed: true });
     await add("revoked");
-    await update("revoked", { state: "revoked" });
+    await revoke("revoked");
     expect(await run()).toEqual([]);
     expect(await known()).toEqual(["robot_mine online"]);
     pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
@@ -113,7 +119,7 @@ describeOnEachStore("report-presence", (newStore) => {
       const of = (name: string) => ({ id: `robot_${name}`, organization_id: "org_1" });
       await transaction
         .insertInto("robots")
-        .values(names.map((name) => robotRow({ ...of(name), name })))
+        .values(names.map((name) => robotRow({ ...of(name), name, installation_id: `rinst_${name}` })))
         .execute();
       const installations = names.map((name) =>
         installationRow({ organization_id: "org_1", robot_id: of(name).id, id: `rinst_${name}`, last_seen_at: at() }),

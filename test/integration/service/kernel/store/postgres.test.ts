@@ -6,6 +6,7 @@ import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
+import { listEnrolled } from "../../../../../src/service/installations/presence.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
@@ -243,6 +244,27 @@ describe.skipIf(WITHOUT_POSTGRES)("queries on large tables of PostgreSQL", () =>
       return (await soFar()) - before;
     });
   }
+
+  it("a page of robots, of which few were told to a new webhook → no other rows are read", async () => {
+    const { url } = await locate();
+    await using store = await openStore({ kind: "postgres", url }, testMachine);
+    await add(store, "org_1");
+    const other = await connectSecond(url);
+    await other.query(`
+      insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by, installation_id)
+        select 'rob_' || n, 'org_1', 'arm-' || n, '', '', '', '{}', '', '', '', '', '', '', '', 'rinst_' || n from generate_series(1, 20000) as n;
+      insert into installations (id, organization_id, robot_id, public_key, state, generation, enrolled_at, approved_by, credential_expires_at, recoveries_remaining, recovery_until)
+        select 'rinst_' || n, 'org_1', 'rob_' || n, 'key-' || n, 'active', 1, '', '', '', 5, '' from generate_series(1, 20000) as n;
+      insert into reported_states (subject_id, organization_id, kind, state, reported_at)
+        select 'rob_' || n, 'org_1', 'robot', 'online', '2028' from generate_series(1, 2000) as n;
+      analyze robots, installations, reported_states`);
+    const list = (transaction: Transaction<Tables>) => listEnrolled(transaction, "org_1", "rob_1");
+    expect(await store.write(list)).toHaveLength(200);
+    for (const table of ["robots", "installations", "reported_states"]) {
+      // The planner reads a few, too.
+      expect(await rowsRead(store, table, list)).toBeLessThan(250);
+    }
+  });
 
   it("finding 1000 robots, and counting current deployments → no other rows are read", async () => {
     const { url } = await locate();
