@@ -17,6 +17,8 @@ export interface Situation {
   /** This machine's identifier; null when it has none. */
   readonly machine: string | null;
   readonly serviceUrl: string;
+  /** Identifies how the service is reached, so that a corrected proxy or certificate authority is tried at once. */
+  readonly route: string;
   /** Why the robot's own credential must not be used now; null when it may, and for robots with an API key. */
   readonly held: HeldBack | null;
   /** True when the name is the one that an operator approved. */
@@ -82,9 +84,12 @@ function isRegisteredAs(registration: Registration, body: RobotSetup, serviceUrl
   return isSame && !registration.in_doubt;
 }
 
-/** A refusal is only valid for the body and key that were sent: a change of either is tried at once. An unreachable service is not. */
+/**
+ * A failure is only valid for the route that was taken, and a refusal for the body and key that were sent: a change is tried at once. Another
+ * body or key does not make a service reachable.
+ */
 function isWorthTryingEarly(failure: Outcome, situation: Situation, body: RobotSetup): boolean {
-  if (failure.serviceUrl !== situation.serviceUrl) return true;
+  if (failure.route !== situation.route) return true;
   switch (failure.state) {
     case "unreachable":
       return false;

@@ -17,9 +17,9 @@ export interface Outcome {
   readonly retryAtMs: number;
   /** The service asked for the delay. */
   readonly isDelayAsked: boolean;
-  /** What was sent, where, with which credential. A change of these may lead to an earlier retry. */
+  /** What was sent, on which route, with which credential. A change of these may lead to an earlier retry. */
   readonly body: RobotSetup;
-  readonly serviceUrl: string;
+  readonly route: string;
   readonly credentialVersion: string;
 }
 
@@ -39,7 +39,7 @@ const SPREAD = 0.2;
 /** The circumstances of an attempt. */
 export interface AttemptContext {
   readonly body: RobotSetup;
-  readonly serviceUrl: string;
+  readonly route: string;
   readonly credentialVersion: string;
   /** Monotonic. */
   readonly nowMs: number;
@@ -131,7 +131,7 @@ function retryLater(
   return failed(context, { state, reason, detail, validation, retryAtMs, isDelayAsked: false });
 }
 
-function failed(context: AttemptContext, failure: Omit<Outcome, "body" | "serviceUrl" | "credentialVersion">): Attempt {
-  const { body, serviceUrl, credentialVersion } = context;
-  return { kind: "failed", failure: { ...failure, body, serviceUrl, credentialVersion } };
+function failed(context: AttemptContext, failure: Omit<Outcome, "body" | "route" | "credentialVersion">): Attempt {
+  const { body, route, credentialVersion } = context;
+  return { kind: "failed", failure: { ...failure, body, route, credentialVersion } };
 }

@@ -72,7 +72,7 @@ export function createReconciler(options: ReconcilerOptions) {
 
   async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
     options.onRegistering(body);
-    const { client, serviceUrl } = options.connection();
+    const { client, serviceUrl, route } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const before = kept.current;
     const sentMs = clock.monotonicMs();
@@ -81,7 +81,7 @@ export function createReconciler(options: ReconcilerOptions) {
     const nowMs = clock.monotonicMs();
     const attempt = judge(result, {
       body,
-      serviceUrl,
+      route,
       credentialVersion,
       nowMs,
       wallMs: clock.wallMs(),
@@ -139,7 +139,7 @@ export function createReconciler(options: ReconcilerOptions) {
   async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
     const { forced, signal } = request;
     const collected = await collector.collect(true, signal);
-    const { serviceUrl, credentialPaths, prepare } = options.connection();
+    const { serviceUrl, route, credentialPaths, prepare } = options.connection();
     if (collected.kind === "unsettled") {
       // Load the code for the request during the wait.
       prepare();
@@ -158,6 +158,7 @@ export function createReconciler(options: ReconcilerOptions) {
       credentialVersion,
       machine: machineId,
       serviceUrl,
+      route,
       held: (await options.identity?.heldBack()) ?? null,
       isNameApproved: collector.isNameApproved,
       forced,

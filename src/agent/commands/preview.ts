@@ -62,6 +62,7 @@ async function preview(
     credentialVersion: "",
     machine: collected.machineId,
     serviceUrl: collector.configuration.service.url,
+    route: "",
     held: null,
     isNameApproved: collector.isNameApproved,
     forced: options.ifChanged !== true,

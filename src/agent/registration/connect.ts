@@ -18,6 +18,8 @@ export interface Connection {
   /** For requests about the robot's identity. */
   readonly access: ServiceAccess;
   readonly serviceUrl: string;
+  /** Changes with what is configured about the service. */
+  readonly route: string;
   /** The user that this program runs as. */
   readonly userId: number;
   /** Whether there is an API key that could be used. */
@@ -74,6 +76,7 @@ export function connect(
     hasApiKey: async () => (await apiKey()).kind === "credential",
     userId: options.userId,
     serviceUrl: url,
+    route: JSON.stringify(configuration.service),
     credentialPaths: [
       ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
       ...(keyFile === null ? [] : [keyFile]),

@@ -53,6 +53,17 @@ test.concurrent("scenario 2: unknown DNS name → retried as `dns`, --setup exit
   await expectOneRobot(scene, daemon);
 });
 
+test.concurrent("scenario 2: an answer from elsewhere, waits minutes; another proxy configured → used at once", async () => {
+  await using scene = await createScene({ service: "  connect_timeout_s: 9" });
+  const { proxy, robot } = scene;
+  proxy.inject({ kind: "answer", status: 404 });
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "misconfigured");
+
+  await replaceIn(robot.config_path, "connect_timeout_s: 9", "proxy: none");
+  await expectOneRobot(scene, daemon);
+});
+
 test(
   "scenario 2: a port that drops connection requests (needs python3) → times out, registers once it answers",
   { concurrent: true, skip: !hasProgram("python3") },

@@ -41,6 +41,7 @@ const unregistered: Situation = {
   credentialVersion: "key-1",
   machine: "machine-1",
   serviceUrl: URL,
+  route: "direct",
   held: null,
   isNameApproved: false,
   forced: false,
@@ -58,7 +59,7 @@ function failure(state: FailureState, changes: Partial<Outcome> = {}): Outcome {
     retryAtMs: 5000,
     isDelayAsked: false,
     body,
-    serviceUrl: URL,
+    route: "direct",
     credentialVersion: "key-1",
     ...changes,
   };
@@ -138,8 +139,8 @@ const cases: readonly [string, Situation, Decision][] = [
     register(body),
   ],
   [
-    "unreachable, other service configured → register",
-    { ...unregistered, lastFailure: failure("unreachable", { serviceUrl: "https://old.example" }) },
+    "unreachable, another address, proxy or authority configured → register",
+    { ...unregistered, lastFailure: failure("unreachable", { route: "through a proxy" }) },
     register(body),
   ],
   ["scenario 7: unauthorized, same key → wait", { ...unregistered, lastFailure: failure("unauthorized") }, backoff],

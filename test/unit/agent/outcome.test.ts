@@ -28,7 +28,7 @@ function judged(result: Result, wallMs = Date.now()) {
   const random = { unit: () => 0.5, bytes: () => new Uint8Array() };
   return judge(result, {
     body,
-    serviceUrl: "https://policy.example",
+    route: "",
     credentialVersion: "",
     nowMs: NOW_MS,
     wallMs,
