@@ -200,7 +200,7 @@ export function createReconciler(options: ReconcilerOptions) {
     forgetMoved: kept.forgetMoved,
     /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
     isUnchanged: () =>
-      !kept.isUnsaved && credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged(),
+      kept.problem === null && credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged(),
     get registration() {
       return kept.current;
     },

@@ -203,6 +203,6 @@ function conclude({ kept, was, status }: Rebound, { json }: RebindOptions, { ter
     terminal.print(`Registered ${robot.name} as ${robot.view?.id ?? "?"} at ${service.url ?? "?"}`);
   const problem = statusProblem(status);
   if (problem !== null) terminal.problem(problem);
-  else if (state !== "registered") terminal.note(summary);
+  else if (exitCodeOf(status) !== EXIT.ok || state !== "registered") terminal.note(summary);
   return exitCodeOf(status);
 }

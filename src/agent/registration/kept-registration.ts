@@ -6,7 +6,6 @@ import { isSaved } from "./state-file.ts";
 /** The registration, in memory and on a disk that may refuse a write: a full or read-only disk does not prevent registering. */
 export function keepRegistration(files: Files, stateDirectory: string, loaded: Registration | null) {
   let current = loaded;
-  let isUnsaved = false;
   /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
   let isDoubtSaved = loaded?.in_doubt ?? false;
   let problem: string | null = null;
@@ -14,10 +13,8 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
   async function save(): Promise<void> {
     const unwritten = current;
     if (unwritten === null) return;
-    isUnsaved = true;
     try {
       await saveRegistration(files, stateDirectory, unwritten);
-      isUnsaved = false;
       isDoubtSaved = unwritten.in_doubt;
       problem = null;
     } catch (error) {
@@ -34,11 +31,7 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
     get current() {
       return current;
     },
-    /** True while the disk has an older one. */
-    get isUnsaved() {
-      return isUnsaved;
-    },
-    /** Why the last write failed; null when it did not. */
+    /** Why the disk has an older one; null when it has not. */
     get problem() {
       return problem;
     },
@@ -54,17 +47,17 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
      */
     async doubtDurably() {
       setDoubt(true);
-      if (!isDoubtSaved && !isUnsaved) await save();
+      if (!isDoubtSaved && problem === null) await save();
     },
     /** Writes again what the disk refused. */
     async saveAgain() {
-      if (isUnsaved) await save();
+      if (problem !== null) await save();
     },
     /** Forgets the registration if its file was moved away; false when the file is there. */
     async forgetMoved(): Promise<boolean> {
       if (await isSaved(files, registrationPath(stateDirectory))) return false;
       current = null;
-      isUnsaved = false;
+      problem = null;
       isDoubtSaved = false;
       return true;
     },

@@ -171,6 +171,21 @@ test.concurrent("rebind beside the agent during an outage → exit 4; later regi
   await daemon.until(({ state, robot: { name } }) => state === "registered" && name === "arm-8");
 });
 
+test.concurrent("rebind beside the agent, after an invalid edit → exit 3, and says why", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  await replaceIn(robot.config_path, "name: arm-7", "nane: arm-7");
+  await daemon.until(({ healthy }) => !healthy);
+  const { code, stdout, stderr } = await robot.run(["rebind"]);
+  expect([code, stdout, stderr]).toEqual([
+    3,
+    expect.stringContaining("Registered arm-7 as "),
+    expect.stringContaining("an edit is invalid"),
+  ]);
+});
+
 test.concurrent("rebind beside an agent that answers 429 → says what it did; a second run completes it", async ({
   expect,
 }) => {

@@ -66,6 +66,18 @@ describe("a request by a person while files are being written", () => {
     expect([requests.length, clock.monotonicMs() - beganMs]).toEqual([attempts + 1, 0]);
   });
 
+  test("rebind on a full disk during an outage → nothing is left to be saved", async () => {
+    const { agent, answer, disk, until, write, stateDirectory } = await registeredRobot();
+    disk.createExclusive = async () => {
+      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    };
+    answer("reset");
+    await write("second\n");
+    await until(() => agent.status().state_problem !== null);
+    await rm(join(stateDirectory, "registration.json"));
+    expect(await agent.rebind()).toMatchObject({ registration: null, state_problem: null });
+  });
+
   test("register: requested once → one registration", async () => {
     const robot = await registeredRobot();
     const { agent, write, until, requests, clock } = robot;
