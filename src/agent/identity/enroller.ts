@@ -95,13 +95,17 @@ export async function enrollerAlone(
     part.status() ?? { code: "state-unreadable", what: "the identity cannot be read", fix: "run this as root" };
   return {
     async begin() {
+      const ask = () => Promise.race([part.enroll(), part.failure, interruption(signal)]);
       await part.begin();
-      const before = part.status();
-      if (before !== null && ENDED.has(before.state)) {
-        const problem = await discardKey(folders, machine.files);
-        if (problem !== null) return problem;
-      }
-      await Promise.race([part.enroll(), part.failure, interruption(signal)]);
+      const wasEnrolled = part.approved !== null;
+      // Only the service knows whether a credential on the disk is still good.
+      part.doubt(true);
+      await ask();
+      const found = part.status();
+      if (!wasEnrolled || found === null || !ENDED.has(found.state)) return look();
+      const problem = await discardKey(folders, machine.files);
+      if (problem !== null) return problem;
+      await ask();
       return look();
     },
     look,

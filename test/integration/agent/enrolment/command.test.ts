@@ -15,6 +15,7 @@ import {
   approve,
   ENROLLED,
   enroll,
+  enrollAndStop,
   ServiceClock,
   installation,
   advanceUntil,
@@ -257,6 +258,22 @@ test("enroll, removed robot → the robot that takes its name is registered at o
   );
   const held = await (await service.send("GET", "/v1/robots/arm-7")).json();
   expect(held).toMatchObject({ id: after.view?.id, robot_type_id: before.robot.robot_type_id });
+});
+
+test("enroll without the agent, removed robot → a code for a fresh key", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  await enrollAndStop(scene, new PushedClock());
+  const { public_key: old } = await readIdentityFile(scene, "key");
+  const good = await robot.run(["enroll", "--json"]);
+  expect([good.code, JSON.parse(good.stdout)]).toMatchObject([0, { enrolled: true }]);
+  expect(await readIdentityFile(scene, "key")).toMatchObject({ public_key: old });
+
+  expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
+  const begun = await robot.run(["enroll", "--no-wait", "--json"]);
+  const expected = { enrolled: false, user_code: expect.any(String), robot: null };
+  expect([begun.code, JSON.parse(begun.stdout)]).toEqual([0, expect.objectContaining(expected)]);
+  expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
 });
 
 /** Configures the robot to enroll with an enrolment key. */
