@@ -132,15 +132,18 @@ export async function fleetsMark(reader: Reader, organizationId: string, nowMs: 
     .where("removed_at", "is", null)
     .orderBy("id")
     .execute();
-  const generations = await reader
+  // One that is superseded changes the ids of its fleet; all others that ever were need not be read.
+  const awaited = await reader
     .selectFrom("generations")
     .innerJoin("fleets", "fleets.id", "generations.fleet_id")
-    .select(({ fn }) => [fn.count("activated_at").as("activated"), fn.count("superseded_at").as("superseded")])
+    .select(({ fn }) => fn.countAll().as("count"))
     .where("fleets.organization_id", "=", organizationId)
-    .execute();
+    .where("activated_at", "is", null)
+    .where("superseded_at", "is", null)
+    .executeTakeFirst();
   const starts = await edgesAround(reader, organizationId, "starts_ms", nowMs);
   const ends = await edgesAround(reader, organizationId, "ends_ms", nowMs);
-  const mark = JSON.stringify([fleets, generations, starts.lastMs, ends.lastMs]);
+  const mark = JSON.stringify([fleets, awaited, starts.lastMs, ends.lastMs]);
   return { mark, nextEdgeMs: Math.min(starts.nextMs, ends.nextMs) };
 }
 
