@@ -134,6 +134,7 @@ async function configured(subject: Subject, configuration: AgentConfiguration): 
     );
   };
   await Promise.all([
+    state,
     files(),
     examineHere(subject, "identity", () => judgeIdentity(context, folders, configuration, status?.identity ?? null)),
     examineService(subject, configuration, state),
@@ -147,14 +148,16 @@ async function examineService(
   state: Promise<Registration | null>,
 ): Promise<void> {
   const { examination, context, folders, agentUser } = subject;
-  const key = examineHere(subject, "key", () => checkKey(context, folders, configuration, agentUser));
-  const answer = (await reach(subject, configuration))
-    ? await examination.run("service", requestLimit(configuration), async (signal) =>
-        checkService(context, configuration, await key, signal),
+  const [credential, isReached] = await Promise.all([
+    examineHere(subject, "key", () => checkKey(context, folders, configuration, agentUser)),
+    reach(subject, configuration),
+  ]);
+  const answer = isReached
+    ? await examination.run("service", requestLimit(configuration), (signal) =>
+        checkService(context, configuration, credential, signal),
       )
     : null;
   await judgeClock(subject, answer);
-  const credential = await key;
   if (answer === null) return skipAll(subject, ["authentication", "region", "registration"], "service");
   if (credential === null) return skipAll(subject, ["authentication", "region", "registration"], "key");
   const isAccepted = await examineHere(subject, "authentication", async () => {

@@ -159,6 +159,11 @@ describe("doctor", () => {
     expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
   });
 
+  test("doctor: its output goes to a full disk → says that, and ends", async ({ robot }) => {
+    const { code, stderr } = await robot.runProcess(["doctor"], {}, ["sh", "-c", 'exec "$@" >/dev/full', "sh"]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: .*\[output-failed\]\n {2}→ .*\n$/)]);
+  });
+
   test("doctor: several failures → the exit code of the first one to fix", async ({ robot, proxy }) => {
     await chmod(robot.keyPath, 0o644);
     await proxy.refuse();
