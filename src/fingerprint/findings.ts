@@ -90,13 +90,16 @@ async function missing(files: Files, path: string): Promise<PathFinding> {
   const target = await linkTarget(files, path);
   return cannotFind(
     path,
-    target === undefined
-      ? "create it, or correct the path in the manifest"
-      : `it is a symbolic link to ${target}, which does not exist; create that file or correct the link`,
+    target === undefined ? "create it, or correct the path in the manifest" : `it is ${danglingLink(target)}`,
   );
 }
 
-async function linkTarget(files: Files, path: string): Promise<string | undefined> {
+export function danglingLink(target: string): string {
+  return `a symbolic link to ${target}, which does not exist; create that file or correct the link`;
+}
+
+/** @returns undefined when it is no link. */
+export async function linkTarget(files: Files, path: string): Promise<string | undefined> {
   try {
     return await files.readLink(path);
   } catch {

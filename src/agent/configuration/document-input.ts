@@ -1,3 +1,4 @@
+import { danglingLink, linkTarget } from "../../fingerprint/findings.ts";
 import { createObservations, sameView, type View, viewNow } from "../../fingerprint/observations.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -63,7 +64,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
 
   async function readNow(view: View): Promise<{ readonly next: Reading<T>; readonly hasFailed: boolean }> {
     const told = (next: Reading<T>) => ({ next, hasFailed: false });
-    if (view.kind === "hidden") return told(describeFailure(path, view.code, options.missingFix));
+    if (view.kind === "hidden") return told(await describeFailure(options, view.code));
     if (view.stat.kind !== "file") return told(unreadable("file_not_regular", `${path} is not a regular file`));
     try {
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
@@ -71,7 +72,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
         return told(unreadable("too_large", `${path} is ${view.stat.sizeBytes} bytes; the limit is 1048576`));
       return told(await options.read(bytes));
     } catch (error) {
-      const next = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missingFix);
+      const next = await describeFailure(options, errorCode(error) ?? "UNKNOWN");
       return { next, hasFailed: true };
     }
   }
@@ -110,11 +111,17 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
   };
 }
 
-function describeFailure(path: string, code: string, missingFix: string): Reading<never> {
+async function describeFailure(
+  { files, path, missingFix }: Pick<DocumentOptions<unknown>, "files" | "path" | "missingFix">,
+  code: string,
+): Promise<Reading<never>> {
   switch (code) {
     case "ENOENT":
-    case "ENOTDIR":
-      return unreadable("file_missing", `${path} does not exist; ${missingFix}`);
+    case "ENOTDIR": {
+      const target = await linkTarget(files, path);
+      const what = target === undefined ? `does not exist; ${missingFix}` : `is ${danglingLink(target)}`;
+      return unreadable("file_missing", `${path} ${what}`);
+    }
     case "EACCES":
     case "EPERM":
       return unreadable("file_unreadable", `${path} may not be read by this user; give it read permission`);

@@ -1,4 +1,4 @@
-import { chmod, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
@@ -77,6 +77,19 @@ describe("document input", () => {
     laterMs = waitMs;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("one");
+  });
+
+  test("missing file, or a link to one → what is missing, and what to do", async () => {
+    const told = async () => {
+      await document.refresh(false);
+      return document.reading.findings.map(({ message }) => message);
+    };
+    expect(await told()).toEqual([`${path} does not exist; write it`]);
+    await symlink("/nowhere.yaml", path);
+    document.invalidate();
+    expect(await told()).toEqual([
+      `${path} is a symbolic link to /nowhere.yaml, which does not exist; create that file or correct the link`,
+    ]);
   });
 
   test("fresh file without settling → read at once", async () => {
