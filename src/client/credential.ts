@@ -62,7 +62,8 @@ export function parseKey(text: string, source: CredentialSource, where: string):
     return bad("key-line-ending", "it has a Windows line ending after the key", fix);
   }
   if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);
-  if (/\s/.test(key)) return bad("key-space", "it has a space beside or inside the key", rewrite);
+  if (/\s/.test(key))
+    return bad("key-space", "it has a space or an invisible character beside or inside the key", rewrite);
   if (key.length > KEY_LENGTH_LIMIT || !KEY_PATTERN.test(key)) {
     return bad(
       "key-form",

@@ -176,7 +176,7 @@ async function conclude(
       terminal.print(`Configuration ${registration.configuration_digest}`);
     }
     if (status.state_problem !== null)
-      terminal.note(`State not saved: ${status.state_problem}; the next start registers again.`);
+      terminal.note(`State not saved: ${status.state_problem}; the next start checks with the service.`);
   }
   const problem = statusProblem(status) ?? notYet(status) ?? unconfirmed;
   if (problem !== null) terminal.problem(problem);

@@ -137,7 +137,7 @@ function describe(document: StatusDocument, terminal: Terminal): void {
           ]),
       ...(document.state_problem === null
         ? []
-        : [["state", `not saved: ${document.state_problem}; the next start asks the service what it holds`]]),
+        : [["state", `not saved: ${document.state_problem}; the next start checks with the service`]]),
     ],
   );
 }

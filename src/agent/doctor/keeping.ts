@@ -166,7 +166,7 @@ function unwritable(directory: string, error: unknown): Verdict {
       );
     case "EROFS":
       return failed(
-        " is on a read-only filesystem; each start registers again",
+        " is on a read-only filesystem; each start checks with the service",
         "put the state on a writable one: --state-dir DIR, or StateDirectory= in the unit",
       );
     case "EACCES":
