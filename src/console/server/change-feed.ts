@@ -37,14 +37,19 @@ export function createChangeFeed(
   let marks: Marks | null = null;
   let isPolling = false;
   let lastPoll: Promise<void> = Promise.resolve();
+  /** Whether the last poll has yet to begin. */
+  let isWaiting = false;
 
-  /** Polls run one after the other: each compares its marks with those of the poll before it. */
+  /** Polls run one after the other: each compares its marks with those of the poll before it. All who come before it begins share one. */
   function poll(): Promise<void> {
+    if (isWaiting) return lastPoll;
+    isWaiting = true;
     lastPoll = lastPoll.catch(() => {}).then(compare);
     return lastPoll;
   }
 
   async function compare(): Promise<void> {
+    isWaiting = false;
     const before = marks;
     const now = await readMarks(store, new Set(listeners.values()), before, {
       nowMs: clock.wallMs(),

@@ -363,7 +363,14 @@ describeOnEachStore("change feed", (newStore) => {
     onTestFinished(() => stopping.abort());
     const problems: unknown[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (...problem: unknown[]) => problems.push(problem) };
-    const feed = createChangeFeed(store, { clock, log }, WINDOW_MS, stopping.signal);
+    let looks = 0;
+    let held: Promise<void> = Promise.resolve();
+    const version = async () => {
+      looks += 1;
+      await held;
+      return store.version();
+    };
+    const feed = createChangeFeed({ reader: store.reader, version }, { clock, log }, WINDOW_MS, stopping.signal);
     const reported: (readonly string[])[] = [];
     const stop = await feed.listen(first!.id, (topics) => reported.push(topics));
     // The result of a poll that is under way does not count.
@@ -378,7 +385,24 @@ describeOnEachStore("change feed", (newStore) => {
     };
     const [own, other] = [first!.id, second!.id];
     const at = () => new Date(nowMs).toISOString();
-    return { store, feed, reported, next, wake: () => wake(), stop, problems, polls: () => polls, own, other, at };
+    return {
+      store,
+      feed,
+      reported,
+      next,
+      wake: () => wake(),
+      stop,
+      problems,
+      polls: () => polls,
+      looks: () => looks,
+      /** Looks at the store take until then. */
+      hold(until: Promise<void>) {
+        held = until;
+      },
+      own,
+      other,
+      at,
+    };
   }
 
   const insert = (store: Store, table: keyof Tables, values: object) =>
@@ -519,6 +543,19 @@ describeOnEachStore("change feed", (newStore) => {
     expect(await next()).toEqual([["keys"]]);
     expect(await next()).toEqual([]);
     expect(await next(FULL_REFRESH_MS)).toEqual([TOPICS]);
+  });
+
+  it("many listeners come at once → they share a look at the store, except one that comes while it is read", async () => {
+    const { feed, own, looks, hold } = await scene();
+    const before = looks();
+    const reading = Promise.withResolvers<void>();
+    hold(reading.promise);
+    const many = Array.from({ length: 100 }, () => feed.listen(own, () => {}));
+    await expect.poll(looks, SOON).toBe(before + 1);
+    const late = feed.listen(own, () => {});
+    reading.resolve();
+    await Promise.all([...many, late]);
+    expect(looks()).toBe(before + 2);
   });
 
   it("last listener leaves, another comes → polling stops and starts again", async () => {
