@@ -111,7 +111,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     });
   }
 
-  /** Closes the connection after the answer instead of reading a large body that nobody needs. */
+  /** Closes the connection after the answer if the body was not read, because reading the rest may take long. */
   function leaveUnread(raw: IncomingMessage, reply: FastifyReply): void {
     if (!hasUnreadBody(raw)) return;
     reply.header("connection", "close");

@@ -117,7 +117,7 @@ export interface IdentityOptions {
   readiness(): Readiness;
   /** Called when the state or the credential changed. */
   onChange(): void;
-  /** Called when the robot has a credential again: meanwhile the robot of its name may have become another one. */
+  /** Called when the robot gets a credential while it has none. To the service it may be another robot than before. */
   onEnrolled(): void;
   /** Called when the service accepts heartbeats again. */
   onReturn(): void;

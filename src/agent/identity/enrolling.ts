@@ -9,7 +9,7 @@ import type { EnrolmentRecord, KeyRecord } from "./records.ts";
 
 /** A code that is over is followed by the next one within this time. */
 const SOON_MS = 1000;
-/** A code is good for ten minutes, so no Retry-After puts the next poll off for longer. */
+/** Maximum delay of the next poll, whatever Retry-After says: a code expires after ten minutes. */
 const LONGEST_POLL_DELAY_MS = 30_000;
 
 /** From nothing to a credential: the key of this computer, and the enrolment that waits for an operator. */

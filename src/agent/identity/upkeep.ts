@@ -26,7 +26,7 @@ export function createUpkeep(
   const { machine, log } = options;
   const { clock, random } = machine;
   const { pace } = course;
-  /** Of its own: accepted heartbeats do not hasten renewals that fail. */
+  /** Separate from `pace`, because accepted heartbeats must not shorten the pauses between renewals that fail. */
   const heartbeatPace = createPace(random);
   const heartbeats = createHeartbeats(machine, options.version, () => options.service().heartbeatMs);
   /** A failed renewal is not repeated before. */

@@ -18,7 +18,7 @@ export interface Connection {
   /** For requests about the robot's identity. */
   readonly access: ServiceAccess;
   readonly serviceUrl: string;
-  /** Changes with what is configured about the service. */
+  /** Changes with every edit of the configuration's `service` section. */
   readonly route: string;
   /** The user that this program runs as. */
   readonly userId: number;

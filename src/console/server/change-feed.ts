@@ -40,7 +40,7 @@ export function createChangeFeed(
   /** Whether the last poll has yet to begin. */
   let isWaiting = false;
 
-  /** Polls run one after the other: each compares its marks with those of the poll before it. All who come before it begins share one. */
+  /** Polls run one after the other: each compares its marks with those of the poll before it. Calls before a poll begins share it. */
   function poll(): Promise<void> {
     if (isWaiting) return lastPoll;
     isWaiting = true;

@@ -10,7 +10,7 @@ type ConnectionError = Error & { readonly code?: string };
 /**
  * Answers on the raw socket what Node's parser refused, because there is no request.
  *
- * @param owedTo the next answer to an earlier request of the connection; it is sent before.
+ * @param owedTo finds the next answer to an earlier request of the connection, which is sent first.
  */
 export function createConnectionRefusal(
   owedTo: (socket: Socket) => ServerResponse | undefined,
