@@ -242,14 +242,18 @@ const backJumps = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
   { weight: 1, arbitrary: fc.integer({ min: -5_400_000, max: -1 }) },
 );
-/** Whole seconds, so that no rounding occurs; none so short that the clock change is followed. */
+/**
+ * Multiples of one length, so that also the difference of two jumps is none, or too long for the clock to be followed. Whole seconds, so
+ * that no rounding occurs.
+ */
+const JUMP_MS = CORRECTION_MAXIMUM_MS + 1000;
 const anyJumps = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   {
     weight: 1,
     arbitrary: fc
-      .oneof(fc.integer({ min: 61, max: 200_000 }), fc.integer({ min: 61, max: 40_000_000 }))
-      .chain((seconds) => fc.constantFrom(seconds * 1000, -seconds * 1000)),
+      .oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 650_000 }))
+      .chain((count) => fc.constantFrom(count * JUMP_MS, -count * JUMP_MS)),
   },
 );
 const many = { minLength: 10, maxLength: 40, size: "max" } as const;
