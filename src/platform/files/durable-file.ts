@@ -34,6 +34,9 @@ export async function replaceDurably(
     }
     await files.rename(temporary, path);
     await files.syncDirectory(dirname(path));
+  } catch (error) {
+    await files.remove(temporary).catch(() => {});
+    throw error;
   } finally {
     void opening.then((old) => old?.close()).catch(() => {});
   }

@@ -62,7 +62,7 @@ describe("replaceDurably", () => {
   test.each<[string, Partial<Awaited<ReturnType<Files["createExclusive"]>>>]>([
     ["write", { write: full }],
     ["sync", { sync: full }],
-  ])("disk full at %s → the old content stays, error", async (_step, failing) => {
+  ])("disk full at %s → only the old content is there, error", async (_step, failing) => {
     await writeFile(state(), "old");
     const files: Files = {
       ...systemFiles,
@@ -70,5 +70,6 @@ describe("replaceDurably", () => {
     };
     await expect(replaceDurably(files, state(), bytes, 0o600)).rejects.toMatchObject({ code: "ENOSPC" });
     expect(await readFile(state(), "utf8")).toBe("old");
+    expect(await readdir(folder)).toEqual(["state.json"]);
   });
 });
