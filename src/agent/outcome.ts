@@ -87,19 +87,36 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
 }
 
 function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {
-  const reason = `http-${result.status}`;
-  if (isPassing(result)) return retrySoon(context, reason, result.detail, result.retryAfterMs);
-  switch (result.status) {
+  const { status, detail, validation } = result;
+  const reason = `http-${status}`;
+  const state = stateOfRefusal(result);
+  switch (state) {
+    case "unreachable":
+      return retrySoon(context, reason, detail, result.retryAfterMs);
+    case "unauthorized":
+    case "misconfigured":
+      return retryLater(context, state, reason, detail, PERSON_RETRY_MS);
+    case "conflict":
+      return retryLater(context, state, reason, detail, REFUSED_RETRY_MS);
+    case "rejected":
+      return retryLater(context, state, reason, detail, REFUSED_RETRY_MS, validation ?? []);
+  }
+}
+
+/** What a refusal means, of a registration or of a request about the identity. */
+export function stateOfRefusal(refusal: Extract<CallResult<unknown>, { kind: "refused" }>): FailureState {
+  if (isPassing(refusal)) return "unreachable";
+  switch (refusal.status) {
     case 401:
     case 403:
-      return retryLater(context, "unauthorized", reason, result.detail, PERSON_RETRY_MS);
+      return "unauthorized";
     case 404:
     case 405:
-      return retryLater(context, "misconfigured", reason, result.detail, PERSON_RETRY_MS);
+      return "misconfigured";
     case 409:
-      return retryLater(context, "conflict", reason, result.detail, REFUSED_RETRY_MS);
+      return "conflict";
   }
-  return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
+  return "rejected";
 }
 
 /** Certificates cannot be verified with such a clock. The remedy is to set it, never to skip the verification. */

@@ -184,12 +184,25 @@ export function exitCodeOf({
   state,
   healthy,
   hanging,
-}: Pick<StatusDocument, "state" | "healthy" | "hanging">): ExitCode {
+  identity,
+}: Pick<StatusDocument, "state" | "healthy" | "hanging" | "identity">): ExitCode {
+  if (state === "waiting-for-approval" && identity !== null) return exitCodeOfIdentity(identity);
   const { exit } = STATES[state];
   if (exit !== EXIT.ok) return exit;
   if (hanging !== null) return EXIT.failed;
   // The disk has an invalid edit, and the last valid configuration is in force.
   return state === "registered" && !healthy ? EXIT.invalid : exit;
+}
+
+/** The exit code for a robot that waits for its credential, or is refused one. Without a code, nobody can approve it. */
+export function exitCodeOfIdentity({
+  state,
+  user_code: code,
+  problem,
+  problem_state: cause,
+}: IdentityStatus): ExitCode {
+  if (state !== "waiting-for-approval" || code !== null || problem === null) return EXIT.unauthorized;
+  return cause === null ? EXIT.failed : STATES[cause].exit;
 }
 
 /** What a person has to do about a status; null when there is nothing to do. */

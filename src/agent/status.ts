@@ -1,6 +1,7 @@
 import type { RobotView } from "../api/robot-views.ts";
 import { isObject } from "../platform/is-object.ts";
 import type { LocatedFinding } from "./findings.ts";
+import type { FailureState } from "./outcome.ts";
 import type { WatchMode } from "./watching/watcher.ts";
 
 /** The document of `status --json` and of GET /status, with or without a daemon. Members are added, never changed. */
@@ -100,6 +101,8 @@ export interface IdentityStatus {
   readonly last_heartbeat_at: string | null;
   /** Why the last request about the identity failed; null when it did not. */
   readonly problem: string | null;
+  /** What kept an enrolment from its code or credential, as the state of a registration that fails so; null where the cause is on this computer. */
+  readonly problem_state: FailureState | null;
 }
 
 /** An identity before anything is known. */
@@ -113,6 +116,7 @@ export const NO_IDENTITY: IdentityStatus = {
   credential_expires_at: null,
   last_heartbeat_at: null,
   problem: null,
+  problem_state: null,
 };
 
 export interface DaemonStatus {

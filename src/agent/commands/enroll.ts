@@ -5,6 +5,7 @@ import { issueNotice } from "../identity/issue-file.ts";
 import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
 import { approvalFix } from "../remedies.ts";
+import { exitCodeOfIdentity } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { LOOK_PERIOD_MS, setup } from "./setup.ts";
@@ -170,5 +171,5 @@ function refuse(
 ): ExitCode {
   if (current === null) return showProblem(problem, { enrolled: false }, options, terminal);
   showProblem(problem, describe(current, null), options, terminal);
-  return EXIT.unauthorized;
+  return exitCodeOfIdentity(current);
 }

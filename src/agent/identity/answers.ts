@@ -1,6 +1,7 @@
 /** What the service's answers about an identity mean: pure functions. */
-import { type CallResult, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
+import { type CallResult, isOfNetwork, refusalText } from "../../client/call-result.ts";
 import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
+import { type FailureState, stateOfRefusal } from "../outcome.ts";
 
 /** States in which the credential must not be used; a person has to act. */
 export type RefusedState = "unenrolled" | "frozen" | "lapsed";
@@ -8,8 +9,8 @@ export type RefusedState = "unenrolled" | "frozen" | "lapsed";
 /** No answer to the question. */
 export interface Later {
   readonly kind: "later";
-  /** True when it may be over soon: no network, an overloaded service. */
-  readonly isPassing: boolean;
+  /** As of a registration that fails so; null where the cause is on this computer and may be over soon. */
+  readonly state: FailureState | null;
   readonly detail: string;
   readonly retryAfterMs: number | null;
 }
@@ -121,7 +122,7 @@ export function judgeHeartbeat(result: CallResult<Terms>): HeartbeatVerdict {
 export function judgeName(result: CallResult<NamedRobot>, robotId: string): { readonly name: string | null } | Later {
   if (result.kind === "ok") return { name: result.value.id === robotId ? result.value.name : null };
   const verdict = later(result);
-  return verdict.isPassing ? verdict : { name: null };
+  return verdict.state === "unreachable" ? verdict : { name: null };
 }
 
 type Refusal = Extract<CallResult<unknown>, { kind: "refused" }>;
@@ -132,19 +133,19 @@ function isOfService({ code }: Refusal): boolean {
 }
 
 function soon(result: Refusal): Later {
-  return { ...later(result), isPassing: true };
+  return { ...later(result), state: "unreachable" };
 }
 
 function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {
   switch (result.kind) {
     case "unreachable":
     case "undecodable":
-      return { kind: "later", isPassing: true, detail: result.detail, retryAfterMs: null };
+      return { kind: "later", state: "unreachable", detail: result.detail, retryAfterMs: null };
     case "no-credential":
-      return { kind: "later", isPassing: false, detail: result.problem.what, retryAfterMs: null };
+      return { kind: "later", state: "unauthorized", detail: result.problem.what, retryAfterMs: null };
     case "refused": {
       const { retryAfterMs } = result;
-      return { kind: "later", isPassing: isPassing(result), detail: refusalText(result), retryAfterMs };
+      return { kind: "later", state: stateOfRefusal(result), detail: refusalText(result), retryAfterMs };
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Random } from "../../platform/random.ts";
 import { type Backoff, createBackoff } from "../../platform/retry.ts";
+import type { FailureState } from "../outcome.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Later, RefusedState } from "./answers.ts";
 import type { EnrolmentRequest } from "./enrolment-request.ts";
@@ -22,6 +23,8 @@ export interface Course {
   readonly state: IdentityStatus["state"];
   /** Why the last request failed; null when it did not. */
   problem: string | null;
+  /** The state that the failed request led to. */
+  problemState: FailureState | null;
   /** Monotonic time of the next start, poll or renewal after a refusal. */
   dueMs: number;
   readonly pace: Pace;
@@ -41,6 +44,7 @@ export function createCourse({ machine, log, onChange }: IdentityOptions, isEnro
       return standing.kind === "enrolled" ? "enrolled" : "waiting-for-approval";
     },
     problem: null,
+    problemState: null,
     dueMs: 0,
     pace,
     answered() {
@@ -50,6 +54,7 @@ export function createCourse({ machine, log, onChange }: IdentityOptions, isEnro
     wait(verdict) {
       if (course.problem === null) log.warn("identity-delayed", { detail: verdict.detail });
       course.problem = verdict.detail;
+      course.problemState = verdict.state;
       course.dueMs = machine.clock.monotonicMs() + pace.after(verdict);
     },
     refuse(state, detail) {
@@ -85,7 +90,8 @@ export function createPace(random: Random) {
   const backoff: Backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
   const spread = (periodMs: number) => periodMs * (1 + SPREAD * (random.unit() - 0.5));
   return {
-    after: ({ isPassing, retryAfterMs }: Later) => (isPassing ? backoff.nextMs(retryAfterMs) : spread(PERSON_RETRY_MS)),
+    after: ({ state, retryAfterMs }: Later) =>
+      state === null || state === "unreachable" ? backoff.nextMs(retryAfterMs) : spread(PERSON_RETRY_MS),
     afterRefusal: (state: RefusedState) => spread(REFUSED_RETRY_MS[state]),
     /** The service answered: the next delay is a first one again. */
     reset: () => backoff.reset(),

@@ -34,7 +34,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
       const code = errorCode(error);
       if (code === undefined) throw error;
       const detail = `the key of this robot cannot be written (${code})`;
-      course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
+      course.wait({ kind: "later", state: null, detail, retryAfterMs: null });
       return false;
     }
   }
@@ -43,7 +43,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   async function replaceKey(): Promise<void> {
     if (!(await makeKey())) return;
     const detail = "the service knew the key of this robot already, so the robot made a new one";
-    course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
+    course.wait({ kind: "later", state: null, detail, retryAfterMs: null });
   }
 
   async function start(current: KeyRecord, signal: AbortSignal): Promise<void> {
@@ -51,7 +51,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     const bulk = await bulkKey();
     if (bulk?.kind === "credential-problem") {
       const detail = `${bulk.where}: ${bulk.what}`;
-      return course.wait({ kind: "later", isPassing: false, detail, retryAfterMs: null });
+      return course.wait({ kind: "later", state: "unauthorized", detail, retryAfterMs: null });
     }
     const body = { ...(await options.describeRobot()), public_key: current.public_key };
     const verdict = judgeStart(await client.start(body, bulk?.secret ?? null, signal));

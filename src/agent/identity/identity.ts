@@ -214,6 +214,7 @@ export function createIdentityLoop(options: IdentityOptions) {
         credential_expires_at: record?.credential_expires_at ?? null,
         last_heartbeat_at: upkeep.lastHeartbeatAt,
         problem: standing.kind === "refused" ? standing.detail : (held.problem ?? course.problem),
+        problem_state: standing.kind === "enrolling" && course.problem !== null ? course.problemState : null,
       };
     },
   };

@@ -64,7 +64,7 @@ export function createUpkeep(
         return refuse(verdict);
       case "fresh-nonce":
         // The next one is signed over another nonce.
-        course.wait({ kind: "later", isPassing: true, detail: "the nonce was used before", retryAfterMs: null });
+        course.wait({ kind: "later", state: null, detail: "the nonce was used before", retryAfterMs: null });
         renewalAllowedMs = course.dueMs;
         return;
       case "later":

@@ -168,8 +168,36 @@ test("enroll --no-wait without the agent, the service fails → nothing tries ag
   await using scene = await createScene(ENROLLED);
   scene.proxy.inject({ kind: "answer", status: 503, body: "{}" }, 1000);
   const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
-  expect(code).toBe(5);
+  expect(code).toBe(4);
   expect(stderr).toContain("→ find the cause with: robot-policy-agent doctor; then run this command again");
+});
+
+test.each([
+  ["unreachable", 4, { kind: "drop-before" }],
+  ["a captive portal", 4, { kind: "answer", status: 200, body: "<html></html>" }],
+  ["refuses the bearer", 5, { kind: "answer", status: 403, body: "{}" }],
+  ["refuses the content", 6, { kind: "answer", status: 422, body: "{}" }],
+  ["no robot policy service", 6, { kind: "answer", status: 404, body: "{}" }],
+] as const)("enroll --no-wait, status and --setup, the service: %s → exit %i", async (_what, exitCode, fault) => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  proxy.inject(fault, 1000);
+  const codeOf = async (...args: string[]) => (await robot.run(args)).code;
+  expect(await codeOf("enroll", "--no-wait")).toBe(exitCode);
+  await using daemon = await robot.start();
+  await daemon.until(
+    ({ state, identity }) => state === "waiting-for-approval" && (identity?.problem ?? null) !== null,
+  );
+  const beside = [await codeOf("enroll", "--no-wait"), await codeOf("status"), await codeOf("--setup")];
+  expect(beside).toEqual([exitCode, exitCode, exitCode]);
+});
+
+test("enroll --no-wait, the key cannot be written → exit 1", async () => {
+  await using scene = await createScene(ENROLLED);
+  await mkdir(join(scene.robot.state_directory, "identity-key.json.new"));
+  const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("the key of this robot cannot be written")]);
+  expect(scene.proxy.requests).toEqual([]);
 });
 
 test("enroll, denied → says so", async () => {

@@ -31,13 +31,13 @@ test.each([
   [refused(403, "installation_frozen"), { kind: "refused", state: "frozen" }],
   [refused(403, "recovery_window_over"), { kind: "refused", state: "lapsed" }],
   [refused(403, "recovery_budget_spent"), { kind: "refused", state: "lapsed" }],
-  [refusedByProxy(401), { kind: "later", isPassing: true }],
-  [refusedByProxy(403), { kind: "later", isPassing: true }],
+  [refusedByProxy(401), { kind: "later", state: "unreachable" }],
+  [refusedByProxy(403), { kind: "later", state: "unreachable" }],
   [refused(409, "nonce_used"), { kind: "fresh-nonce" }],
-  [refused(429, undefined, 7000), { kind: "later", isPassing: true, retryAfterMs: 7000 }],
-  [refused(503), { kind: "later", isPassing: true }],
-  [refused(422), { kind: "later", isPassing: false }],
-  [UNREACHABLE, { kind: "later", isPassing: true }],
+  [refused(429, undefined, 7000), { kind: "later", state: "unreachable", retryAfterMs: 7000 }],
+  [refused(503), { kind: "later", state: "unreachable" }],
+  [refused(422), { kind: "later", state: "rejected" }],
+  [UNREACHABLE, { kind: "later", state: "unreachable" }],
 ])("judgeRenewal: $status $reason", (result, expected) => {
   expect(judgeRenewal(result)).toMatchObject(expected);
 });
@@ -45,13 +45,13 @@ test.each([
 test.each([
   [refused(401, "credential_expired"), { kind: "doubted" }],
   [refused(403, "installation_frozen"), { kind: "refused", state: "frozen" }],
-  [refused(403, "scope"), { kind: "later", isPassing: false }],
+  [refused(403, "scope"), { kind: "later", state: "unauthorized" }],
   [
     { ...refusedByProxy(401), isWebPage: true },
-    { kind: "later", isPassing: true },
+    { kind: "later", state: "unreachable" },
   ],
   [refused(404), { kind: "unknown-here" }],
-  [refused(500), { kind: "later", isPassing: true }],
+  [refused(500), { kind: "later", state: "unreachable" }],
 ])("judgeHeartbeat: $status $reason", (result, expected) => {
   expect(judgeHeartbeat(result)).toMatchObject(expected);
 });
@@ -69,17 +69,17 @@ test.each([
   [{ kind: "ok", status: 200, value: { status: "expired" } }, { kind: "over" }],
   [{ kind: "ok", status: 200, value: { status: "consumed" } }, { kind: "fresh-key" }],
   [refused(404), { kind: "over" }],
-  [refusedByProxy(404), { kind: "later", isPassing: true }],
-  [refused(502), { kind: "later", isPassing: true }],
+  [refusedByProxy(404), { kind: "later", state: "unreachable" }],
+  [refused(502), { kind: "later", state: "unreachable" }],
 ] as const)("judgePoll: %j", (result, expected) => {
   expect(judgePoll(result)).toMatchObject(expected);
 });
 
 test.each([
   [refused(409, "key_in_use"), { kind: "fresh-key" }],
-  [refused(403, "uses_spent"), { kind: "later", isPassing: false }],
-  [refused(404), { kind: "later", isPassing: false }],
-  [refused(429, undefined, 1000), { kind: "later", isPassing: true, retryAfterMs: 1000 }],
+  [refused(403, "uses_spent"), { kind: "later", state: "unauthorized" }],
+  [refused(404), { kind: "later", state: "misconfigured" }],
+  [refused(429, undefined, 1000), { kind: "later", state: "unreachable", retryAfterMs: 1000 }],
 ])("judgeStart: $status $reason", (result, expected) => {
   expect(judgeStart(result)).toMatchObject(expected);
 });

@@ -32,6 +32,7 @@ function waitingFor(code: string): IdentityStatus {
     credential_expires_at: null,
     last_heartbeat_at: null,
     problem: null,
+    problem_state: null,
   };
 }
 
