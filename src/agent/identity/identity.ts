@@ -32,6 +32,7 @@ export function createIdentityLoop(options: IdentityOptions) {
   /** What a person asked for; `again`: the identity was refused already. */
   let asked: "now" | "again" | null = null;
   const waiting: PromiseWithResolvers<void>[] = [];
+  let isTurning = false;
 
   /** Uses what the service issued, unless it waits for the disk. */
   async function adopt(): Promise<void> {
@@ -140,7 +141,9 @@ export function createIdentityLoop(options: IdentityOptions) {
         for (;;) {
           await alarm.wait(nextMs(), signal);
           const { length } = waiting;
+          isTurning = true;
           await turn(signal);
+          isTurning = false;
           for (const { resolve } of waiting.splice(0, length)) resolve();
         }
       } catch (error) {
@@ -196,7 +199,9 @@ export function createIdentityLoop(options: IdentityOptions) {
     enroll() {
       const answered = Promise.withResolvers<void>();
       waiting.push(answered);
-      asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
+      // A start or poll under way is the answer.
+      if (!isTurning || course.standing.kind !== "enrolling")
+        asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
       alarm.ring();
       return answered.promise;
     },
