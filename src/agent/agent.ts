@@ -129,7 +129,7 @@ export function createAgent(options: AgentOptions) {
   const watched = createWatchedFiles({
     files,
     events: machine.events,
-    paths: () => [...collector.paths(), ...connection.credentialPaths],
+    paths: () => [...collector.paths(), ...connection.credentialPaths, ...connection.routePaths],
     onChange() {
       if (isRunning) changedDuringRun = true;
       // While files settle, the timer starts the next run anyway, so a thousand events cause one run.

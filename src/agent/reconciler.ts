@@ -10,7 +10,7 @@ import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findi
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
-import { createCredentialVersions } from "./registration/credential-version.ts";
+import { createFileVersions } from "./registration/file-version.ts";
 import { keepRegistration } from "./registration/kept-registration.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import type { Registration } from "./registration/record.ts";
@@ -61,10 +61,12 @@ export function createReconciler(options: ReconcilerOptions) {
   const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
-  const credentials = createCredentialVersions(machine);
+  const credentials = createFileVersions(machine);
+  const routeFiles = createFileVersions(machine);
   const kept = keepRegistration(files, options.stateDirectory, options.registration);
   let failure: Outcome | null = null;
   let credentialVersion = "";
+  let route = "";
   /** The wanted body is one that the service refused. */
   let isRefusalInForce = false;
   /** Monotonic time of the last `hurry`. */
@@ -72,7 +74,7 @@ export function createReconciler(options: ReconcilerOptions) {
 
   async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
     options.onRegistering(body);
-    const { client, serviceUrl, route } = options.connection();
+    const { client, serviceUrl } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const before = kept.current;
     const sentMs = clock.monotonicMs();
@@ -139,13 +141,15 @@ export function createReconciler(options: ReconcilerOptions) {
   async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
     const { forced, signal } = request;
     const collected = await collector.collect(true, signal);
-    const { serviceUrl, route, credentialPaths, prepare } = options.connection();
+    const connection = options.connection();
+    const { serviceUrl, credentialPaths, routePaths, prepare } = connection;
     if (collected.kind === "unsettled") {
       // Load the code for the request during the wait.
       prepare();
       return collected;
     }
     await kept.saveAgain();
+    route = `${connection.route} ${await routeFiles.look(routePaths)}`;
     credentialVersion = `${await credentials.look(credentialPaths)} ${options.identity?.version ?? ""}`;
 
     const { wanted, machineId } = collected;
@@ -199,8 +203,11 @@ export function createReconciler(options: ReconcilerOptions) {
     /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
     forgetMoved: kept.forgetMoved,
     /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
-    isUnchanged: () =>
-      kept.problem === null && credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged(),
+    isUnchanged() {
+      const { credentialPaths, routePaths } = options.connection();
+      const areFilesUnchanged = credentials.isUnchanged(credentialPaths) && routeFiles.isUnchanged(routePaths);
+      return kept.problem === null && areFilesUnchanged && collector.isUnchanged();
+    },
     get registration() {
       return kept.current;
     },

@@ -20,6 +20,8 @@ export interface Connection {
   readonly serviceUrl: string;
   /** Changes with every edit of the configuration's `service` section. */
   readonly route: string;
+  /** Files that belong to the route; watched so that a correction is noticed. */
+  readonly routePaths: readonly string[];
   /** The user that this program runs as. */
   readonly userId: number;
   /** Whether there is an API key that could be used. */
@@ -56,7 +58,7 @@ export function connect(
   ownCredential?: OwnCredential,
 ): Connection {
   const { machine, folders, environment } = options;
-  const { url, key_file: keyFile } = configuration.service;
+  const { url, key_file: keyFile, ca_file: caFile } = configuration.service;
   const transport = options.openTransport?.(configuration) ?? openNetwork(configuration.service, environment, machine);
   const apiKey = () =>
     loadCredential(
@@ -77,6 +79,7 @@ export function connect(
     userId: options.userId,
     serviceUrl: url,
     route: JSON.stringify(configuration.service),
+    routePaths: caFile === null ? [] : [caFile],
     credentialPaths: [
       ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
       ...(keyFile === null ? [] : [keyFile]),

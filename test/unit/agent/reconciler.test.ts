@@ -172,6 +172,25 @@ describe("reconcile: the key", () => {
   });
 });
 
+describe("reconcile: the certificate authority", () => {
+  test("its file corrected in place → noticed without an event, tried at once", async () => {
+    const { clock, caPath, answer, run, reconciler, requests } = await reconciledRobot();
+    await writeFile(caPath, "another authority");
+    answer("reset", "reset", "ok");
+    expect((await run()).kind).toBe("failed");
+    clock.step(1000);
+    expect((await run()).kind).toBe("failed");
+    expect((await run()).kind).toBe("waiting");
+    clock.step(1500);
+    expect((await run()).kind).toBe("waiting");
+    expect(reconciler.isUnchanged()).toBe(true);
+    await writeFile(caPath, "the right authority");
+    expect(reconciler.isUnchanged()).toBe(false);
+    expect((await run()).kind).toBe("registered");
+    expect(requests).toHaveLength(3);
+  });
+});
+
 describe("reconcile: registration", () => {
   test("unchanged files → sent again only if requested", async () => {
     const { clock, run, reconciler, requests } = await reconciledRobot();

@@ -38,6 +38,8 @@ export interface Robot {
   /** Path of the configuration file. */
   readonly path: string;
   readonly keyPath: string;
+  /** Path of the certificate authority, which does not exist. */
+  readonly caPath: string;
   readonly stateDirectory: string;
   /** A test may replace the methods of its identity. */
   readonly machine: Machine & { readonly identity: { -readonly [K in keyof Identity]: Identity[K] } };
@@ -67,13 +69,14 @@ export interface Robot {
 
 export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> {
   const folder = await temporaryFolder();
-  const [path, keyPath, stateDirectory] = [join(folder, "arm.rules"), join(folder, "api-key"), join(folder, "state")];
+  const at = (file: string) => join(folder, file);
+  const [path, keyPath, caPath, stateDirectory] = [at("arm.rules"), at("api-key"), at("ca.pem"), at("state")];
   await mkdir(stateDirectory);
   await writeFile(path, "first\n");
   await writeFile(keyPath, `${keyOf("a")}\n`, { mode: 0o600 });
   await writeFile(
     join(folder, "config.yaml"),
-    `service: { url: "http://127.0.0.1:1", key_file: ${keyPath} }\nrobot: { name: "${name}", region: eu-central-1 }\n`,
+    `service: { url: "http://127.0.0.1:1", key_file: ${keyPath}, ca_file: ${caPath} }\nrobot: { name: "${name}", region: eu-central-1 }\n`,
   );
   await writeFile(
     join(folder, "robot-manifest.yaml"),
@@ -118,6 +121,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
     folder,
     path,
     keyPath,
+    caPath,
     stateDirectory,
     machine,
     disk,

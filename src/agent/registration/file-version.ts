@@ -10,14 +10,14 @@ interface Known {
   readonly word: string;
 }
 
-/** A larger file is no key. */
+/** A larger file is no key. Of larger certificates the stat has to do. */
 const READ_LIMIT_BYTES = 4096;
 
 /** How often a file that is replaced while it is read is looked at again. */
 const REPLACED_LOOKS = 3;
 
-/** Detects that a key file was replaced, edited, created or removed. */
-export function createCredentialVersions(options: { readonly files: Files; readonly clock: Clock }) {
+/** Detects that a small file, such as a key, was replaced, edited, created or removed. */
+export function createFileVersions(options: { readonly files: Files; readonly clock: Clock }) {
   const { files } = options;
   const observations = createObservations(options);
   const known = new Map<string, Known>();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { createCredentialVersions } from "../../../../src/agent/registration/credential-version.ts";
+import { createFileVersions } from "../../../../src/agent/registration/file-version.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { type FileStat, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
@@ -13,7 +13,7 @@ const toSeconds = (ns: bigint) => ns - (ns % SECOND_NS);
 
 /** A key file on a filesystem with timestamps of seconds or nanoseconds, and both clocks at its last write. */
 async function keyFile(keepsNanoseconds: boolean) {
-  const folder = testFolder("credential-version");
+  const folder = testFolder("file-version");
   const path = join(folder, "api-key");
   await writeFile(path, "sk_test_one");
   const written = await stat(path);
@@ -22,7 +22,7 @@ async function keyFile(keepsNanoseconds: boolean) {
   const frozen = await systemFiles.stat(path);
   const times = keepsNanoseconds ? frozen : { mtimeNs: toSeconds(frozen.mtimeNs), ctimeNs: toSeconds(frozen.ctimeNs) };
   const coarse = (seen: FileStat): FileStat => ({ ...seen, mtimeNs: times.mtimeNs, ctimeNs: times.ctimeNs });
-  const versions = createCredentialVersions({
+  const versions = createFileVersions({
     files: {
       ...systemFiles,
       stat: async (seen) => coarse(await systemFiles.stat(seen)),
@@ -86,12 +86,12 @@ test("credential version: fresh key that settles → same version", async () => 
 });
 
 test("credential version: file replaced between stat and read → one change", async () => {
-  const folder = testFolder("credential-version");
+  const folder = testFolder("file-version");
   const path = join(folder, "api-key");
   await writeFile(path, "sk_test_one");
   await writeFile(`${path}.next`, "sk_test_two");
   let isReplaced = false;
-  const versions = createCredentialVersions({
+  const versions = createFileVersions({
     files: {
       ...systemFiles,
       async openForReading(opened) {
