@@ -61,9 +61,11 @@ export function judgePoll(result: CallResult<Polled>): PollVerdict {
         return { kind: "fresh-key" };
     }
   }
-  if (result.kind !== "refused" || result.status !== 404) return later(result);
+  if (result.kind !== "refused") return later(result);
   // Ended enrolments are forgotten after a day.
-  return isOfService(result) ? { kind: "over" } : soon(result);
+  if (result.status === 404 && isOfService(result)) return { kind: "over" };
+  // The service refuses no poll in another way, and the code expires soon.
+  return soon(result);
 }
 
 export type RenewalVerdict =

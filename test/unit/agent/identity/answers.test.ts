@@ -70,6 +70,8 @@ test.each([
   [{ kind: "ok", status: 200, value: { status: "consumed" } }, { kind: "fresh-key" }],
   [refused(404), { kind: "over" }],
   [refusedByProxy(404), { kind: "later", state: "unreachable" }],
+  [refusedByProxy(400), { kind: "later", state: "unreachable" }],
+  [refused(422), { kind: "later", state: "unreachable" }],
   [refused(502), { kind: "later", state: "unreachable" }],
 ] as const)("judgePoll: %j", (result, expected) => {
   expect(judgePoll(result)).toMatchObject(expected);
