@@ -141,6 +141,7 @@ export function createUpkeep(
     nextMs: () => (isDoubted ? renewalMs() : Math.min(renewalMs(), heartbeats.dueMs)),
     /** Another credential is in use. @param isFirst after an enrolment, or after a refusal. */
     credentialChanged(isFirst: boolean) {
+      if (isDoubted) heartbeats.hurry();
       isDoubted = false;
       if (isFirst) heartbeats.resume();
     },

@@ -56,7 +56,7 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   };
   const held = createHeldCredential({ machine, files, log, stored: credential });
   const course = createCourse(options, true);
-  const upkeep = createUpkeep(options, course, held, async () => {});
+  const upkeep = createUpkeep(options, course, held, async () => upkeep.credentialChanged(false));
   const advance = () => upkeep.advance(key, new AbortController().signal);
   return { robot, clock, course, upkeep, advance, warned };
 }
@@ -71,6 +71,19 @@ test("name doubted after a failed heartbeat → the next one not before its time
   expect(upkeep.nextMs() - clock.monotonicMs()).toBe(RETRY_MS);
   await advance();
   expect(robot.requests).toHaveLength(1);
+});
+
+test("heartbeat refused, credential renewed → the heartbeat is repeated at once; refused again → not before a renewal", async () => {
+  const { robot, clock, upkeep, advance } = await enrolledRobot();
+  const terms = { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 3600 };
+  const issued = { ...terms, installation_id: "inst_1", installation_token: "n".repeat(24) };
+  robot.respond = ({ url }) =>
+    url.endsWith("/credential/renew") ? { status: 200, body: issued } : { status: 401, body: { detail: "no" } };
+  clock.step(upkeep.nextMs() - clock.monotonicMs());
+  for (let times = 0; times < 3; times++) if (upkeep.nextMs() <= clock.monotonicMs()) await advance();
+  const sent = robot.requests.map(({ url }) => url.slice(url.lastIndexOf("/") + 1));
+  expect(sent).toEqual(["heartbeat", "renew", "heartbeat"]);
+  expect(upkeep.nextMs() - clock.monotonicMs()).toBe(5 * 60_000);
 });
 
 test("renewals fail between accepted heartbeats → each later than the one before; the reason stays, and is logged once", async () => {
