@@ -7,9 +7,10 @@ import { createCollector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { daemonProblem, readRunningAgent } from "../control/running-agent.ts";
 import { controlSocketPath, type Folders } from "../configuration/folders.ts";
-import { invalidConfiguration, openManifest, readConfigurationNow } from "../configuration/open.ts";
+import { invalidConfiguration, openManifest, openState, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { connect } from "../registration/connect.ts";
+import { keepRegistration } from "../registration/kept-registration.ts";
 import type { IdentityStatus } from "../status.ts";
 import { enrolmentRequest } from "./enrolment-request.ts";
 import { createIdentityFiles } from "./identity-files.ts";
@@ -78,6 +79,7 @@ export async function enrollerAlone(
   });
   await collector.documents.manifest.refresh(false);
   const quiet = () => {};
+  let isNewlyEnrolled = false;
   const part = createIdentityPart({
     machine,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
@@ -88,7 +90,9 @@ export async function enrollerAlone(
     describeRobot: () => enrolmentRequest(collector, machine),
     readiness: () => ({ problem: "The agent is not running", registeredDigest: null }),
     onChange() {},
-    onEnrolled() {},
+    onEnrolled() {
+      isNewlyEnrolled = true;
+    },
     onReturn() {},
   });
   const look = async () =>
@@ -113,9 +117,16 @@ export async function enrollerAlone(
     afterFailure: `${FIND_CAUSE}; then run this command again`,
     async [Symbol.asyncDispose]() {
       await part.stop();
+      if (isNewlyEnrolled) await doubtRegistration(folders, machine);
       await connection.close();
     },
   };
+}
+
+/** The service may have approved another robot than the registered one: the next start registers, and does not wait for its daily question. */
+async function doubtRegistration({ stateDirectory }: Folders, machine: CommandContext["machine"]): Promise<void> {
+  const state = await openState(machine, stateDirectory, false);
+  if (state.kind === "state") await keepRegistration(machine.files, stateDirectory, state.registration).doubtDurably();
 }
 
 /** Rejects when the signal aborts. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { agentWords, startWords } from "../../../support/programs/command.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
@@ -284,6 +285,27 @@ test("enroll, removed robot → the robot that takes its name is registered at o
   );
   const held = await (await service.send("GET", "/v1/robots/arm-7")).json();
   expect(held).toMatchObject({ id: after.view?.id, robot_type_id: before.robot.robot_type_id });
+});
+
+test("enroll without the agent, removed robot → its next start registers the robot that takes the name at once", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  const clock = new PushedClock();
+  await enrollAndStop(scene, clock);
+  expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
+  const begun = await robot.run(["enroll", "--no-wait", "--json"]);
+  await approve(scene, JSON.parse(begun.stdout).user_code);
+  expect((await robot.run(["enroll"])).code).toBe(0);
+
+  const held = async () => (await service.send("GET", "/v1/robots/arm-7")).json();
+  const { id } = (await held()) as { readonly id: string };
+  await using daemon = await robot.start({}, clock);
+  const startedMs = clock.monotonicMs();
+  const isLate = () => clock.monotonicMs() - startedMs > 60_000;
+  const isRegistered = ({ state, robot: { view } }: StatusDocument) => state === "registered" && view?.id === id;
+  const after = await advanceUntil(daemon, clock, (status) => isRegistered(status) || isLate());
+  expect(isRegistered(after)).toBe(true);
+  expect(await held()).toMatchObject({ robot_type_id: after.robot.robot_type_id });
 });
 
 test("enroll without the agent, removed robot → a code for a fresh key", async () => {
