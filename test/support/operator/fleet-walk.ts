@@ -6,6 +6,7 @@ import * as z from "zod";
 
 import { type FleetView, fleetViewSchema } from "../../../src/api/fleets.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { keepPort } from "../service/keep-port.ts";
 import { QUICK, startReplicas } from "../service/replicas.ts";
 
 /** A step, and the fleet after it. */
@@ -142,8 +143,8 @@ async function startInferenceServer(): Promise<InferenceServer> {
     if (address === null || typeof address === "string") throw new Error("no port");
     return address.port;
   };
-  const die = async () => {
-    if (!server.listening) return;
+  let kept: Disposable | null = null;
+  const close = async () => {
     const closed = once(server, "close");
     server.close();
     server.closeAllConnections();
@@ -155,11 +156,18 @@ async function startInferenceServer(): Promise<InferenceServer> {
     load: (model) => void loaded.add(model),
     hiccup: (model) => void hiccups.add(model),
     probes: (model) => probes.get(model) ?? 0,
-    die,
+    async die() {
+      kept = await keepPort(port, close);
+    },
     async revive() {
       await listen(port);
+      kept?.[Symbol.dispose]();
+      kept = null;
     },
-    [Symbol.asyncDispose]: die,
+    async [Symbol.asyncDispose]() {
+      kept?.[Symbol.dispose]();
+      if (server.listening) await close();
+    },
   };
 }
 

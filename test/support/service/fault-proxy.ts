@@ -6,7 +6,8 @@ import {
   request as sendRequest,
   type ServerResponse,
 } from "node:http";
-import { connect, type Socket } from "node:net";
+
+import { keepPort } from "./keep-port.ts";
 
 /** What happens to a request instead of normal forwarding. */
 export type Fault =
@@ -67,7 +68,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let held: (() => void)[] = [];
   let upstream = target;
   let port = 0;
-  let keeper: Socket | null = null;
+  let kept: Disposable | null = null;
 
   const server = createServer((incoming, response) => {
     // A client that disconnects early is a case to test, not a failure of the proxy.
@@ -138,8 +139,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     await once(server, "listening");
     const address = server.address();
     if (address !== null && typeof address !== "string") port = address.port;
-    keeper?.destroy();
-    keeper = null;
+    kept?.[Symbol.dispose]();
+    kept = null;
   }
 
   async function close(): Promise<void> {
@@ -149,13 +150,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     await closed;
   }
 
-  /** A connection bound to the port reserves it: the kernel then gives it to no server that listens on port 0. */
   async function refuse(): Promise<void> {
-    await close();
-    const { hostname, port: targetPort } = new URL(target);
-    const kept = connect({ host: hostname, port: Number(targetPort), localAddress: "127.0.0.1", localPort: port });
-    await new Promise((resolve) => kept.once("connect", resolve).on("error", resolve));
-    keeper = kept;
+    kept = await keepPort(port, close);
   }
 
   await listen();
@@ -180,7 +176,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     refuse,
     listen,
     async [Symbol.asyncDispose]() {
-      keeper?.destroy();
+      kept?.[Symbol.dispose]();
       if (server.listening) await close();
     },
   };

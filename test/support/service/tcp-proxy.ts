@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
+import { keepPort } from "./keep-port.ts";
+
 /** A TCP proxy that can fall silent and recover, for streams too. */
 export interface TcpProxy extends AsyncDisposable {
   readonly url: string;
@@ -19,6 +21,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isFrozen = false;
   let port = 0;
+  let kept: Disposable | null = null;
 
   const server = createServer((client) => {
     const upstream = connect(Number(targetPort), hostname);
@@ -41,14 +44,19 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
     ({ port } = server.address() as AddressInfo);
+    kept?.[Symbol.dispose]();
+    kept = null;
   }
 
-  async function refuse(): Promise<void> {
-    if (!server.listening) return;
+  async function close(): Promise<void> {
     const closed = once(server, "close");
     server.close();
     for (const socket of sockets) socket.destroy();
     await closed;
+  }
+
+  async function refuse(): Promise<void> {
+    kept = await keepPort(port, close);
   }
 
   await listen();
@@ -66,6 +74,9 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     },
     refuse,
     listen,
-    [Symbol.asyncDispose]: refuse,
+    async [Symbol.asyncDispose]() {
+      kept?.[Symbol.dispose]();
+      if (server.listening) await close();
+    },
   };
 }
