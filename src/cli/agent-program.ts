@@ -269,4 +269,5 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     "robot-policy-agent status               see what the service holds",
     "robot-policy-agent doctor               find out why it does not work",
   ],
+  unrepeated: ["install", "uninstall", "catalog", "schema", "completion"],
 };

@@ -14,6 +14,8 @@ export interface ProgramTable<Flags, Context> {
   /** Headings in the list of commands, with the commands or groups under each, in the order of the commands. */
   readonly headings?: Readonly<Record<string, readonly string[]>>;
   readonly examples: readonly string[];
+  /** Commands in which hints do not repeat the common flags that were given, by their first word. */
+  readonly unrepeated?: readonly string[];
 }
 
 export interface CommandRow<Flags, Context> {

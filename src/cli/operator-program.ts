@@ -75,6 +75,7 @@ export const operatorProgram: ProgramTable<OperatorFlags, OperatorContext> = {
     "robot-policy robots list                               see what is registered",
     "robot-policy robots list --json | jq -r '.[].name'     use it in a script",
   ],
+  unrepeated: ["login", "logout", "contexts", "completion"],
 };
 
 /** Runs robot-policy with these arguments. */

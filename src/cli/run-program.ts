@@ -3,6 +3,7 @@ import { CommanderError } from "commander";
 import { EXIT, type Problem } from "../platform/terminal.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
 import { type Arguments, describeProgram } from "./describe-program.ts";
+import { repeatFlags } from "./repeat-flags.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
 export interface RunOptions<Context> {
@@ -41,6 +42,7 @@ export async function runProgram<Flags extends object, Context>(
 
   async function run(row: CommandRow<Flags, Context>, flags: Flags, words: Arguments): Promise<void> {
     const command = await row.load();
+    options.terminal.completeHints(repeatFlags(table, flags));
     exitCode = await command(flags, options.context, words[0], words[1]);
     const isJson = "json" in flags && flags.json === true;
     if (isJson && exitCode !== EXIT.ok && !options.signal.aborted) options.terminal.concludeJson(TOLD_ON_STDERR);

@@ -34,6 +34,8 @@ const SGR_START = "\u001B[";
 export interface ProgramTerminal extends Terminal {
   /** Ends a `--json` run that failed: prints the first problem it showed, or `otherwise`, as the one document unless there was one. */
   concludeJson(otherwise: Problem): void;
+  /** From now on, every line for people is completed, so that the commands it names work as printed. */
+  completeHints(complete: (line: string) => string): void;
 }
 
 /** The renderer of the three programs, for width, colour, JSON and errors. */
@@ -47,6 +49,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   let firstProblem: Problem | null = null;
   let isDocumentPrinted = false;
   let drawnLines = 0;
+  let completeHint = (line: string) => line;
   const isInteractive = stdout.isTTY === true && stderr.isTTY === true && environment["TERM"] !== "dumb";
 
   /** Some terminals say 0 for "unknown". */
@@ -105,14 +108,14 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       return columns();
     },
     style,
-    print: (text) => line(stdout, text),
+    print: (text) => line(stdout, completeHint(text)),
     printText: (text) => write(stdout, visibleBut(seal, text)),
     heading(title, rest = "") {
       line(stdout, "");
       line(stdout, `${style("bold", title)}${rest}`);
     },
     sentence(text, first = "", rest = "") {
-      const lines = wrapToWidth(visibleLine(seal, text), room() - textWidth(rest));
+      const lines = wrapToWidth(visibleLine(seal, completeHint(text)), room() - textWidth(rest));
       for (const [index, each] of lines.entries()) line(stdout, `${index === 0 ? first : rest}${each}`);
     },
     json: (value) => printJson(value, 2),
@@ -132,15 +135,18 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       stderr.write(back + shown.map((text) => `${text}\n`).join(""));
       drawnLines = shown.length;
     },
-    note: (text) => line(stderr, text),
+    note: (text) => line(stderr, completeHint(text)),
     warning(what, fix) {
       line(stderr, `${styleOfErrors("warn", "warning")}: ${what}`);
-      if (fix !== undefined) line(stderr, `  → ${fix}`);
+      if (fix !== undefined) line(stderr, `  → ${completeHint(fix)}`);
     },
     problem(problem) {
       const shown = maskProblem(problem);
       firstProblem ??= shown;
-      for (const text of renderProblem(shown, styleOfErrors)) line(stderr, text);
+      for (const text of renderProblem(shown, styleOfErrors)) line(stderr, completeHint(text));
+    },
+    completeHints(complete) {
+      completeHint = complete;
     },
     concludeJson(otherwise) {
       if (!isDocumentPrinted) printJson({ problem: firstProblem ?? maskProblem(otherwise) }, 2);

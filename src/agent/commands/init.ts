@@ -79,7 +79,8 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const open = findings.filter(({ id }) => id === "placeholder").length;
   const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
-  for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
+  // As they are: they name the folders themselves, and some are for another machine.
+  for (const [index, step] of steps.entries()) terminal.printText(`  ${index + 1}. ${step}`);
   if (options.enroll !== true) return EXIT.ok;
   terminal.problem(NOT_ENROLLED);
   return EXIT.invalid;

@@ -29,7 +29,7 @@ export function judgeUnit(found: FoundUnit, facts: UnitFacts): Verdict {
 
 /** The remedy for an agent that is not running. */
 export function howToStart(found: FoundUnit, facts: UnitFacts): string {
-  if (!facts.isOfTheseFolders) return "robot-policy-agent run, with the same folders";
+  if (!facts.isOfTheseFolders) return "robot-policy-agent run";
   if (found.kind !== "unit") return "robot-policy-agent run, started by this machine's service manager";
   const verdict = judgeUnit(found, facts);
   return "remedy" in verdict ? verdict.remedy : `systemctl restart ${SERVICE_NAME}`;

@@ -238,7 +238,10 @@ function forOperator(loaded: LoadedCredential): LoadedCredential {
   const fix = loaded.fix.replace(/^chown /, "sudo chown ");
   switch (loaded.code) {
     case "key-missing":
-      return { ...loaded, fix: "correct the path; robot-policy keys create LABEL --out FILE creates a key in a file" };
+      return {
+        ...loaded,
+        fix: "correct the path, or give --key-file FILE; robot-policy keys create LABEL --out FILE creates a key in a file",
+      };
     case "key-owner":
       return { ...loaded, what: "the key file belongs to another user", fix };
     default:

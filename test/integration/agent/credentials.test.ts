@@ -34,7 +34,7 @@ test.concurrent("scenario 7: 401 → one request and an unhealthy status; a repl
   expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(4 * 60_000);
   const status = await robot.run(["status"]);
   expect(status.code).toBe(5);
-  expect(status.stderr).toContain("sudo robot-policy-agent set-key");
+  expect(status.stderr).toContain(`sudo ${robot.program} set-key`);
   await daemon.lookAgain();
   expect(proxy.requests).toHaveLength(1);
 

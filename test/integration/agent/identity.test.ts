@@ -71,7 +71,7 @@ test(
         const { code, stderr } = await robot.runProcess(args, {}, copy);
         expect([args, code]).toEqual([args, 7]);
         expect(stderr).toContain(
-          "[other-machine]\n  → to register this machine as a new robot: robot-policy-agent rebind",
+          `[other-machine]\n  → to register this machine as a new robot: ${robot.program} rebind`,
         );
       }
       daemon.child.kill("SIGHUP");
@@ -109,7 +109,7 @@ async function expectSameNameRefused(robot: Robot, machine: readonly string[]): 
     expect.stringContaining("[same-name]\n  → for a copied image, give this machine"),
   ]);
   expect(stderr).toContain("another machine is registered as arm-7");
-  expect(stderr).toContain("for a new main board in the same robot: robot-policy-agent rebind --same-robot");
+  expect(stderr).toContain(`for a new main board in the same robot: ${robot.program} rebind --same-robot`);
   expect(await savedRegistration(robot)).toEqual(before);
 }
 
@@ -287,7 +287,7 @@ test.concurrent("a changed name → exit 7 and no request, until it is restored 
     const status = await robot.run(["status"]);
     expect(status.code).toBe(7);
     expect(status.stderr).toMatch(
-      /registered as arm-7, but its name is now arm-8.*\n {2}→ .*robot-policy-agent rebind/,
+      /registered as arm-7, but its name is now arm-8.*\n {2}→ .*robot-policy-agent .*rebind/,
     );
     const setup = await robot.run(["--setup"]);
     expect(setup.code).toBe(7);
@@ -315,7 +315,7 @@ test.concurrent("scenario 15: a second daemon on the same state directory → ex
     expect(second.code).toBe(1);
     expect(second.stderr).toContain("another agent uses this state directory");
     expect(second.stderr).toContain(robot.state_directory);
-    expect(second.stderr).toContain("→ show its status: robot-policy-agent status");
+    expect(second.stderr).toMatch(/→ show its status: robot-policy-agent .*status/);
   }
   await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
   await expectOneRobot(scene, daemon);

@@ -72,7 +72,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       User=games
       the agent can then read whatever games can, and games can read the agent's key and state
       systemd gives the state folder to games at the next start
-      games can read them now. To undo this: robot-policy-agent grant --revoke
+      games can read them now. To undo this: robot-policy-agent --config /config.yaml --state-dir /state grant --revoke
       # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
       [Service]
       User=games
@@ -124,7 +124,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       [Service]
       SupplementaryGroups=games
       the agent can then read whatever group games can
-      nobody can read them now. To undo this: robot-policy-agent grant --revoke
+      nobody can read them now. To undo this: robot-policy-agent --config /config.yaml --state-dir /state grant --revoke
       # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
       [Service]
       SupplementaryGroups=games

@@ -217,7 +217,7 @@ it("a missing key file → a remedy for operators, not for the agent", async () 
   const { exitCode, err } = await site.run("robots", "list", "--key-file", "/nowhere");
   expect([exitCode, err]).toEqual([
     5,
-    expect.stringContaining("[key-missing]\n  → correct the path; robot-policy keys"),
+    expect.stringContaining("[key-missing]\n  → correct the path, or give --key-file FILE; robot-policy keys"),
   ]);
   expect(err).not.toContain("agent");
 });

@@ -40,6 +40,8 @@ export interface Robot extends AsyncDisposable {
   readonly state_directory: string;
   readonly runtime_directory: string;
   readonly socket_path: string;
+  /** The program with its folders, as hints name it. */
+  readonly program: string;
   /** Paths of the configuration files, in digest order. */
   readonly paths: readonly string[];
   path(name: string): string;
@@ -106,6 +108,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   ];
   return {
     ...robot,
+    program: ["robot-policy-agent", ...folders].join(" "),
     run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
     runProcess: ([command = "", ...args], environment = {}, through = []) =>
       runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),

@@ -102,7 +102,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     const { code, stderr } = await scene.robot.run(args);
     expect(code).toBe(3);
     expect(stderr).toContain("nobody may not enter");
-    expect(stderr).toContain("sudo robot-policy-agent grant");
+    expect(stderr).toContain(`sudo ${scene.robot.program} grant`);
     expect(scene.proxy.requests).toEqual([]);
   });
 
@@ -125,7 +125,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     const { stderr, code } = await robot.runProcess(["check"], {}, ben);
     expect(code).toBe(3);
     expect(stderr).toContain(`Checked as user 41002, who cannot read the key (${robot.keyPath}).`);
-    expect(stderr).toContain("sudo robot-policy-agent check");
+    expect(stderr).toContain(`sudo ${robot.program} check`);
     expect(stderr).not.toContain("chown");
   });
 

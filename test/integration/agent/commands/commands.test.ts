@@ -168,7 +168,7 @@ describe("a valid configuration", () => {
       on disk     sha256:dffadf…
       --- stderr
       error: the agent is not running; changes are not noticed [not-running]
-        → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
+        → start it: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run run, or systemctl start robot-policy-agent where it is a service
       --- exit 1
       "
     `);
@@ -198,7 +198,7 @@ describe("a valid configuration", () => {
     expect(await show("reload")).toMatchInlineSnapshot(`
       "--- stderr
       error: no agent answers (/robot/run/control.sock) [daemon-unreachable]
-        → start it, or see why it does not answer: robot-policy-agent status
+        → start it, or see why it does not answer: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run status
       --- exit 1
       "
     `);
@@ -239,7 +239,7 @@ test("--setup → registers; --if-changed → only asks the service", async ({ s
     on disk     the same
     --- stderr
     error: the agent is not running; changes are not noticed [not-running]
-      → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
+      → start it: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run run, or systemctl start robot-policy-agent where it is a service
     --- exit 1
     "
   `);
@@ -515,7 +515,7 @@ describe("exit codes", () => {
       "Reloaded, but nothing is registered
       --- stderr
       error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
-        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind
+        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run rebind
       --- exit 7
       "
     `);
@@ -527,7 +527,7 @@ describe("exit codes", () => {
     expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
-        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind
+        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run rebind
       --- exit 7
       "
     `);

@@ -54,7 +54,7 @@ describe("doctor", () => {
       ok    inotify         1 folder can be watched (limits: … watches, … instances)
       skip  unit            …
       warn  daemon          no agent answers at /robot/run/control.sock; changes are not noticed
-                            → robot-policy-agent run, with the same folders
+                            → robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run run
       ok    dns             127.0.0.1 is an address, no name
       ok    tcp             127.0.0.1 port PORT accepts connections
       ok    proxy           none is used for this service

@@ -117,6 +117,6 @@ describe("set-key", () => {
     command.child.stdin?.on("error", () => {});
     command.child.stdin?.end(CANARY);
     expect(await command.ended()).toBe(1);
-    expect(command.output()).toContain("sudo robot-policy-agent set-key");
+    expect(command.output()).toContain(`sudo ${robot.program} set-key`);
   });
 });

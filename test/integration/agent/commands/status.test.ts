@@ -86,7 +86,7 @@ describe("scenario 32: the daemon is not running", () => {
     expect(text.code).toBe(1);
     expect(text.stdout).toContain("(differs)");
     expect(text.stderr).toContain(
-      "→ start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service",
+      `→ start it: ${robot.program} run, or systemctl start robot-policy-agent where it is a service`,
     );
   });
 
@@ -96,7 +96,7 @@ describe("scenario 32: the daemon is not running", () => {
     const renamed = await robot.run(["status"]);
     expect(renamed.code).toBe(1);
     expect(renamed.stderr).toContain("error other_name: registered as arm-7, but the name is now arm-8");
-    expect(renamed.stderr).toContain("robot-policy-agent rebind");
+    expect(renamed.stderr).toContain(`${robot.program} rebind`);
     await replaceIn(robot.config_path, "name: arm-8", "name: arm-7");
     expect((await robot.run(["status"])).stderr).not.toContain("other_");
   });

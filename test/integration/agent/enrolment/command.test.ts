@@ -96,10 +96,7 @@ test("--setup of a robot without a key → says how to enroll, and which code is
   const { robot } = scene;
   await rm(robot.keyPath);
   const before = await robot.run(["--setup"]);
-  expect([before.code, before.stderr]).toEqual([
-    5,
-    expect.stringContaining("sudo robot-policy-agent enroll; or store"),
-  ]);
+  expect([before.code, before.stderr]).toEqual([5, expect.stringContaining(`sudo ${robot.program} enroll; or store`)]);
   const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
   const waiting = await robot.run(["--setup"]);
   expect([waiting.code, waiting.stderr.replaceAll(/\s+/g, " ")]).toEqual([
@@ -170,7 +167,7 @@ test("enroll --no-wait without the agent, the service fails → nothing tries ag
   scene.proxy.inject({ kind: "answer", status: 503, body: "{}" }, 1000);
   const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
   expect([code, scene.proxy.requests.length]).toEqual([4, 1]);
-  expect(stderr).toContain("→ find the cause with: robot-policy-agent doctor; then run this command again");
+  expect(stderr).toContain(`→ find the cause with: ${scene.robot.program} doctor; then run this command again`);
 });
 
 test.each([

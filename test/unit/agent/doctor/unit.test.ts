@@ -58,7 +58,7 @@ describe("howToStart: command that starts a stopped agent", () => {
   const masked = RUNNING.replace("LoadState=loaded", "LoadState=masked");
   const stopped = RUNNING.replace("ActiveState=active", "ActiveState=inactive");
   test.each([
-    ["with its own folders", unit(RUNNING), false, "robot-policy-agent run, with the same folders"],
+    ["with its own folders", unit(RUNNING), false, "robot-policy-agent run"],
     [
       "without systemd",
       { kind: "no-systemd" },
