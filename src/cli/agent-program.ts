@@ -142,7 +142,11 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
           summary: "while it waits, also show the code on the console, above the login",
           excludes: ["--no-wait"],
         },
-        { flag: "--migrate", summary: "remove the API key once the robot is enrolled" },
+        {
+          flag: "--migrate",
+          summary: "remove the API key once the robot is enrolled",
+          excludes: ["--no-wait"],
+        },
         JSON_FLAG,
       ],
       examples: [

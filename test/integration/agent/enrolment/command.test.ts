@@ -206,6 +206,13 @@ test("enroll, denied → says so", async () => {
   expect(ended.stderr).toContain("the enrolment of this robot was denied");
 });
 
+test("enroll --migrate --no-wait → refused: the key is removed only by a command that sees the approval", async () => {
+  await using scene = await createScene();
+  const { code, stderr } = await scene.robot.run(["enroll", "--migrate", "--no-wait"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("--migrate and --no-wait exclude each other")]);
+  expect(scene.proxy.requests).toEqual([]);
+});
+
 test("enroll --migrate → the robot keeps its id, and its API key is removed", async () => {
   await using scene = await createScene();
   const { robot, service } = scene;
