@@ -103,7 +103,8 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
   const wrong = findings.filter((finding) => isError(finding) && finding.id !== "placeholder");
   const problems = wrong.map(({ loc, message }): Problem => {
     const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
-    return { code: "bad-answer", what: `${flag}: ${message}`, fix: "correct the flag; nothing was written" };
+    const types = flag === "--type" ? "; all types: robot-policy-agent catalog" : "";
+    return { code: "bad-answer", what: `${flag}: ${message}`, fix: `correct the flag; nothing was written${types}` };
   });
   const { type } = given;
   if (task.options.extend === true && type !== null && !READY_CATALOG.has(type)) {

@@ -849,6 +849,13 @@ describe("init", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  test("init: a type without its maker or version → refused, and where the types are listed", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const { code, stderr } = await runAgent(["init", "--type", "ur5e", "--dir", folder.path]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("nothing was written; all types: robot-policy-agent catalog");
+  });
+
   test("init --extend: a type that is not in the catalog → refused", async ({ robot }) => {
     const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
