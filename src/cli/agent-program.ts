@@ -48,6 +48,10 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
           flag: "--ca-file <file>",
           summary: "PEM file of a private certificate authority, if one issued the service's certificate",
         },
+        {
+          flag: "--allow-insecure",
+          summary: "allow plain http to another machine: anyone on the network path can read the API key",
+        },
         { flag: "--region <region>", summary: "cloud region nearest to the robot" },
         { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
         { flag: "--name <template>", summary: "name of the robot (default: {hostname})" },

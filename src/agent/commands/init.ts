@@ -101,10 +101,12 @@ const FLAGS = [
 async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[]> {
   const { findings } = await documentsOf(given, task);
   const wrong = findings.filter((finding) => isError(finding) && finding.id !== "placeholder");
-  const problems = wrong.map(({ loc, message }): Problem => {
+  const problems = wrong.map(({ loc, message, id }): Problem => {
     const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
-    const types = flag === "--type" ? "; all types: robot-policy-agent catalog" : "";
-    return { code: "bad-answer", what: `${flag}: ${message}`, fix: `correct the flag; nothing was written${types}` };
+    const fix = ["correct the flag; nothing was written"];
+    if (flag === "--type") fix.push("all types: robot-policy-agent catalog");
+    if (id === "insecure_url") fix.push("for a network where nobody can listen: --allow-insecure");
+    return { code: "bad-answer", what: `${flag}: ${message}`, fix: fix.join("; ") };
   });
   const { type } = given;
   if (task.options.extend === true && type !== null && !READY_CATALOG.has(type)) {
@@ -164,6 +166,7 @@ async function ask(questions: Questions, given: Answers, task: Task): Promise<As
       signal,
       isFile: (path) => isFile(machine.files, absolute(path)),
       test: task.isTested ? test : null,
+      allowInsecure: task.options.allowInsecure === true,
       regions: () => regions,
     });
     return { answers, wereRegionsShown: given.region === null && regions.length > 0 };

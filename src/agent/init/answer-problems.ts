@@ -10,11 +10,20 @@ import { configurationText } from "./configuration-text.ts";
 import { manifestText } from "./manifest-text.ts";
 import { isError } from "../../manifest/finding.ts";
 
-const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.robot.name, labels: {} };
+const NOTHING_KNOWN = {
+  url: null,
+  region: null,
+  ca_file: null,
+  allow_insecure: false,
+  name: DEFAULTS.robot.name,
+  labels: {},
+};
 
-export function urlProblem(answer: string): string | null {
-  const parsed = parseServiceUrl(answer, false);
-  return parsed.kind === "url" ? null : `${parsed.what}; ${parsed.fix}`;
+export function urlProblem(answer: string, allowInsecure: boolean): string | null {
+  const parsed = parseServiceUrl(answer, allowInsecure);
+  if (parsed.kind === "url") return null;
+  const fix = parsed.code === "url-insecure" ? "use https, or begin again with --allow-insecure" : parsed.fix;
+  return `${parsed.what}; ${fix}`;
 }
 
 export function regionProblem(answer: string): string | null {

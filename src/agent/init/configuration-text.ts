@@ -8,6 +8,7 @@ export interface ConfigurationAnswers extends Readonly<Partial<Record<RobotTextN
   readonly region: string | null;
   readonly key_file: string;
   readonly ca_file: string | null;
+  readonly allow_insecure: boolean;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -24,7 +25,7 @@ const REMARK_COLUMN = 32;
  * @param hint the second line: the path of the file and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file: keyFile, ca_file: caFile, name, labels } = answers;
+  const { url, region, key_file: keyFile, ca_file: caFile, allow_insecure: allowInsecure, name, labels } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -59,7 +60,7 @@ service:
   # proxy: http://proxy.factory.example:3128
 
   # Plain http to other machines: the API key then crosses the network unencrypted.
-  # allow_insecure: false
+  ${allowInsecure ? "allow_insecure: true" : "# allow_insecure: false"}
 
   # connect_timeout_s: ${DEFAULTS.service.connect_timeout_s}
   # headers_timeout_s: ${DEFAULTS.service.headers_timeout_s}

@@ -32,6 +32,8 @@ export interface Interviewer extends Asker {
   isFile(path: string): Promise<boolean>;
   /** Tests the address with these certificates; null to skip tests. */
   readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
+  /** Whether an address may be plain http to another machine. */
+  readonly allowInsecure: boolean;
   /** The regions of the tested service; empty when it does not tell, as without a key. */
   regions(): readonly string[];
 }
@@ -43,9 +45,10 @@ export async function askAddress(
   givenCaFile: string | null,
   interviewer: Interviewer,
 ): Promise<Pick<Answers, "url" | "caFile">> {
-  const { terminal, test } = interviewer;
+  const { terminal, test, allowInsecure } = interviewer;
+  const problemOf = (answer: string) => urlProblem(answer, allowInsecure);
   let caFile = givenCaFile;
-  let url = await ask("Address of the service (https://HOST): ", urlProblem, interviewer);
+  let url = await ask("Address of the service (https://HOST): ", problemOf, interviewer);
   if (url === null) return { url, caFile };
   if (test === null) {
     if (caFile === null && url.startsWith("https:"))
@@ -66,7 +69,7 @@ export async function askAddress(
       if (next === null) return { url, caFile };
       caFile = next;
     } else {
-      const next = await ask(`Another address (Enter alone: keep ${url}): `, urlProblem, interviewer);
+      const next = await ask(`Another address (Enter alone: keep ${url}): `, problemOf, interviewer);
       if (next === null) return { url, caFile };
       url = next;
     }

@@ -11,6 +11,7 @@ export interface InitOptions extends CommonOptions {
   readonly type?: string;
   readonly url?: string;
   readonly caFile?: string;
+  readonly allowInsecure?: boolean;
   readonly region?: string;
   readonly keyFile?: string;
   readonly name?: string;
@@ -48,8 +49,9 @@ export const FILE_MODE = 0o644;
 
 /** The configuration that these answers give. */
 export function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
-  const { name = DEFAULTS.robot.name } = options;
-  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, labels: {} };
+  const { name = DEFAULTS.robot.name, allowInsecure = false } = options;
+  const service = { url, key_file: paths.key, ca_file: caFile, allow_insecure: allowInsecure };
+  const answers = { ...service, region, name, labels: {} };
   const text = configurationText(answers, HINT);
   const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
   return { text, findings, configuration };

@@ -849,6 +849,15 @@ describe("init", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  test("init: plain http to another machine → only with --allow-insecure", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const args = ["init", "--url", "http://10.0.0.5:8080", "--no-test", "--dir", folder.path];
+    const refused = await runAgent(args);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--allow-insecure")]);
+    expect((await runAgent([...args, "--allow-insecure"])).code).toBe(0);
+    expect(await readFile(join(folder.path, "config.yaml"), "utf8")).toContain("\n  allow_insecure: true\n");
+  });
+
   test("init: a type without its maker or version → refused, and where the types are listed", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const { code, stderr } = await runAgent(["init", "--type", "ur5e", "--dir", folder.path]);

@@ -18,6 +18,7 @@ const EXAMPLE = {
   region: "us-west-2",
   key_file: "/etc/robot-policy-agent/api-key",
   ca_file: null,
+  allow_insecure: false,
   name: "{hostname}",
   site: "plant-1",
   labels: { line: "4", cell: "packing" },

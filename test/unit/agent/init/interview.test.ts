@@ -24,11 +24,12 @@ interface Surroundings {
   test?(url: string, caFile: string | null): ServiceFailure | null;
   /** URL of the service. */
   readonly regions?: readonly string[];
+  readonly allowInsecure?: boolean;
 }
 
 /** The input ends after the last answer. */
 async function tell(lines: readonly string[], surroundings: Surroundings = {}): Promise<Told> {
-  const { files = [], test: examine, regions = [] } = surroundings;
+  const { files = [], test: examine, regions = [], allowInsecure = false } = surroundings;
   let seen = "";
   const output = {
     write(text: string) {
@@ -49,6 +50,7 @@ async function tell(lines: readonly string[], surroundings: Surroundings = {}): 
     signal: new AbortController().signal,
     isFile: async (path) => files.includes(path),
     test: examine === undefined ? null : async (url, caFile) => examine(url, caFile),
+    allowInsecure,
     regions: () => regions,
   });
   expect(left).toEqual([]);
@@ -118,6 +120,14 @@ test("interview: unknown authority → reported, asks for its certificate until 
   ]);
   expect(seen).toContain("it comes from Factory CA\n  → check it\nCertificate of that authority");
   expect(seen).toContain(`${URL} answers, and its certificate is trusted.`);
+});
+
+test("interview: plain http to another machine → asked again, unless it is allowed", async () => {
+  const plain = "http://10.0.0.5:8080";
+  const refused = await tell([plain, URL, ENTER, ...REST]);
+  expect(refused.answers).toMatchObject({ url: URL });
+  expect(refused.seen).toContain("use https, or begin again with --allow-insecure");
+  expect((await tell([plain, ...REST], { allowInsecure: true })).answers).toMatchObject({ url: plain });
 });
 
 test("interview: unreachable address → corrected, or kept", async () => {
