@@ -159,8 +159,12 @@ export function createIdentityLoop(options: IdentityOptions) {
     get approved() {
       return held.record;
     },
-    /** Another service may be configured. */
-    reconfigured: () => alarm.ring(),
+    /** Another service may be configured, or what the service refused is corrected. */
+    reconfigured() {
+      const isRefused = course.problemState !== null && course.problemState !== "unreachable";
+      if (course.standing.kind === "enrolling" && enrolling.waiting === null && isRefused) course.dueMs = 0;
+      alarm.ring();
+    },
     /** Changes with the credential. */
     get version() {
       const { installation_id: id = "", issued_at: issuedAt = "", robot_name: name = "" } = held.record ?? {};

@@ -111,7 +111,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
     get approved() {
       return identity?.approved ?? null;
     },
-    /** Another service may be configured. */
+    /** The configuration was edited. */
     reconfigured: () => identity?.reconfigured(),
     get version() {
       return identity?.version ?? "";

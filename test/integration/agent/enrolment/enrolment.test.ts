@@ -103,6 +103,18 @@ test("approved with another region → registers it, until the robot's configura
   expect(await region()).toBe("eu-west-1");
 });
 
+test("the service refuses to enroll the robot, its configuration is corrected → enrolls at once", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  proxy.inject({ kind: "answer", status: 422, body: JSON.stringify({ detail: "no such region" }) });
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await daemon.until(({ identity }) => (identity?.problem ?? null) !== null);
+  await replaceIn(robot.config_path, "eu-central-1", "eu-west-1");
+  await daemon.ask("POST", "/reload");
+  await shownCode(daemon);
+});
+
 test("a corrected service address → enrolls there at once with a new key", async () => {
   await using scene = await createScene(ENROLLED);
   await using other = await createScene();
