@@ -6,6 +6,7 @@ import * as z from "zod";
 
 import { type FleetView, fleetViewSchema } from "../../../src/api/fleets.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { PATIENCE_MS } from "../run/patience.ts";
 import { keepPort } from "../service/keep-port.ts";
 import { QUICK, startReplicas } from "../service/replicas.ts";
 
@@ -32,7 +33,6 @@ interface InferenceServer extends AsyncDisposable {
 const EU = "eu-central-1";
 const US = "us-west-2";
 const ARM = "walk.arm.v1";
-const PATIENCE_MS = 20_000;
 const LOOK_MS = 10;
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

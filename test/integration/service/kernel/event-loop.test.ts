@@ -196,8 +196,8 @@ function untilQueued(port: number, count: number): void {
   const sinceMs = performance.now();
   for (let queued = 0; queued < count;) {
     const line = readFileSync("/proc/net/tcp", "utf8").split(listener)[1] ?? "";
-    // tx_queue:rx_queue, see proc_pid_net(5).
-    queued = Number.parseInt(line.slice("00000000:".length), 16);
+    // tx_queue:rx_queue, see proc_pid_net(5). The listener may be missing from one reading of the table.
+    queued = Number.parseInt(line.slice("00000000:".length), 16) || 0;
     if (performance.now() - sinceMs > PATIENCE_MS) throw new Error(`${queued} connections wait, not ${count}`);
   }
 }
