@@ -194,7 +194,7 @@ export function exitCodeOf({
   return state === "registered" && !healthy ? EXIT.invalid : exit;
 }
 
-/** The exit code for a robot that waits for its credential, or is refused one. Without a code, nobody can approve it. */
+/** The exit code of a robot without a credential. While it has no code for an operator to approve, it tells what prevents that. */
 export function exitCodeOfIdentity({
   state,
   user_code: code,

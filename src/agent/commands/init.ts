@@ -105,7 +105,7 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
     const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
     const fix = ["correct the flag; nothing was written"];
     if (flag === "--type") fix.push("all types: robot-policy-agent catalog");
-    if (id === "insecure_url") fix.push("for a network where nobody can listen: --allow-insecure");
+    if (id === "insecure_url") fix.push("to allow plain http on a network that you trust: --allow-insecure");
     return { code: "bad-answer", what: `${flag}: ${message}`, fix: fix.join("; ") };
   });
   const { type } = given;

@@ -203,7 +203,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     enroll() {
       const answered = Promise.withResolvers<void>();
       waiting.push(answered);
-      // A start or poll under way is the answer.
+      // A start or poll that is under way answers the command.
       if (!isTurning || course.standing.kind !== "enrolling")
         asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
       alarm.ring();

@@ -10,7 +10,7 @@ interface Known {
   readonly word: string;
 }
 
-/** A larger file is no key. Of larger certificates the stat has to do. */
+/** Content is read up to this size, enough for a key. Larger files, such as certificates, are compared by their stat alone. */
 const READ_LIMIT_BYTES = 4096;
 
 /** How often a file that is replaced while it is read is looked at again. */
