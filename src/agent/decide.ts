@@ -44,7 +44,7 @@ export type Decision =
 /** Why no request may be sent. */
 export type Refusal = "invalid" | "draft" | "other-machine" | "other-name" | HeldBack;
 
-export type HeldBack = "waiting-for-approval" | "unenrolled" | "frozen" | "lapsed";
+export type HeldBack = "waiting-for-approval" | "unenrolled" | "frozen" | "lapsed" | "identity-unreadable";
 
 /**
  * Decides what to do in a situation. A pure function.

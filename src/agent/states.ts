@@ -1,7 +1,14 @@
 /** The properties of one state of the agent. A new state is one more row in `STATES`. */
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
-import { approvalFix, credentialFix, OTHER_MACHINE_FIX, OTHER_NAME_FIX, unreachableFix } from "./remedies.ts";
+import {
+  approvalFix,
+  credentialFix,
+  IDENTITY_UNREADABLE_FIX,
+  OTHER_MACHINE_FIX,
+  OTHER_NAME_FIX,
+  unreachableFix,
+} from "./remedies.ts";
 import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";
 import { isError } from "../manifest/finding.ts";
 
@@ -150,6 +157,14 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
         "an operator allows more recoveries, and the agent goes on by itself; or enroll it again: sudo robot-policy-agent enroll",
       ),
   ),
+  "identity-unreadable": refused(
+    EXIT.failed,
+    (facts) => `Nothing is sent${because(identityFacts(facts))}`,
+    (status) => ({
+      ...atIdentity(status, "identity-unreadable", IDENTITY_UNREADABLE_FIX),
+      where: status.daemon?.state_directory ?? "the state directory",
+    }),
+  ),
   stopped: {
     ...refused(
       EXIT.failed,
@@ -194,14 +209,15 @@ export function exitCodeOf({
   return state === "registered" && !healthy ? EXIT.invalid : exit;
 }
 
-/** The exit code of a robot without a credential. While it has no code for an operator to approve, it tells what prevents that. */
+/** The exit code for an identity. While a robot has no code for an operator to approve, it tells what prevents that. */
 export function exitCodeOfIdentity({
   state,
   user_code: code,
   problem,
   problem_state: cause,
 }: IdentityStatus): ExitCode {
-  if (state !== "waiting-for-approval" || code !== null || problem === null) return EXIT.unauthorized;
+  if (state === "enrolled") return EXIT.ok;
+  if (state !== "waiting-for-approval" || code !== null || problem === null) return STATES[state].exit;
   return cause === null ? EXIT.failed : STATES[cause].exit;
 }
 

@@ -54,6 +54,7 @@ export type AgentState =
   | "unenrolled"
   | "frozen"
   | "lapsed"
+  | "identity-unreadable"
   /** No daemon runs. */
   | "stopped";
 
@@ -86,7 +87,7 @@ export interface FailureStatus {
 }
 
 export interface IdentityStatus {
-  readonly state: "waiting-for-approval" | "enrolled" | "unenrolled" | "frozen" | "lapsed";
+  readonly state: "waiting-for-approval" | "enrolled" | "unenrolled" | "frozen" | "lapsed" | "identity-unreadable";
   /** Of the key that this computer made, as the operator sees it. */
   readonly key_fingerprint: string | null;
   /** The code that an operator approves; null when none waits. */

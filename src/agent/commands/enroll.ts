@@ -4,7 +4,7 @@ import { lockState } from "../control/lock.ts";
 import { issueNotice } from "../identity/issue-file.ts";
 import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
-import { approvalFix } from "../remedies.ts";
+import { approvalFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
 import { exitCodeOfIdentity } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -156,11 +156,9 @@ function describe(current: IdentityStatus, discarded: DiscardedKey | null): Reco
 }
 
 function notAccepted({ state, problem, user_code: code }: IdentityStatus): Problem {
-  return {
-    code: state,
-    what: problem ?? "the service does not accept this robot",
-    fix: code === null ? "to ask again: robot-policy-agent enroll" : approvalFix(code),
-  };
+  const what = problem ?? "the service does not accept this robot";
+  if (state === "identity-unreadable") return { code: state, what, fix: IDENTITY_UNREADABLE_FIX };
+  return { code: state, what, fix: code === null ? "to ask again: robot-policy-agent enroll" : approvalFix(code) };
 }
 
 function refuse(

@@ -6,7 +6,7 @@ import type { Folders } from "../configuration/folders.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { belonging, createIdentityFiles } from "../identity/identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
-import { approvalFix } from "../remedies.ts";
+import { approvalFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
 import { fail, ok, skip, type Verdict, warn } from "./check.ts";
@@ -73,6 +73,8 @@ function judgeRunning(identity: IdentityStatus): Verdict {
       const what = STATES[state].summary({ robotName: "", findings: [], detail: null, identity });
       return fail(EXIT.unauthorized, what, "robot-policy-agent status says what to do");
     }
+    case "identity-unreadable":
+      return fail(EXIT.failed, problem ?? "cannot be read", IDENTITY_UNREADABLE_FIX);
   }
 }
 

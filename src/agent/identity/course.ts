@@ -4,7 +4,6 @@ import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Random } from "../../platform/random.ts";
 import { type Backoff, createBackoff } from "../../platform/retry.ts";
-import type { FailureState } from "../outcome.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Later, RefusedState } from "./answers.ts";
 import type { EnrolmentRequest } from "./enrolment-request.ts";
@@ -22,14 +21,14 @@ export interface Course {
   /** The same in words for people. */
   readonly state: IdentityStatus["state"];
   /** Why the last request failed; null when it did not. */
-  problem: string | null;
-  /** The state that the failed request led to. */
-  problemState: FailureState | null;
+  failure: Pick<Later, "state" | "detail"> | null;
   /** Monotonic time of the next start, poll or renewal after a refusal. */
   dueMs: number;
   readonly pace: Pace;
   /** The service answered the question. */
   answered(): void;
+  /** The robot has a new key, and asks for a credential at once. */
+  begin(): void;
   wait(verdict: Later): void;
   refuse(state: RefusedState, detail: string): void;
 }
@@ -43,25 +42,28 @@ export function createCourse({ machine, log, onChange }: IdentityOptions, isEnro
       if (standing.kind === "refused") return standing.state;
       return standing.kind === "enrolled" ? "enrolled" : "waiting-for-approval";
     },
-    problem: null,
-    problemState: null,
+    failure: null,
     dueMs: 0,
     pace,
     answered() {
       pace.reset();
-      course.problem = null;
+      course.failure = null;
+    },
+    begin() {
+      course.standing = { kind: "enrolling" };
+      course.failure = null;
+      course.dueMs = 0;
     },
     wait(verdict) {
-      if (course.problem === null) log.warn("identity-delayed", { detail: verdict.detail });
-      course.problem = verdict.detail;
-      course.problemState = verdict.state;
+      if (course.failure === null) log.warn("identity-delayed", { detail: verdict.detail });
+      course.failure = verdict;
       course.dueMs = machine.clock.monotonicMs() + pace.after(verdict);
     },
     refuse(state, detail) {
       const { standing } = course;
       const isNews = standing.kind !== "refused" || standing.state !== state;
       course.standing = { kind: "refused", state, detail };
-      course.problem = detail;
+      course.failure = null;
       if (!isNews) return;
       log.warn("identity-refused", { state, detail });
       onChange();

@@ -60,7 +60,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     asked = null;
     if (mayDiscard && (held.record === null || !(await files.hasKey()))) {
       if (!(await enrolling.beginAnew())) return;
-      course.standing = { kind: "enrolling" };
+      course.begin();
     }
     if (course.standing.kind === "enrolling") course.dueMs = 0;
   }
@@ -84,8 +84,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     if (asked !== null) await answerAsked();
     if (mayBeginAnew()) {
       if (!(await enrolling.beginAnew())) return;
-      course.standing = { kind: "enrolling" };
-      course.dueMs = 0;
+      course.begin();
       options.onChange();
     }
     if (isElsewhere()) {
@@ -161,7 +160,8 @@ export function createIdentityLoop(options: IdentityOptions) {
     },
     /** Another service may be configured, or what the service refused is corrected. */
     reconfigured() {
-      const isRefused = course.problemState !== null && course.problemState !== "unreachable";
+      const cause = course.failure?.state ?? null;
+      const isRefused = cause !== null && cause !== "unreachable";
       if (course.standing.kind === "enrolling" && enrolling.waiting === null && isRefused) course.dueMs = 0;
       alarm.ring();
     },
@@ -222,8 +222,8 @@ export function createIdentityLoop(options: IdentityOptions) {
         installation_id: record?.installation_id ?? null,
         credential_expires_at: record?.credential_expires_at ?? null,
         last_heartbeat_at: upkeep.lastHeartbeatAt,
-        problem: standing.kind === "refused" ? standing.detail : (held.problem ?? course.problem),
-        problem_state: standing.kind === "enrolling" && course.problem !== null ? course.problemState : null,
+        problem: standing.kind === "refused" ? standing.detail : (held.problem ?? course.failure?.detail ?? null),
+        problem_state: standing.kind === "enrolling" ? (course.failure?.state ?? null) : null,
       };
     },
   };

@@ -92,7 +92,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
       await identity?.enroll();
     },
     async heldBack() {
-      if (identity === null) return problem === null ? null : "unenrolled";
+      if (identity === null) return problem === null ? null : "identity-unreadable";
       if (identity.state === "enrolled") return null;
       const hasOnlyIdentity = identity.approved !== null || options.configuration().service.identity === "enrolled";
       return hasOnlyIdentity || !(await options.connection().hasApiKey()) ? identity.state : null;
@@ -105,7 +105,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
     status(): IdentityStatus | null {
       if (identity !== null) return identity.status();
       if (problem === null) return null;
-      return { ...NO_IDENTITY, problem };
+      return { ...NO_IDENTITY, state: "identity-unreadable", problem };
     },
     /** The robot as it was approved; null while it has no credential. */
     get approved() {

@@ -88,7 +88,7 @@ export function createUpkeep(
         failedHeartbeats = 0;
         lastHeartbeatAt = isoNow(clock);
         held.correct(verdict.terms.renew_after_s);
-        if (!held.isRenewalDue()) course.problem = null;
+        if (!held.isRenewalDue()) course.failure = null;
         if (isNameDoubted) await askName(signal);
         return;
       case "unknown-here":
@@ -101,7 +101,7 @@ export function createUpkeep(
       case "later":
         if (failedHeartbeats === 0) log.warn("heartbeat-failed", { detail: verdict.detail });
         failedHeartbeats += 1;
-        course.problem = verdict.detail;
+        course.failure = verdict;
         heartbeats.postpone(heartbeatPace.after(verdict));
     }
   }

@@ -1,5 +1,5 @@
 /** The files of an identity cannot be read while the agent starts, as on a disk that fails for a moment. */
-import { rename, rm, symlink } from "node:fs/promises";
+import { lstat, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -21,9 +21,25 @@ async function makeUnreadable(path: string): Promise<void> {
 }
 
 async function expectHeldBack(daemon: Daemon): Promise<void> {
-  const { summary } = await daemon.until(({ state }) => state === "unenrolled");
-  expect(summary).toContain("the identity of this robot cannot be read (ELOOP)");
+  const { summary, identity } = await daemon.until(({ state }) => state === "identity-unreadable");
+  expect(summary).toBe("Nothing is sent: the identity of this robot cannot be read (ELOOP)");
+  expect(identity).toMatchObject({ state: "identity-unreadable" });
 }
+
+test("identity file unreadable → enroll, status and doctor exit with 1 and say so, and the file stays", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  await makeUnreadable(keyPath(scene));
+  await using daemon = await robot.start();
+  await expectHeldBack(daemon);
+  for (const args of [["enroll"], ["status"], ["doctor"]]) {
+    const { code, stdout, stderr } = await robot.run(args);
+    expect({ args, code }).toEqual({ args, code: 1 });
+    expect(stdout + stderr).toContain("the identity of this robot cannot be read (ELOOP)");
+    expect(stdout + stderr).toContain("look at the disk, and at its files identity-*.json");
+  }
+  expect((await lstat(keyPath(scene))).isSymbolicLink()).toBe(true);
+});
 
 test("identity file unreadable at the start, then absent → the API key is used after a resync", async () => {
   await using scene = await createScene();

@@ -100,7 +100,7 @@ test("renewals fail between accepted heartbeats → each later than the one befo
   while (renewedMs.length < 8) {
     clock.step(Math.max(0, upkeep.nextMs() - clock.monotonicMs()));
     await advance();
-    problems.add(course.problem);
+    problems.add(course.failure?.detail ?? null);
   }
   const delaysMs = renewedMs.slice(1).map((atMs, index) => atMs - (renewedMs[index] ?? 0));
   expect(delaysMs).toEqual([2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000]);
