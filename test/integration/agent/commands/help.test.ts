@@ -1,0 +1,174 @@
+import { execFileSync } from "node:child_process";
+
+import { describe, expect } from "vitest";
+
+import { agentProgram } from "../../../../src/cli/agent-program.ts";
+import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
+import { runAgent } from "../../../support/robot/robot.ts";
+import { test } from "../../../support/service/scene-test.ts";
+
+describe("usage", () => {
+  const COMMANDS = agentProgram.commands.map(({ name }) => name).filter((name) => !name.startsWith("--"));
+
+  test("--help → every command", async () => {
+    for (const command of COMMANDS) expect((await runAgent(["--help"])).stdout).toContain(`\n  ${command} `);
+    expect((await runAgent(["--help"])).stdout).toMatchInlineSnapshot(`
+      "Usage: robot-policy-agent [options] [command]
+
+      Keeps this robot registered with a robot policy service, and registers it again
+      whenever its configuration files change.
+
+      Options:
+        -V, --version                 print the version
+        --setup                       register now, once, and exit
+        --dry-run                     with --setup: show the request; send and write
+                                      nothing
+        --if-changed                  with --setup: send nothing if the service has
+                                      this registration already
+        --json                        print one JSON document
+        --config <file>               agent configuration (default:
+                                      /etc/robot-policy-agent/config.yaml)
+        --state-dir <dir>             where the registration is kept (default:
+                                      /var/lib/robot-policy-agent)
+        --runtime-dir <dir>           where the control socket is (default:
+                                      /run/robot-policy-agent)
+        -h, --help                    display help for command
+
+      Commands:
+        init [options]                write a commented configuration and manifest;
+                                      asks for values that no flag gives, and tests
+                                      the service
+        run [options]                 watch the configuration files and keep the
+                                      registration up to date, until stopped
+        check [options]               check configuration, manifest and files, without
+                                      network
+        digest [options]              print the digest of the configuration files
+        status [options]              show what is registered and whether it is up to
+                                      date; the exit code tells the health
+        reload [options]              make the running agent apply edited files now;
+                                      fails if they are invalid
+        rebind [options]              register this machine as a robot of its own,
+                                      after its image was copied or its name changed
+        doctor [options]              find out why this robot is not registered:
+                                      checks files, network, key, clock and more
+        set-key [options]             store the API key where the agent reads it and
+                                      no other user can; asks for the key, or reads it
+                                      from stdin
+        enroll [options]              get this robot a credential of its own, which an
+                                      operator approves by a code
+        grant [options] [file]        let the agent's user read the robot's
+                                      configuration files, with the least access that
+                                      suffices
+        contract [options] [file]     show the contract that is sent for a custom
+                                      robot type
+        catalog [options] [id]        list the robot types of the catalog, or show one
+        schema [options] <document>   print the JSON Schema of a file, for editors
+        install [options]             install this program as a service, on this
+                                      machine or in an image, or upgrade it
+        uninstall [options]           remove the installed program; configuration, key
+                                      and registration stay without --purge
+        completion [options] <shell>  print the completion script of a shell
+
+      Examples:
+        robot-policy-agent init                 write a commented configuration and manifest
+        robot-policy-agent check                see what is wrong with them
+        robot-policy-agent --setup              register this robot once
+        robot-policy-agent status               see what the service holds
+        robot-policy-agent doctor               find out why it does not work
+      "
+    `);
+  });
+
+  test.each(COMMANDS)("%s --help → a description and an example, within 80 columns", async (command) => {
+    const { code, stdout } = await runAgent([command, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("Examples:\n  ");
+    expect(stdout).toContain("robot-policy-agent");
+    for (const line of stdout.split("Examples:")[0]?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test("wrong arguments → exit 2, with a suggestion on stderr", async () => {
+    expect(await runAgent(["docter"])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "stderr": "error: unknown command 'docter'
+      (Did you mean doctor?)
+      (robot-policy-agent --help lists commands and flags)
+      ",
+        "stdout": "",
+      }
+    `);
+    expect(await runAgent(["catalog", "yam.bimanual-joint-positon.v1"])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "stderr": "error: there is no type yam.bimanual-joint-positon.v1 in the catalog [type-unknown]
+        → did you mean yam.bimanual-joint-position.v1?
+      ",
+        "stdout": "",
+      }
+    `);
+  });
+
+  test("catalog → one type per line", async () => {
+    expect((await runAgent(["catalog"])).stdout).toMatchInlineSnapshot(`
+      "ID                              AXES   HZ  HOSTED  NAME
+      lerobot.so101-follower.v1       6/6    30  yes     SO-101 follower arm (LeRobot)
+      lerobot.bi-so101-follower.v1    12/12  30          Two SO-101 follower arms (LeRobot)
+      lerobot.lekiwi.v1               9/9    30          LeKiwi mobile manipulator (LeRobot)
+      trossen.aloha-bimanual.v1       14/14  50  yes     ALOHA stationary, two ViperX arms
+      droid.franka-panda.v1           8/8    15  yes     Franka Panda with Robotiq 2F-85 (DROID)
+      yam.bimanual-joint-position.v1  14/14  30  yes     Two YAM arms
+      unitree.g1-dex3.v1              28/28  30          Unitree G1 upper body with Dex3-1 hands
+      unitree.g1-dex1.v1              16/16  30          Unitree G1 upper body with Dex1-1 grippers
+      bridge.widowx-250.v1            7/7    5           WidowX 250 with delta end-effector control (BridgeData V2)
+      ur.ur5e-2f85.v1                 7/7    20          UR5e with Robotiq 2F-85
+      "
+    `);
+    expect(JSON.parse((await runAgent(["catalog", "--json"])).stdout).types).toHaveLength(10);
+  });
+
+  test("catalog ID → one type in detail", async () => {
+    expect((await runAgent(["catalog", "lerobot.so101-follower.v1"])).stdout).toMatchInlineSnapshot(`
+      "lerobot.so101-follower.v1  SO-101 follower arm (LeRobot)
+      hosted    yes: registers by its id alone
+      topology  single_arm
+      actions   joint_position, 30 Hz
+      axes      6 state, 6 action
+      cameras   declared by whoever installs the robot
+      source    names, order, units: huggingface/lerobot robots/so_follower (use_degrees true); gripper 0 closed, 100 open and position limits: TheRobotStudio/SO-ARM100 Simulation/SO101; velocity: 0.7 of the servo's 4.5 rad/s
+
+      #  ELEMENT            KIND     UNIT     LIMITS                  SPEED
+      0  arm.shoulder_pan   arm      deg      -1.91986 … 1.91986 rad  3.15 rad/s
+      1  arm.shoulder_lift  arm      deg      -1.74533 … 1.74533 rad  3.15 rad/s
+      2  arm.elbow_flex     arm      deg      -1.69 … 1.69 rad        3.15 rad/s
+      3  arm.wrist_flex     arm      deg      -1.65806 … 1.65806 rad  3.15 rad/s
+      4  arm.wrist_roll     arm      deg      -2.79253 … 2.79253 rad  3.15 rad/s
+      5  gripper.gripper    gripper  percent  closed 0, open 100
+      "
+    `);
+    expect(JSON.parse((await runAgent(["catalog", "droid.franka-panda.v1", "--json"])).stdout)).toMatchObject({
+      robot_type_id: "droid.franka-panda.v1",
+      state_axes: 8,
+      action_axes: 8,
+    });
+  });
+
+  test.each(["manifest", "config"])("schema %s → a JSON Schema", async (document) => {
+    const schema = JSON.parse((await runAgent(["schema", document])).stdout);
+    expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+  });
+
+  test.each(["bash", "zsh", "fish"])("completion %s → contains every command", async (shell) => {
+    const { code, stdout } = await runAgent(["completion", shell]);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(stdout).toContain(command);
+  });
+
+  test("completion bash → can be sourced as the help says", () => {
+    const args = [process.execPath, AGENT_PROGRAM, "completion", "bash"];
+    const script = 'source <("$@"); complete -p robot-policy-agent';
+    expect(execFileSync("bash", ["-euc", script, "bash", ...args], { encoding: "utf8" })).toBe(
+      "complete -F _robot_policy_agent robot-policy-agent\n",
+    );
+  });
+});

@@ -1,0 +1,314 @@
+import { readdirSync } from "node:fs";
+import { mkdir, mkdtempDisposable, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect } from "vitest";
+
+import { startWords } from "../../../support/programs/command.ts";
+import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
+import { asNobody, canBecomeNobody, hasProgram } from "../../../support/programs/programs.ts";
+import { type Robot, runAgent, writeAtOnce } from "../../../support/robot/robot.ts";
+import { test } from "../../../support/service/scene-test.ts";
+import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
+import { shownBy, startOnTerminal, treeOf } from "./shown.ts";
+
+/** A well-formed key that no service knows. */
+const UNKNOWN_KEY = "sk_test_0123456789abcdefghijklm";
+
+describe("init", () => {
+  test("init: every answer as a flag → files that pass check", async ({ scene, robot, proxy }) => {
+    await mkdir(robot.path("etc"));
+    const [left = "", right = ""] = robot.paths;
+    const answers = ["--url", proxy.url, "--region", "eu-central-1", "--type", "yam.bimanual-joint-position.v1"];
+    const files = ["--key-file", robot.keyPath, "--name", "arm-{machine_id}", "--file", left, "--file", right];
+    const init = await robot.run(["init", ...answers, ...files, "--dir", robot.path("etc")]);
+    expect(shownBy(init, scene)).toMatchInlineSnapshot(`
+      "Wrote /robot/etc/config.yaml
+      Wrote /robot/etc/robot-manifest.yaml
+      Next:
+        1. robot-policy-agent check --config /robot/etc/config.yaml
+        2. robot-policy-agent --setup --config /robot/etc/config.yaml
+      --- stderr
+      The service answers, and accepts the key.
+      --- exit 0
+      "
+    `);
+    expect(readdirSync(robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
+    const check = await runAgent(["check", "--config", robot.path("etc/config.yaml"), "--json"]);
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      valid: true,
+      findings: [],
+      request: { configuration_digest: await robot.digest(), name: expect.stringMatching(/^arm-[0-9a-f]{12}$/) },
+    });
+  });
+
+  test("init: on a robot → the next steps end with a running agent", async ({ scene }) => {
+    const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
+    const args = ["init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
+    const { stdout } = await runAgent(args, { CONFIGURATION_DIRECTORY: scene.robot.path("etc") });
+    expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
+      "Next:
+        1. sudo robot-policy-agent check
+        2. sudo robot-policy-agent enroll  # also registers the robot and starts the agent; with an API key instead: sudo robot-policy-agent set-key, then --setup, and systemctl start robot-policy-agent
+      "
+    `);
+  });
+
+  test("init: into an image → the next steps apply to the image, not to this computer", async ({ scene, robot }) => {
+    const directory = robot.path("an image/etc/robot-policy-agent");
+    const answers = "--url https://policy.example.com --region eu --type yam.bimanual-joint-position.v1".split(" ");
+    const next = async (...more: string[]) => {
+      const args = ["init", "--force", "--dir", directory, ...answers, "--file", "/opt/yam_left.yaml", ...more];
+      const shown = shownBy(await robot.run(args), scene);
+      return shown.slice(shown.indexOf("Next:"));
+    };
+    expect(await next()).toMatchInlineSnapshot(`
+      "Next:
+        1. sudo robot-policy-agent install --root '/robot/an image' --key-file FILE
+        2. on a robot that runs this image: sudo robot-policy-agent status
+      --- exit 0
+      "
+    `);
+    expect(await readFile(join(directory, "config.yaml"), "utf8")).toContain(
+      "\n  key_file: /etc/robot-policy-agent/api-key\n",
+    );
+    expect(await next("--key-file", "/boot/key")).toContain(
+      "1. sudo chroot '/robot/an image' robot-policy-agent set-key",
+    );
+    await mkdir(robot.path("an image/usr/bin"), { recursive: true });
+    await writeAtOnce(robot.path("an image/usr/bin/robot-policy-agent"), "of the package");
+    expect(await next()).toContain("1. sudo chroot '/robot/an image' robot-policy-agent set-key");
+    await writeAtOnce(join(directory, "api-key"), "sk_test_0123456789\n");
+    expect(await next()).toMatchInlineSnapshot(`
+      "Next:
+        1. on a robot that runs this image: sudo robot-policy-agent status
+      --- exit 0
+      "
+    `);
+  });
+
+  test("init: without answers → placeholders, which check reports", async ({ scene, robot }) => {
+    const directory = robot.path("new/etc");
+    expect(shownBy(await robot.run(["init", "--dir", directory]), scene)).toMatchInlineSnapshot(`
+      "Wrote /robot/new/etc/config.yaml
+      Wrote /robot/new/etc/robot-manifest.yaml
+      Next:
+        1. replace the 3 <…> in them
+        2. list the configuration files in robot-manifest.yaml, and set status: ready
+        3. robot-policy-agent enroll --config /robot/new/etc/config.yaml  # or, with an API key: robot-policy-agent set-key --config /robot/new/etc/config.yaml
+        4. robot-policy-agent check --config /robot/new/etc/config.yaml
+        5. robot-policy-agent --setup --config /robot/new/etc/config.yaml
+      --- exit 0
+      "
+    `);
+    const check = await runAgent(["check", "--config", join(directory, "config.yaml")]);
+    expect(check.code).toBe(3);
+    expect(check.stderr.replaceAll(robot.folder, "/robot")).toMatchInlineSnapshot(`
+      "/robot/new/etc/config.yaml:7:8: error placeholder: replace the placeholder <address of the service, https://HOST>
+            url: "<address of the service, https://HOST>"
+                 ^
+      /robot/new/etc/config.yaml:46:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
+            region: "<cloud region nearest to the robot>"
+                    ^
+      /robot/new/etc/robot-manifest.yaml:5:16: warning placeholder: replace the placeholder <id from: robot-policy-agent catalog>
+          robot_type_id: "<id from: robot-policy-agent catalog>"
+                         ^
+      /robot/new/etc/robot-manifest.yaml:12:9: warning status_draft: draft: the robot will not be registered
+          status: draft
+                  ^
+      /robot/new/etc/robot-manifest.yaml:16:22: warning no_config_files: no configuration files: the digest covers nothing
+          configuration_files: []
+                               ^
+      "
+    `);
+  });
+
+  test("init: a misspelt type id → a suggestion; the files are still written", async ({ robot }) => {
+    const slip = ["init", "--type", "yam.bimanual-joint-positon.v1", "--dir", robot.path("etc")];
+    const { code, stderr } = await robot.run(slip);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("did you mean yam.bimanual-joint-position.v1?")]);
+  });
+
+  test("init: an existing file → refused; --force → replaced", async ({ scene, robot }) => {
+    const before = treeOf(robot.folder);
+    expect(shownBy(await robot.run(["init"]), scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: the file exists already (/robot/config.yaml) [exists]
+        → to replace it: --force
+      --- exit 1
+      "
+    `);
+    expect(treeOf(robot.folder)).toEqual(before);
+    expect((await robot.run(["init", "--force"])).code).toBe(0);
+    expect(await readFile(robot.config_path, "utf8")).toContain("Written by robot-policy-agent init");
+  });
+
+  test.each([
+    ["--url", "http://policy.example.com", "insecure"],
+    ["--url", "https://policy.example.com/v1", "/v1"],
+    ["--type", "not a type", "type id"],
+    ["--file", "/a/*.yaml", "config"],
+    ["--name", "{serial}", "placeholder"],
+    ["--region", "\u0007", "region"],
+    ["--region", "https://user:pw@x", "region"],
+    ["--ca-file", "/etc/\u0007ca.pem", "ca"],
+  ])("init: %s %j → refused, and nothing is written", async (flag, value) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const result = await runAgent(["init", flag, value, "--dir", join(folder.path, "etc")]);
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toMatch(/error: --.+ \[bad-answer\]\n {2}→ correct the flag/);
+    expect(result.stderr).toContain(`error: ${flag}: `);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("init: plain http to another machine → only with --allow-insecure", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const args = ["init", "--url", "http://10.0.0.5:8080", "--no-test", "--dir", folder.path];
+    const refused = await runAgent(args);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--allow-insecure")]);
+    expect((await runAgent([...args, "--allow-insecure"])).code).toBe(0);
+    expect(await readFile(join(folder.path, "config.yaml"), "utf8")).toContain("\n  allow_insecure: true\n");
+  });
+
+  test("init: a type without its maker or version → refused, and where the types are listed", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const { code, stderr } = await runAgent(["init", "--type", "ur5e", "--dir", folder.path]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("nothing was written; all types: robot-policy-agent catalog");
+  });
+
+  test("init --extend: a type that is not in the catalog → refused", async ({ robot }) => {
+    const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
+  });
+
+  test("init: several wrong flags → all reported at once", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];
+    const dir = join(folder.path, "etc/robot-policy-agent");
+    const { code, stderr } = await runAgent(["init", ...args, "--enroll", "--dir", dir]);
+    expect([code, readdirSync(folder.path)]).toEqual([2, []]);
+    expect(stderr.match(/(?<=error: )--[a-z]+/g)).toEqual(["--url", "--region", "--type", "--file", "--enroll"]);
+  });
+
+  test.each([
+    ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
+    ["does not know the key", putUnknownKey, /^warning: HTTP 401: .*\n {2}→ ask the operator of the service/m],
+    ["answers, but there is no key", async (robot: Robot) => rm(robot.keyPath), /^The service answers\.$/m],
+  ])("init: the service %s → says so; the files are still written", async (_name, prepare, message) => {
+    await using scene = await createScene();
+    await prepare(scene.robot);
+    const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(message);
+    expect(readdirSync(scene.robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
+  });
+
+  test("init: a region without an endpoint → a warning with the regions that have one", async () => {
+    await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
+    const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
+    expect([code, stderr]).toEqual([
+      0,
+      `The service answers, and accepts the key.
+warning: the service has no endpoint in the region eu
+  → write one of these as robot.region: eu-west-3, us-west-2
+`,
+    ]);
+  });
+
+  test.skipIf(!hasProgram("script")).each([
+    ["no key yet → after the key is typed", false],
+    ["with a key → at once", true],
+  ])("init on a terminal offers the service's regions: %s", async (_name, isKeyInPlace) => {
+    await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
+    const { robot, service } = scene;
+    const [file = ""] = robot.paths;
+    const given = ["--type", "yam.bimanual-joint-position.v1", "--file", file, "--dir", robot.path("etc")];
+    const key = isKeyInPlace ? ["--key-file", robot.keyPath] : [];
+    await using command = startOnTerminal(robot, ["init", ...given, ...key]);
+    await command.wrote("Address of the service");
+    const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
+    if (isKeyInPlace) {
+      type(scene.proxy.url);
+      await command.wrote("  2  us-west-2");
+      type("2", "");
+    } else {
+      type(scene.proxy.url, "us-west-1", "");
+      await command.wrote("API key (not shown");
+      type(service.key);
+      await command.wrote("Another region");
+      type("2");
+    }
+    expect(await command.ended()).toBe(0);
+    expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
+  });
+
+  test("init --no-test → no request", async ({ proxy, robot }) => {
+    const { code, stderr } = await robot.run([...allAnswers(robot), "--url", proxy.url, "--no-test"]);
+    expect([code, stderr, proxy.requests]).toEqual([0, "", []]);
+  });
+
+  test.skipIf(!canBecomeNobody)("init: a folder without write permission → not-writable", async ({ scene, robot }) => {
+    const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
+    expect(shownBy(result, scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test) [not-writable]
+        → run it as root, or write elsewhere: --dir DIR
+      --- exit 1
+      "
+    `);
+  });
+
+  test.skipIf(!canBecomeNobody || !hasProgram("script"))(
+    "init on a terminal: a folder without write permission → not-writable before the first question",
+    async () => {
+      const line = `'${process.execPath}' '${AGENT_PROGRAM}' init --dir /etc/robot-policy-agent-of-a-test`;
+      await using command = startWords([...asNobody, "script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+      expect(await command.ended()).toBe(1);
+      expect(command.output()).toContain("cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test)");
+      expect(command.output()).not.toContain("Address of the service");
+    },
+  );
+
+  test.skipIf(!hasProgram("script"))("init on a terminal: pasted lines → answers", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
+    await command.wrote("Address of the service");
+    const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
+    const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
+    command.child.stdin?.write([...answers, ...files, ""].join("\n"));
+    await command.wrote("API key (not shown");
+    command.child.stdin?.write(`${UNKNOWN_KEY}\n`);
+    await command.wrote("HTTP 401");
+    // The terminal would echo a key typed before the prompt reappears.
+    await expect.poll(() => command.output().split("API key (not shown")).toHaveLength(3);
+    command.child.stdin?.write(`${scene.service.key}\n`);
+    expect(await command.ended()).toBe(0);
+    const output = command.output();
+    expect(output).toContain("The file does not exist: /later/arm.yaml");
+    expect(output).not.toContain(`The file does not exist: ${robot.paths[0]}`);
+    expect(output).toContain("service address is not a web address; write it as https://HOST");
+    expect(output).toContain("The service answers, and accepts the key.");
+    expect(output).not.toMatch(/set-key --config|sk_/);
+    expect(await readFile(robot.path("etc/api-key"), "utf8")).toBe(`${scene.service.key}\n`);
+    const config = await readFile(robot.path("etc/config.yaml"), "utf8");
+    expect(config).toContain(`\n  url: ${scene.proxy.url}\n`);
+    expect(config).toContain("\n  region: eu-west\n");
+    const manifest = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
+    expect(manifest).toContain("\nextends: ur.ur5e-2f85.v1\n");
+    expect(manifest).toContain("\nstatus: ready\n");
+    expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
+  });
+});
+
+function allAnswers(robot: Robot): string[] {
+  const [left = ""] = robot.paths;
+  const type = ["--type", "yam.bimanual-joint-position.v1", "--file", left];
+  return ["init", "--region", "eu", ...type, "--key-file", robot.keyPath, "--dir", robot.path("etc")];
+}
+
+function putUnknownKey(robot: Robot): Promise<void> {
+  return writeAtOnce(robot.keyPath, `${UNKNOWN_KEY}\n`);
+}
