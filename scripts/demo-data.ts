@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 
-import { readFlags, wholeNumber } from "./support/flags.ts";
+import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
 
@@ -15,6 +15,8 @@ Runs a service with a console, robots, fleets in every state, keys and deploymen
 
 /** The largest value of each; more robots or fleets take minutes to register. */
 const LIMITS = { port: 65_535, robots: 10_000, fleets: 1000 } as const;
+/** Fewer do not reach every state. */
+const FEWEST = { robots: 30, fleets: 10 } as const;
 
 const flags = readFlags(USAGE, {
   port: { type: "string", default: "8080" },
@@ -24,6 +26,8 @@ const flags = readFlags(USAGE, {
 const port = wholeNumber(USAGE, "port", flags.port, LIMITS.port);
 const robots = wholeNumber(USAGE, "robots", flags.robots, LIMITS.robots);
 const fleets = wholeNumber(USAGE, "fleets", flags.fleets, LIMITS.fleets);
+if (fleets > 0 && (fleets < FEWEST.fleets || robots < FEWEST.robots))
+  refuseFlags(USAGE, `fleets need at least --fleets ${FEWEST.fleets} --robots ${FEWEST.robots}; for none: --fleets 0`);
 // Loaded here, so that help and usage errors are shown without delay.
 const { startDemo } = await import("../test/support/service/demo-service.ts");
 const { buildConsole } = await import("./build-console.ts");
