@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 
+import { scratchFolder } from "./support/end-of-script.ts";
 import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
@@ -28,13 +29,12 @@ const robots = wholeNumber(USAGE, "robots", flags.robots, LIMITS.robots);
 const fleets = wholeNumber(USAGE, "fleets", flags.fleets, LIMITS.fleets);
 if (fleets > 0 && (fleets < FEWEST.fleets || robots < FEWEST.robots))
   refuseFlags(USAGE, `fleets need at least --fleets ${FEWEST.fleets} --robots ${FEWEST.robots}; for none: --fleets 0`);
-// Loaded here, so that help and usage errors are shown without delay.
-const { startDemo } = await import("../test/support/service/demo-service.ts");
-const { buildConsole } = await import("./build-console.ts");
-const { scratchFolder } = await import("./support/end-of-script.ts");
-// The service's data is removed with the script.
+// The service's data is removed with the script. Its modules read where to keep it when they are loaded.
 const scratch = scratchFolder("robot-policy-demo-");
 process.env["TMPDIR"] = scratch;
+process.env["ROBOT_POLICY_TEST_MEMORY"] = scratch;
+const { startDemo } = await import("../test/support/service/demo-service.ts");
+const { buildConsole } = await import("./build-console.ts");
 const consoleFolder = join(scratch, "console");
 await buildConsole(consoleFolder);
 const demo = await startDemo({ port, robots, fleets, examples: true, consoleFolder });
