@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import { sql } from "kysely";
 
 import type { Clock } from "../platform/clock.ts";
 import { createFresh } from "./kernel/fresh.ts";
@@ -23,7 +22,7 @@ export function mountHealth(
   { store, machine }: Pick<MountContext, "store" | "machine">,
   stopping: AbortSignal,
 ): void {
-  const reachStore = createFresh(() => sql`select 1`.execute(store.reader), READY_FRESH_MS, machine.clock);
+  const reachStore = createFresh(() => store.probe(), READY_FRESH_MS, machine.clock);
   for (const path of HEALTH_PATHS) app.get(path, (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
   app.get("/readyz", async (_request, reply) => {
     if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));

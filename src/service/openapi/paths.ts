@@ -143,7 +143,10 @@ const SERVICE_PATHS: Part = {
       summary: "Tell whether requests can be served",
       description: "Queries the store, at most once a second. For load balancers.",
     },
-    { 200: "The service can serve requests.", 503: "The store cannot be reached, or the service is stopping." },
+    {
+      200: "The service can serve requests.",
+      503: "The store cannot be reached or is read-only, or the service is stopping.",
+    },
   ),
 };
 

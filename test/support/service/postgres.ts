@@ -55,8 +55,8 @@ export interface Postgres extends Cluster, AsyncDisposable {
   stop(): Promise<void>;
   /** Kills every process at once, as in a power cut. */
   kill(): Promise<void>;
-  /** After `stop` or `kill`; recovers the committed transactions. */
-  start(): Promise<void>;
+  /** After `stop` or `kill`; recovers the committed transactions. As a standby it is read-only until it is promoted. */
+  start(role?: "primary" | "standby"): Promise<void>;
 }
 
 let shared: Promise<Cluster> | undefined;
@@ -98,7 +98,8 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     await client.connect();
     return client;
   };
-  const start = async () => {
+  const start = async (role = "primary") => {
+    if (role === "standby") await writeFile(join(data, "standby.signal"), "");
     const child = spawn(join(programs, "postgres"), ["-D", data, ...flags], {
       ...user,
       cwd: folder,
@@ -233,7 +234,7 @@ function ready(child: ChildProcess): Promise<void> {
     let output = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.includes("ready to accept connections")) resolve();
+      if (/ready to accept (read-only )?connections/.test(output)) resolve();
       output = output.slice(-4096);
     });
     child.once("close", () => reject(new Error(`PostgreSQL ended: ${output}`)));

@@ -24,6 +24,8 @@ export interface Store extends AsyncDisposable {
    * Cheaper than most queries, so that their results can be cached by it.
    */
   version(): Promise<string>;
+  /** Finds out without a write whether the store can be used. @throws StoreUnavailableError when it cannot be reached, or is a read-only standby. */
+  probe(): Promise<void>;
 }
 
 /** Where the data is stored. */

@@ -118,6 +118,9 @@ export function createDatabase(disk: ServiceDisk): Database {
             const { rows } = await reader.executeQuery<{ data_version: number }>(DATA_VERSION);
             return String(rows[0]?.data_version);
           },
+          async probe() {
+            await reader.executeQuery(DATA_VERSION);
+          },
           async [Symbol.asyncDispose]() {
             await queue.idle();
             close();

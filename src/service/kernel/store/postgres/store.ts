@@ -5,6 +5,7 @@ import { type Clock, isoNow } from "../../../../platform/clock.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";
+import { StoreUnavailableError } from "../unavailable.ts";
 import { createWriter } from "../writer.ts";
 import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
 import { nodePostgresDialect } from "./dialect.ts";
@@ -56,6 +57,10 @@ export async function openPostgresStore(
     lookup: reader,
     write: (job) => queue.write(job),
     version: () => snapshotOf(reader),
+    async probe() {
+      const { rows } = await reader.executeQuery<{ readonly is_standby: boolean }>(RECOVERY);
+      if (rows[0]?.is_standby !== false) throw new StoreUnavailableError("the database is a read-only standby");
+    },
     async [Symbol.asyncDispose]() {
       await queue.idle();
       await Promise.all([reader.destroy(), writer.destroy()]);
@@ -77,6 +82,8 @@ async function snapshotOf(reader: Kysely<Tables>): Promise<string> {
 const SNAPSHOT = CompiledQuery.raw(
   "select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text as version",
 );
+
+const RECOVERY = CompiledQuery.raw("select pg_is_in_recovery() as is_standby");
 
 /** One connection without time limits, for migrations, backups and restores. */
 export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {

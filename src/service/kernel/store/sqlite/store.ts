@@ -57,6 +57,7 @@ export async function openSqliteStore(
     lookup,
     write: (job) => queue.write(job),
     version: () => dataVersion(lookup),
+    probe: async () => void (await sql`select 1`.execute(reader)),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

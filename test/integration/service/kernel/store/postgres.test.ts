@@ -315,6 +315,23 @@ describe.skipIf(WITHOUT_POSTGRES)("service on PostgreSQL", () => {
     expect(service.log()).not.toContain(postgres.password);
   });
 
+  it("database becomes a standby → reads, 503 to writes, not ready; promoted → ready again", async () => {
+    const store = await locate();
+    await using service = await startService({ store, dataDirectory: folder });
+    const statuses = async () => {
+      const created = await service.send("POST", "/v1/me/api-keys", { label: "line 1" });
+      const list = await service.send("GET", "/v1/robots");
+      return { create: created.status, list: list.status, ready: (await fetch(`${service.url}/readyz`)).status };
+    };
+    expect(await statuses()).toEqual({ create: 200, list: 200, ready: 200 });
+    await postgres.stop();
+    await postgres.start("standby");
+    await expect.poll(statuses).toEqual({ create: 503, list: 200, ready: 503 });
+    const administrator = await connectSecond(store.url);
+    await administrator.query("select pg_promote()");
+    await expect.poll(statuses).toEqual({ create: 200, list: 200, ready: 200 });
+  });
+
   it("connections terminated by an administrator → only 200 and 503, no acknowledged setup lost", async () => {
     const store = await locate();
     await using service = await startService({ store, dataDirectory: folder });
