@@ -10,8 +10,9 @@ import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
-import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
+import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity, unreadableIdentity } from "./identity/identity-files.ts";
 import type { Registration } from "./registration/record.ts";
+import { IDENTITY_UNREADABLE_FIX } from "./remedies.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
@@ -47,10 +48,8 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     options.state === "unread" ? null : await openState(machine, folders.stateDirectory, options.state === "mend");
   if (state?.kind === "problem") return state;
   const registration = state?.registration ?? null;
-  const identity =
-    options.state === "unread"
-      ? NOTHING_KEPT
-      : await readIdentity(machine, folders.stateDirectory, initial.service.url);
+  const identity = await readIdentity(options, initial.service.url);
+  if ("fix" in identity) return { kind: "problem", problem: identity };
   const collector = createCollector({
     machine,
     configuration,
@@ -66,13 +65,20 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   return { kind: "opened", oneShot: { machine, collector, registration, identity } };
 }
 
-async function readIdentity(machine: Machine, stateDirectory: string, serviceUrl: string): Promise<OwnIdentity> {
+async function readIdentity(
+  { machine, folders: { stateDirectory }, state }: OneShotOptions,
+  serviceUrl: string,
+): Promise<OwnIdentity | Problem> {
+  if (state === "unread") return NOTHING_KEPT;
   try {
     return await readOwnIdentity(machine.files, stateDirectory, serviceUrl, await machine.identity.machine());
   } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
     // The state may be readable by its group, the credential is not.
-    if (errorCode(error) === undefined) throw error;
-    return NOTHING_KEPT;
+    if (state === "read") return NOTHING_KEPT;
+    const what = unreadableIdentity(code);
+    return { code: "identity-unreadable", what, where: stateDirectory, fix: IDENTITY_UNREADABLE_FIX };
   }
 }
 

@@ -8,7 +8,7 @@ export const OTHER_NAME_FIX =
   "set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind";
 
 export const IDENTITY_UNREADABLE_FIX =
-  "look at the disk, and at its files identity-*.json; the agent goes on by itself once it can read them";
+  "look at the disk, and at the files identity-*.json of the state directory; a running agent goes on by itself once it can read them";
 
 /** Who may approve, and how. */
 export function approvalFix(code: string | null): string {

@@ -11,6 +11,7 @@ import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { invalidConfiguration, readConfigurationNow } from "../configuration/open.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
+import { unreadableIdentity } from "../identity/identity-files.ts";
 import { storedCredential } from "../registration/connect.ts";
 import { showProblem } from "./show.ts";
 
@@ -61,8 +62,14 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
 }
 
 async function describeUse(service: ServiceConfiguration, folders: Folders, context: CommandContext): Promise<string> {
-  if ((await storedCredential(service, context.machine, folders.stateDirectory)) !== null)
-    return "It is not used: this robot has, or is to get, a credential of its own.";
+  try {
+    if ((await storedCredential(service, context.machine, folders.stateDirectory)) !== null)
+      return "It is not used: this robot has, or is to get, a credential of its own.";
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return `It is not used for now: ${unreadableIdentity(code)}.`;
+  }
   const running = await askRunningAgent(folders, context);
   return "code" in running && running.code === OTHER_AGENT
     ? `The running agent does not use it: ${running.what}.`

@@ -48,6 +48,11 @@ export function identityCredentialPath(stateDirectory: string): string {
   return join(stateDirectory, NAMES.credential);
 }
 
+/** @param code of the Node system error. */
+export function unreadableIdentity(code: string): string {
+  return `the identity of this robot cannot be read (${code})`;
+}
+
 export function createIdentityFiles(files: Files, stateDirectory: string) {
   const pathOf = (name: FileName) => join(stateDirectory, NAMES[name]);
 

@@ -10,7 +10,7 @@ import type { Connection } from "../registration/connect.ts";
 import { type IdentityStatus, NO_IDENTITY } from "../status.ts";
 import type { IdentityOptions } from "./course.ts";
 import type { Identity } from "./identity.ts";
-import { createIdentityFiles } from "./identity-files.ts";
+import { createIdentityFiles, unreadableIdentity } from "./identity-files.ts";
 
 export interface IdentityPartOptions extends Pick<
   IdentityOptions,
@@ -47,7 +47,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
       const code = error instanceof TransportError ? error.code : errorCode(error);
       if (code === undefined) throw error;
       if (problem === null) log.warn("identity-unreadable", { code });
-      takeProblem(`the identity of this robot cannot be read (${code})`);
+      takeProblem(unreadableIdentity(code ?? "unknown error"));
     } finally {
       opening = null;
     }

@@ -36,9 +36,22 @@ test("identity file unreadable → enroll, status and doctor exit with 1 and say
     const { code, stdout, stderr } = await robot.run(args);
     expect({ args, code }).toEqual({ args, code: 1 });
     expect(stdout + stderr).toContain("the identity of this robot cannot be read (ELOOP)");
-    expect(stdout + stderr).toContain("look at the disk, and at its files identity-*.json");
+    expect(stdout + stderr).toContain("look at the disk, and at the files identity-*.json");
   }
   expect((await lstat(keyPath(scene))).isSymbolicLink()).toBe(true);
+});
+
+test("identity file unreadable, no agent → --setup sends nothing, and set-key does not promise that the key is used", async () => {
+  await using scene = await createScene();
+  const { robot, proxy } = scene;
+  await makeUnreadable(keyPath(scene));
+  const setup = await robot.run(["--setup"]);
+  expect(setup.code).toBe(1);
+  expect(setup.stderr).toContain("error: the identity of this robot cannot be read (ELOOP)");
+  expect(proxy.requests).toEqual([]);
+  const key = await robot.run(["set-key", "--from", robot.keyPath]);
+  expect(key.code).toBe(0);
+  expect(key.stdout).toContain("It is not used for now: the identity of this robot cannot be read (ELOOP).");
 });
 
 test("identity file unreadable at the start, then absent → the API key is used after a resync", async () => {
