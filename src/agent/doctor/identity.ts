@@ -4,7 +4,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { belonging, createIdentityFiles } from "../identity/identity-files.ts";
+import { belonging, createIdentityFiles, unreadableIdentity } from "../identity/identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { approvalFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
 import { STATES } from "../states.ts";
@@ -52,6 +52,7 @@ export async function judgeIdentity(
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
+    if (code !== "EACCES") return fail(EXIT.failed, unreadableIdentity(code), IDENTITY_UNREADABLE_FIX);
     return skip(`cannot be read by user ${userId} (${code}), which is correct`);
   }
 }

@@ -41,7 +41,7 @@ test("identity file unreadable → enroll, status and doctor exit with 1 and say
   expect((await lstat(keyPath(scene))).isSymbolicLink()).toBe(true);
 });
 
-test("identity file unreadable, no agent → --setup sends nothing, and set-key does not promise that the key is used", async () => {
+test("identity file unreadable, no agent → doctor says so, --setup sends nothing, and set-key does not promise that the key is used", async () => {
   await using scene = await createScene();
   const { robot, proxy } = scene;
   await makeUnreadable(keyPath(scene));
@@ -49,6 +49,7 @@ test("identity file unreadable, no agent → --setup sends nothing, and set-key 
   expect(setup.code).toBe(1);
   expect(setup.stderr).toContain("error: the identity of this robot cannot be read (ELOOP)");
   expect(proxy.requests).toEqual([]);
+  expect((await robot.run(["doctor"])).stdout).toMatch(/^fail {2}identity +the identity of this robot cannot be read/m);
   const key = await robot.run(["set-key", "--from", robot.keyPath]);
   expect(key.code).toBe(0);
   expect(key.stdout).toContain("It is not used for now: the identity of this robot cannot be read (ELOOP).");
