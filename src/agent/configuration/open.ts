@@ -124,7 +124,9 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
       "state-unreadable",
       `the state cannot be read (${code})`,
       stateDirectory,
-      "run this as root, or as the user that the agent runs as",
+      code === "EACCES"
+        ? "run this as root, or as the user that the agent runs as"
+        : `look at the file, and at what the kernel says of its disk: ls -l ${shellWord(path)}; dmesg`,
     );
   }
 }

@@ -1,5 +1,5 @@
 /** Scenario 32: `status` with and without the daemon, and its exit codes. */
-import { chmod, rm, stat } from "node:fs/promises";
+import { chmod, rm, stat, symlink } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
 
@@ -107,6 +107,17 @@ describe("scenario 32: the daemon is not running", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ findings: [{ id: "file_missing", line: 3, column: 5 }] });
   });
+});
+
+test("the state cannot be read, not for lack of permission → exit 1, and the remedy is not another user", async ({
+  robot,
+}) => {
+  const path = robot.path("state/registration.json");
+  await symlink(path, path);
+  const { code, stderr } = await robot.run(["status"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("the state cannot be read (ELOOP)");
+  expect(stderr).toContain("look at the file, and at what the kernel says of its disk: ls -l ");
 });
 
 test("control socket → accessible to owner and group only", async ({ scene, robot }) => {
