@@ -55,7 +55,9 @@ function removeAbandoned(): void {
     if (!name.startsWith(CLUSTERS_PREFIX)) continue;
     const pid = Number.parseInt(name.slice(CLUSTERS_PREFIX.length));
     const path = join(memoryFolder, name);
-    if (existsSync(`/proc/${pid}`) || lstatSync(path).uid !== process.getuid?.()) continue;
+    // Another run that starts now may have removed it.
+    const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
+    if (existsSync(`/proc/${pid}`) || owner !== process.getuid?.()) continue;
     rmSync(path, { recursive: true, force: true });
   }
 }
