@@ -7,7 +7,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -160,9 +160,9 @@ async function sweepControlGroups(): Promise<void> {
   }
 }
 
-/** A group that still contains a process stays until the next cleanup. */
+/** A group that still contains a process stays until the next cleanup. Another worker may remove the same groups. */
 async function removeGroups(folder: string): Promise<void> {
-  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) if (entry.isDirectory()) await removeGroups(join(folder, entry.name));
   await rmdir(folder).catch(() => {});
 }
