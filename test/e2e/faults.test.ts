@@ -94,6 +94,7 @@ describe.skipIf(whySkipped !== "")(
         const robot = await running();
         await edit(robot, "offsets: [0.5]");
         await expectOnDisk(robot);
+        await plant.service.allLogged();
         expect(sent()).toBe(1);
       });
 
