@@ -5,8 +5,11 @@ import { expect, it } from "vitest";
 
 import { execute } from "../../support/programs/execute.ts";
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../../scripts/fleet-load.ts");
+/** The script waits for the states of several scenes, one after another. */
+const LIMIT_MS = 4 * PATIENCE_MS;
 
 interface PrintedScene {
   readonly title: string;
@@ -16,7 +19,8 @@ interface PrintedScene {
 
 it("fleet-load: enrolments, reports, changes, and a killed service → measured, no robot lost", async () => {
   const argv = ["--quick", "--robots", "8", "--seconds", "1", "--large", "40", "--program", SERVICE_PROGRAM, "--json"];
-  const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...argv], { may_fail: true });
+  const options = { may_fail: true, limitMs: LIMIT_MS };
+  const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...argv], options);
   expect(code, `${stderr}${stdout}`).toBe(0);
   const scenes: readonly PrintedScene[] = JSON.parse(stdout);
   expect(scenes.map(({ title, lost }) => [title, lost])).toEqual([
