@@ -181,15 +181,18 @@ test("scenario 28: 1,000 rewrites in 2 s → at most 3 requests, none of torn co
   await expectOneRobot(scene, daemon);
   const { daemon: before } = await daemon.status();
   const startedMs = performance.now();
-  for (let version = 1; version <= 1000; version += 1) {
+  let last = 0;
+  // A slow machine rewrites it less often, not for longer: what never holds still is taken as it is after 10 s.
+  while (last < 1000 && performance.now() - startedMs < 2000) {
+    last += 1;
     // In place and by replacement, as programs do either.
-    const path = robot.path(version % 2 === 0 ? "arm.json" : "arm.json.tmp");
-    await writeFile(path, contentOf(version));
-    if (version % 2 === 1) await rename(path, robot.path("arm.json"));
-    const aheadMs = version * 2 - (performance.now() - startedMs);
+    const path = robot.path(last % 2 === 0 ? "arm.json" : "arm.json.tmp");
+    await writeFile(path, contentOf(last));
+    if (last % 2 === 1) await rename(path, robot.path("arm.json"));
+    const aheadMs = last * 2 - (performance.now() - startedMs);
     if (aheadMs > 0) await sleep(aheadMs);
   }
-  const digest = digestOfContents(contentOf(1000));
+  const digest = digestOfContents(contentOf(last));
   await daemon.until(
     ({ state, registration }) => state === "rate-capped" || registration?.configuration_digest === digest,
   );
@@ -197,7 +200,7 @@ test("scenario 28: 1,000 rewrites in 2 s → at most 3 requests, none of torn co
   const { daemon: after } = await expectOneRobotNow(scene, daemon);
   const sent = sentDigests(proxy).slice(1);
   expect(sent.at(-1)).toBe(digest);
-  const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOfContents(contentOf(version))));
+  const existed = new Set(Array.from({ length: last + 1 }, (_, version) => digestOfContents(contentOf(version))));
   for (const each of sent) expect(existed).toContain(each);
   // Events are debounced: far fewer runs than events.
   expect((after?.runs ?? 0) - (before?.runs ?? 0)).toBeLessThan(100);
