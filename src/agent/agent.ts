@@ -85,6 +85,7 @@ export function createAgent(options: AgentOptions) {
   const collector = createCollector({
     ...options,
     approved: () => identity.approved,
+    before: () => identity.before,
     onConfiguration(configuration) {
       connection = options.connect(configuration, ownCredential);
       identity.reconfigured();

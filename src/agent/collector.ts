@@ -10,7 +10,7 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
-import type { ApprovedRobot } from "./identity/records.ts";
+import { type ApprovedRobot, nameWithoutCredential, type RobotBefore } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
 import {
   buildRobotSetup,
@@ -41,6 +41,8 @@ export interface CollectorOptions {
   openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
   /** The robot as an operator approved it; null for robots that are not enrolled. */
   approved(): ApprovedRobot | null;
+  /** The robot that this computer was before it lost its credential; null for none. */
+  before(): RobotBefore | null;
   /** Called when another configuration takes effect. */
   onConfiguration(configuration: AgentConfiguration): void;
   /** Progress of hashing. */
@@ -101,7 +103,7 @@ export function createCollector(options: CollectorOptions) {
     const approved = options.approved();
     isNameApproved = approved !== null;
     nameParts = parts;
-    currentName = approved?.robot_name ?? robotName(current, parts);
+    currentName = approved?.robot_name ?? nameWithoutCredential(options.before(), robotName(current, parts));
     return parts;
   }
 

@@ -58,6 +58,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     approved: () => identity.credential,
+    before: () => identity.before,
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });

@@ -75,6 +75,7 @@ export async function enrollerAlone(
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     approved: () => null,
+    before: () => null,
     onConfiguration() {},
   });
   await collector.documents.manifest.refresh(false);

@@ -5,7 +5,7 @@ import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { belonging } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
-import type { EnrolmentRecord, KeyRecord } from "./records.ts";
+import { type EnrolmentRecord, type KeyRecord, nameWithoutCredential, type RobotBefore } from "./records.ts";
 
 /** A code that is over is followed by the next one within this time. */
 const SOON_MS = 1000;
@@ -21,9 +21,18 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   /** False where the service said that no operator has to approve. */
   let isApprovalNeeded = true;
 
+  /** The robot of this computer at a service, also when its credential ended. */
+  function robotBefore(serviceUrl: string): RobotBefore | null {
+    // The power was cut between moving the key away and writing the next one.
+    const known = key === null ? stored.credential : (held.record ?? key.before ?? null);
+    if (known === null || (key !== null && key.service_url !== serviceUrl)) return null;
+    return { robot_name: known.robot_name, configured_name: known.configured_name };
+  }
+
   async function makeKey(): Promise<boolean> {
     try {
-      const made = createKey(random, options.service().url, await machine.identity.machine(), clock.wallMs());
+      const { url } = options.service();
+      const made = createKey(random, url, await machine.identity.machine(), clock.wallMs(), robotBefore(url));
       await files.saveKey(made);
       key = made;
       enrolment = null;
@@ -53,7 +62,9 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
       const detail = `${bulk.where}: ${bulk.what}`;
       return course.wait({ kind: "later", state: "unauthorized", detail, retryAfterMs: null });
     }
-    const body = { ...(await options.describeRobot()), public_key: current.public_key };
+    const robot = await options.describeRobot();
+    const name = nameWithoutCredential(current.before ?? null, robot.requested_name);
+    const body = { ...robot, requested_name: name, public_key: current.public_key };
     const verdict = judgeStart(await client.start(body, bulk?.secret ?? null, signal));
     signal.throwIfAborted();
     switch (verdict.kind) {
@@ -124,11 +135,12 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
 
   async function take(current: KeyRecord, issued: Approved): Promise<void> {
     const { id, name, region: to } = issued.robot;
-    const { region: from } = await options.describeRobot();
+    const { region: from, requested_name: configuredName } = await options.describeRobot();
     await held.take(current.public_key, issued, {
       robot_id: id,
       robot_name: name,
       corrected_region: from && to && to !== from ? { from, to } : null,
+      configured_name: configuredName,
     });
   }
 

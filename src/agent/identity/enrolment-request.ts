@@ -10,7 +10,7 @@ export type EnrolmentRequest = Omit<EnrolmentStart, "public_key">;
 /** The digest of no files, for a robot whose files were not read yet. */
 const NO_FILES = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** The operator may choose another name and region at the approval. */
+/** With the configured name. The operator may choose another name and region at the approval. */
 export async function enrolmentRequest(
   { configuration, manifest, snapshot }: Pick<Collector, "configuration" | "manifest" | "snapshot">,
   { identity }: Pick<Machine, "identity">,

@@ -16,6 +16,7 @@ import {
   isEnrolmentRecord,
   isKeyRecord,
   type KeyRecord,
+  type RobotBefore,
 } from "./records.ts";
 
 const FILE_MODE = 0o600;
@@ -115,9 +116,11 @@ export async function readRobotCredential(
 }
 
 /** Of this machine, for one service; the credential is there once the enrolment was approved. */
-export type OwnIdentity = Pick<StoredIdentity, "enrolment" | "credential">;
+export interface OwnIdentity extends Pick<StoredIdentity, "enrolment" | "credential"> {
+  readonly before: RobotBefore | null;
+}
 
-export const NOTHING_KEPT: OwnIdentity = { enrolment: null, credential: null };
+export const NOTHING_KEPT: OwnIdentity = { enrolment: null, credential: null, before: null };
 
 /** @throws Node system errors. */
 export async function readOwnIdentity(
@@ -128,7 +131,7 @@ export async function readOwnIdentity(
 ): Promise<OwnIdentity> {
   const { key, enrolment, credential } = await createIdentityFiles(files, stateDirectory).load(false);
   if (key === null || key.service_url !== serviceUrl || isOtherMachine(key, machine)) return NOTHING_KEPT;
-  return { enrolment: belonging(enrolment, key), credential: belonging(credential, key) };
+  return { enrolment: belonging(enrolment, key), credential: belonging(credential, key), before: key.before ?? null };
 }
 
 /** Files of another key are left over from an enrolment that another one replaced. */

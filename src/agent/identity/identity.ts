@@ -158,6 +158,10 @@ export function createIdentityLoop(options: IdentityOptions) {
     get approved() {
       return held.record;
     },
+    /** The robot that this computer was before it lost its credential. */
+    get before() {
+      return enrolling.key?.before ?? null;
+    },
     /** Another service may be configured, or what the service refused is corrected. */
     reconfigured() {
       const cause = course.failure?.state ?? null;

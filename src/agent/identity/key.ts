@@ -4,12 +4,18 @@ import { enrolmentText, renewalText } from "../../api/wire/signed-texts.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { SEED_BYTES, signingKey } from "../../platform/ed25519.ts";
 import type { Random } from "../../platform/random.ts";
-import type { EnrolmentRecord, KeyRecord } from "./records.ts";
+import type { EnrolmentRecord, KeyRecord, RobotBefore } from "./records.ts";
 
 const NONCE_BYTES = 24;
 
 /** A new key pair of this computer. */
-export function createKey(random: Random, serviceUrl: string, machine: string | null, wallMs: number): KeyRecord {
+export function createKey(
+  random: Random,
+  serviceUrl: string,
+  machine: string | null,
+  wallMs: number,
+  before: RobotBefore | null = null,
+): KeyRecord {
   const seed = random.bytes(SEED_BYTES);
   return {
     service_url: serviceUrl,
@@ -17,6 +23,7 @@ export function createKey(random: Random, serviceUrl: string, machine: string | 
     public_key: signingKey(seed).publicKey,
     seed: Buffer.from(seed).toString("base64url"),
     made_at: isoTime(wallMs),
+    before,
   };
 }
 

@@ -111,6 +111,10 @@ export function createIdentityPart(options: IdentityPartOptions) {
     get approved() {
       return identity?.approved ?? null;
     },
+    /** The robot that this computer was before it lost its credential; null for none. */
+    get before() {
+      return identity?.before ?? null;
+    },
     /** The configuration was edited. */
     reconfigured: () => identity?.reconfigured(),
     get version() {

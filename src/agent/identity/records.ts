@@ -10,6 +10,8 @@ export interface KeyRecord {
   /** The private key (RFC 8032), 32 bytes in base64url. */
   readonly seed: string;
   readonly made_at: string;
+  /** The robot that this computer was at this service with an earlier key; absent or null for none. */
+  readonly before?: RobotBefore | null | undefined;
 }
 
 /** An enrolment that waits for an operator. */
@@ -30,6 +32,8 @@ export interface CredentialRecord {
   readonly robot_name: string;
   /** The operator's region, in place of the one that this computer said; absent or null where they are the same. */
   readonly corrected_region?: { readonly from: string; readonly to: string } | null | undefined;
+  /** The name in the configuration at the approval. */
+  readonly configured_name?: string | null | undefined;
   readonly installation_id: string;
   readonly installation_token: string;
   readonly credential_expires_at: string;
@@ -38,7 +42,10 @@ export interface CredentialRecord {
 }
 
 /** The robot as an operator approved it. */
-export type ApprovedRobot = Pick<CredentialRecord, "robot_id" | "robot_name" | "corrected_region">;
+export type ApprovedRobot = Pick<CredentialRecord, "robot_id" | "robot_name" | "corrected_region" | "configured_name">;
+
+/** What is kept of a robot whose credential ended, so that it enrolls under the name that it had at the service. */
+export type RobotBefore = Pick<CredentialRecord, "robot_name" | "configured_name">;
 
 const isName: Guard<string> = (value): value is string => isText(value) && value !== "";
 const isSeed: Guard<string> = (value): value is string => isText(value) && /^[A-Za-z0-9_-]{43}$/.test(value);
@@ -50,6 +57,7 @@ export const isKeyRecord = isShape<KeyRecord>({
   public_key: isName,
   seed: isSeed,
   made_at: isName,
+  before: isMissingOr(isShape<RobotBefore>({ robot_name: isName, configured_name: isMissingOr(isName) })),
 });
 
 export const isEnrolmentRecord = isShape<EnrolmentRecord>({
@@ -68,9 +76,15 @@ export const isCredentialRecord = isShape<CredentialRecord>({
   corrected_region: isMissingOr(
     isShape<NonNullable<CredentialRecord["corrected_region"]>>({ from: isName, to: isName }),
   ),
+  configured_name: isMissingOr(isName),
   installation_id: isName,
   installation_token: isName,
   credential_expires_at: isName,
   renew_after_s: isAmount,
   issued_at: isName,
 });
+
+/** The name for a computer without a credential: that of the robot it was, unless the configuration names another one since. */
+export function nameWithoutCredential(before: RobotBefore | null, configured: string): string {
+  return before !== null && (before.configured_name ?? configured) === configured ? before.robot_name : configured;
+}

@@ -40,6 +40,7 @@ async function robot(interference: Interference = {}) {
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     approved: () => null,
+    before: () => null,
     onConfiguration() {},
   });
   return { paths, configPath, manifestPath, manifest, configuration, clock, files, collector };

@@ -217,6 +217,7 @@ export async function reconciledRobot(
     registration,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     approved: () => null,
+    before: () => null,
     onConfiguration() {},
   });
   const lost: ReconciledRobot["lost"] = [];

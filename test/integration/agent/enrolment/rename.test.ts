@@ -1,11 +1,23 @@
 /** An operator renames a robot: its agent learns the new name from the service. */
-import { appendFile } from "node:fs/promises";
+import { appendFile, rm } from "node:fs/promises";
 
 import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
+import { replaceIn } from "../../../support/robot/robot.ts";
 import { createScene, expectOneRobot, savedRegistration, type Scene } from "../../../support/service/scene.ts";
-import { approve, enroll, enrollAndStop, ENROLLED, advanceUntil, readIdentityFile } from "./scene.ts";
+import {
+  approve,
+  enroll,
+  enrollAndStop,
+  ENROLLED,
+  advanceUntil,
+  readIdentityFile,
+  ServiceClock,
+  shownCode,
+} from "./scene.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
 
 async function rename({ service }: Scene, from: string, to: string): Promise<void> {
   expect((await service.send("PATCH", `/v1/robots/${from}`, { name: to })).status).toBe(200);
@@ -63,4 +75,55 @@ test("rename: --setup without the agent → registers with the new name, and say
     .filter(({ path }) => path === "/v1/robots/setup")
     .map(({ body }) => JSON.parse(body).name);
   expect(names).toEqual(["arm-7", "picker-2", "picker-2"]);
+});
+
+/** Enrolls as arm-7, is renamed, learns it, and is off until its credential can no longer be renewed. */
+async function renamedAndLapsed(scene: Scene, clock: PushedClock, serviceClock: ServiceClock): Promise<string> {
+  await using daemon = await scene.robot.start({}, clock);
+  const { robot } = await enroll(scene, daemon, clock);
+  await rename(scene, "arm-7", "picker-2");
+  await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
+  await advanceUntil(daemon, clock, ({ robot: { view } }) => view?.name === "picker-2");
+  await daemon.stop();
+  serviceClock.aheadMs = 100 * DAY_MS;
+  return robot.view?.id ?? "";
+}
+
+test("rename: enrolled again after its credential lapsed → asks for the new name, and stays the same robot", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot } = scene;
+  const clock = new PushedClock();
+  const id = await renamedAndLapsed(scene, clock, serviceClock);
+  {
+    await using daemon = await robot.start({}, clock);
+    await advanceUntil(daemon, clock, ({ state }) => state === "lapsed");
+    expect((await robot.run(["enroll", "--no-wait"])).code).toBe(0);
+    expect((await daemon.until(({ state }) => state !== "lapsed")).state).toBe("waiting-for-approval");
+    await daemon.stop();
+  }
+  await using restarted = await robot.start({}, clock);
+  const code = await shownCode(restarted);
+  expect((await restarted.until(({ state }) => state !== "starting")).state).toBe("waiting-for-approval");
+  await approve(scene, code);
+  const after = await advanceUntil(restarted, clock, ({ state }) => state === "registered");
+  expect(after.robot.view).toMatchObject({ id, name: "picker-2" });
+  await expectOneRobot(scene, restarted, "picker-2");
+});
+
+test("rename: enrolled again by the command alone, under a name configured since → asks for that name", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot } = scene;
+  await renamedAndLapsed(scene, new PushedClock(), serviceClock);
+  const requested = async () => {
+    expect((await robot.run(["enroll", "--no-wait"])).code).toBe(0);
+    const start = scene.proxy.requests.findLast(({ path }) => path === "/v1/robot-agent/enrollment");
+    return JSON.parse(start?.body ?? "").requested_name;
+  };
+  expect(await requested()).toBe("picker-2");
+  expect((await robot.run(["status"])).stderr).not.toContain("rebind");
+  await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
+  await rm(robot.path("state/identity-enrolment.json"));
+  expect(await requested()).toBe("arm-8");
 });
