@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 import { sharedPostgres } from "../../support/service/postgres.ts";
 import { QUICK, startReplicas } from "../../support/service/replicas.ts";
 import { newSqliteFolder } from "../../support/service/sqlite-folder.ts";
@@ -27,7 +28,9 @@ export async function startOnSqlite(): Promise<Target> {
 export async function startOnPostgres(count: number): Promise<Target> {
   const postgres = await sharedPostgres();
   const url = await createDatabaseWithSchema(postgres);
-  return startTarget({ kind: "postgres", url }, count, () => postgres.dropDatabases([url]));
+  return startTarget({ kind: "postgres", url, connectTimeoutMs: PATIENCE_MS }, count, () =>
+    postgres.dropDatabases([url]),
+  );
 }
 
 async function startTarget(store: StoreLocation, count: number, remove: () => PromiseLike<void>): Promise<Target> {

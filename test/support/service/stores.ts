@@ -8,6 +8,7 @@ import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { memoryFolder } from "../memory.ts";
 import { testMachine } from "../robot/machine.ts";
+import { PATIENCE_MS } from "../run/patience.ts";
 import { type Cluster, databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
@@ -65,7 +66,8 @@ export function usePostgres(): Databases {
   });
   const droppedLater = (url: string): PostgresLocation => {
     urls.push(url);
-    return { kind: "postgres", url };
+    // On a machine that is stopped and continued a connection may take longer than the limit of production.
+    return { kind: "postgres", url, connectTimeoutMs: PATIENCE_MS };
   };
   return {
     empty: async () => droppedLater(await (await sharedPostgres()).createDatabase()),

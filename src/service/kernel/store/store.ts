@@ -44,6 +44,8 @@ export type StoreLocation =
       readonly url: string;
       /** Connections of this process. */
       readonly poolSize?: number;
+      /** How long a query waits for a connection; 5000 by default. */
+      readonly connectTimeoutMs?: number;
     };
 
 export type StoreMachine = Pick<ServiceMachine, "clock" | "files" | "log" | "random">;

@@ -33,12 +33,17 @@ const IDLE_TIMEOUT_MS = 60_000;
  * @throws StoreUnavailableError when the database cannot be reached; NewerSchemaError.
  */
 export async function openPostgresStore(
-  { url, poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
+  {
+    url,
+    poolSize = POOL_SIZE,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+  }: Extract<StoreLocation, { readonly kind: "postgres" }>,
   { clock, random, log }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {
   const open = (settings: PoolConfig) => {
-    const pool = new Pool({ ...CONNECTION, connectionString: withPlainSslMode(url), ...settings });
+    const given = { connectionTimeoutMillis: connectTimeoutMs, connectionString: withPlainSslMode(url) };
+    const pool = new Pool({ ...CONNECTION, ...given, ...settings });
     // An idle connection broke; the pool has removed it already.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
     pool.on("connect", survive);
