@@ -301,6 +301,7 @@ export function createAgent(options: AgentOptions) {
     },
     /** Registers now, changed or not, and resolves with the new status. */
     async register(): Promise<StatusDocument> {
+      await identity.retry();
       await ask({ forced: true });
       return status();
     },

@@ -19,6 +19,8 @@ export type Identity = ReturnType<typeof createIdentityLoop>;
 
 /** The wall clock is looked at so often, in case the machine was suspended. */
 const LONGEST_WAIT_MS = 15 * 60_000;
+/** Time between two attempts that persons ask for. */
+const RETRY_GAP_MS = 10_000;
 
 export function createIdentityLoop(options: IdentityOptions) {
   const { machine, log, files, stored } = options;
@@ -31,6 +33,7 @@ export function createIdentityLoop(options: IdentityOptions) {
   let adopted = held.record;
   /** What a person asked for; `again`: the identity was refused already. */
   let asked: "now" | "again" | null = null;
+  let retryAllowedMs = Number.NEGATIVE_INFINITY;
   const waiting: PromiseWithResolvers<void>[] = [];
   let isTurning = false;
 
@@ -110,6 +113,14 @@ export function createIdentityLoop(options: IdentityOptions) {
       case "enrolled":
         if (key !== null) await upkeep.advance(key, signal);
     }
+  }
+
+  /** Resolves after the next turn that begins. */
+  function nextTurn(): Promise<void> {
+    const answered = Promise.withResolvers<void>();
+    waiting.push(answered);
+    alarm.ring();
+    return answered.promise;
   }
 
   function nextMs(): number {
@@ -203,15 +214,20 @@ export function createIdentityLoop(options: IdentityOptions) {
     readinessChanged() {
       if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
     },
+    /** A person asks whether a refused credential is accepted by now, as when an operator has thawed the robot; resolves with the answer. */
+    async retry() {
+      const nowMs = clock.monotonicMs();
+      if (course.standing.kind !== "refused" || held.record === null || isElsewhere() || nowMs < retryAllowedMs) return;
+      retryAllowedMs = nowMs + RETRY_GAP_MS;
+      course.dueMs = nowMs;
+      await nextTurn();
+    },
     /** A person asks to enroll; resolves when there is a code, a credential, or a reason why not. */
     enroll() {
-      const answered = Promise.withResolvers<void>();
-      waiting.push(answered);
       // A start or poll that is under way answers the command.
       if (!isTurning || course.standing.kind !== "enrolling")
         asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
-      alarm.ring();
-      return answered.promise;
+      return nextTurn();
     },
     status(): IdentityStatus {
       const { record } = held;

@@ -114,6 +114,25 @@ test("off for longer than the recovery window → says so; recovers once an oper
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });
 
+test("recovery allowed by an operator → --setup goes on at once; before, it asks once in ten seconds", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot, proxy, service } = scene;
+  const clock = new PushedClock();
+  await enrollAndStop(scene, clock);
+  serviceClock.aheadMs = 100 * DAY_MS;
+  await using daemon = await robot.start({}, clock);
+  await advanceUntil(daemon, clock, ({ state }) => state === "lapsed");
+  const renewals = () => paths(proxy.requests).filter((path) => path.endsWith("/renew")).length;
+  const count = renewals();
+  for (let times = 0; times < 3; times += 1) expect((await robot.run(["--setup"])).code).toBe(5);
+  expect(renewals() - count).toBe(1);
+
+  await service.send("PATCH", "/v1/robots/arm-7/installation", { recoveries_remaining: 2 });
+  clock.push(10_000);
+  expect((await robot.run(["--setup"])).code).toBe(0);
+});
+
 test("a copied state directory → both agents are frozen and say so; thawed → registered again", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
