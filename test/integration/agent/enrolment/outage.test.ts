@@ -92,6 +92,7 @@ test("a proxy answers a poll with 404 → the shown code can still be approved",
   scene.proxy.inject({ kind: "answer", status: 404, body: "404 page not found" });
   const { identity } = await advanceUntil(daemon, clock, (status) => (status.identity?.problem ?? null) !== null);
   expect([scene.proxy.requests.length, identity?.user_code]).toEqual([requestCount + 1, code]);
+  await advanceUntil(daemon, clock, (status) => status.identity?.problem === null);
   await approve(scene, code);
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });

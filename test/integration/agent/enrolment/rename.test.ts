@@ -105,7 +105,11 @@ test("rename: enrolled again after its credential lapsed → asks for the new na
   await using restarted = await robot.start({}, clock);
   const code = await shownCode(restarted);
   expect((await restarted.until(({ state }) => state !== "starting")).state).toBe("waiting-for-approval");
-  await approve(scene, code);
+  // Also with the next key, after a denial.
+  expect((await scene.service.send("POST", "/v1/robots/deny", { user_code: code })).status).toBe(200);
+  await advanceUntil(restarted, clock, ({ state }) => state === "unenrolled");
+  expect((await robot.run(["enroll", "--no-wait"])).code).toBe(0);
+  await approve(scene, await shownCode(restarted, code));
   const after = await advanceUntil(restarted, clock, ({ state }) => state === "registered");
   expect(after.robot.view).toMatchObject({ id, name: "picker-2" });
   await expectOneRobot(scene, restarted, "picker-2");
