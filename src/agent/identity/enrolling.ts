@@ -23,10 +23,10 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
 
   /** The robot of this computer at a service, also when its credential ended. */
   function robotBefore(serviceUrl: string): RobotBefore | null {
-    // The power was cut between moving the key away and writing the next one.
+    if (key !== null && key.service_url !== serviceUrl) return null;
+    // Without a key, the power was cut between moving it away and writing the next one.
     const known = key === null ? stored.credential : (held.record ?? key.before ?? null);
-    if (known === null || (key !== null && key.service_url !== serviceUrl)) return null;
-    return { robot_name: known.robot_name, configured_name: known.configured_name };
+    return known === null ? null : { robot_name: known.robot_name, configured_name: known.configured_name };
   }
 
   async function makeKey(): Promise<boolean> {

@@ -62,6 +62,16 @@ export function startCommand(robot: Robot, args: readonly string[]): RunningComm
   return startWords(agentWords(robot, args));
 }
 
+/** As `startCommand`, on a terminal of its own (script(1)). */
+export function startOnTerminal(
+  robot: Robot,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): RunningCommand {
+  const line = agentWords(robot, args).map(shellWord).join(" ");
+  return startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm", ...environment });
+}
+
 /** The command line of `robot-policy-agent ARGS` with the robot's folders, for programs that run another one. */
 export function agentWords(robot: Robot, args: readonly string[]): readonly string[] {
   const { config_path: configPath, state_directory: stateDirectory, runtime_directory: runtimeDirectory } = robot;

@@ -5,13 +5,13 @@ import { join } from "node:path";
 
 import { describe, expect } from "vitest";
 
-import { startWords } from "../../../support/programs/command.ts";
+import { startOnTerminal, startWords } from "../../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../../support/programs/programs.ts";
 import { type Robot, runAgent, writeAtOnce } from "../../../support/robot/robot.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
-import { shownBy, startOnTerminal, treeOf } from "./shown.ts";
+import { shownBy, treeOf } from "./shown.ts";
 
 /** A well-formed key that no service knows. */
 const UNKNOWN_KEY = "sk_test_0123456789abcdefghijklm";

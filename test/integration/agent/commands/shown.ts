@@ -2,8 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-import { agentWords, startWords } from "../../../support/programs/command.ts";
-import type { CommandResult, Robot } from "../../../support/robot/robot.ts";
+import type { CommandResult } from "../../../support/robot/robot.ts";
 import type { Scene } from "../../../support/service/scene.ts";
 
 /** The output and exit code, without what differs between runs. */
@@ -33,10 +32,4 @@ export function treeOf(folder: string): readonly string[] {
       const { size, mtimeNs, ino, mode } = statSync(join(folder, name), { bigint: true });
       return `${name} ${size} ${mtimeNs} ${ino} ${mode}`;
     });
-}
-
-/** Starts a command on its own terminal (script(1)). */
-export function startOnTerminal(robot: Robot, args: readonly string[], environment: Record<string, string> = {}) {
-  const line = agentWords(robot, args).map((word) => `'${word}'`);
-  return startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm", ...environment });
 }

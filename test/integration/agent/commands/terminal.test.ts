@@ -7,7 +7,13 @@ import { join } from "node:path";
 
 import { describe, expect } from "vitest";
 
-import { agentWords, startCommand, startWords, wordsOnTerminal } from "../../../support/programs/command.ts";
+import {
+  agentWords,
+  startCommand,
+  startOnTerminal,
+  startWords,
+  wordsOnTerminal,
+} from "../../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
 import { writeAtOnce } from "../../../support/robot/robot.ts";
@@ -15,7 +21,6 @@ import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { times } from "../../../support/run/tier.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { startOnTerminal } from "./shown.ts";
 
 describe("interrupted → exit 130:", () => {
   /** Asserts that SIGINT ends the command at once with exit 130 and no error. What it waits for takes longer than the limit or ends otherwise. */

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
-import { agentWords, startWords } from "../../../support/programs/command.ts";
+import { startCommand, startOnTerminal } from "../../../support/programs/command.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
@@ -155,7 +155,7 @@ test("enroll, the service refuses the start → its message is shown while the c
   const detail = "Ask the office for another address.";
   const body = JSON.stringify({ detail, message: detail, code: "Forbidden" });
   scene.proxy.inject({ kind: "answer", status: 403, body }, 1000);
-  await using command = startWords(agentWords(scene.robot, ["enroll"]));
+  await using command = startCommand(scene.robot, ["enroll"]);
   await command.wrote(detail);
   command.child.kill("SIGINT");
   expect(await command.ended()).toBe(130);
@@ -409,7 +409,7 @@ async function approveWhenAsked(scene: Scene): Promise<void> {
 
 test("init --enroll → writes the files, then shows the code", async () => {
   await using scene = await createScene();
-  await using command = startWords(agentWords(scene.robot, [...initArgs(scene), "--enroll"]));
+  await using command = startCommand(scene.robot, [...initArgs(scene), "--enroll"]);
   await command.wrote("Waiting for the approval");
   const { user_code: code } = await readIdentityFile(scene, "enrolment");
   expect(command.output()).toMatch(new RegExp(`^Wrote .*robot-manifest\\.yaml\n[^]*^code +${code}\n`, "m"));
@@ -433,12 +433,8 @@ test("init --enroll with placeholders, or into an image → does not enroll, and
 test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enroll", async () => {
   await using scene = await createScene();
   const { robot } = scene;
-  const argv = agentWords(
-    robot,
-    initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region")),
-  );
-  const line = argv.map((word) => `'${word}'`).join(" ");
-  await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+  const args = initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region"));
+  await using command = startOnTerminal(robot, args);
   const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
   await command.wrote("Cloud region nearest to the robot");
   type("eu-central-1", "");

@@ -1,5 +1,5 @@
 /** An operator renames a robot: its agent learns the new name from the service. */
-import { appendFile, rm } from "node:fs/promises";
+import { appendFile, rename as moveFile, rm } from "node:fs/promises";
 
 import { expect, test } from "vitest";
 
@@ -89,6 +89,13 @@ async function renamedAndLapsed(scene: Scene, clock: PushedClock, serviceClock: 
   return robot.view?.id ?? "";
 }
 
+/** The name for which `enroll` without the agent asks. */
+async function requestedName({ robot, proxy }: Scene): Promise<string> {
+  expect((await robot.run(["enroll", "--no-wait"])).code).toBe(0);
+  const start = proxy.requests.findLast(({ path }) => path === "/v1/robot-agent/enrollment");
+  return JSON.parse(start?.body ?? "").requested_name;
+}
+
 test("rename: enrolled again after its credential lapsed → asks for the new name, and stays the same robot", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
@@ -115,19 +122,24 @@ test("rename: enrolled again after its credential lapsed → asks for the new na
   await expectOneRobot(scene, restarted, "picker-2");
 });
 
+test("rename: killed between moving the refused key away and making the next one → asks for the new name", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot } = scene;
+  await renamedAndLapsed(scene, new PushedClock(), serviceClock);
+  const keyPath = robot.path("state/identity-key.json");
+  await moveFile(keyPath, `${keyPath}.old`);
+  expect(await requestedName(scene)).toBe("picker-2");
+});
+
 test("rename: enrolled again by the command alone, under a name configured since → asks for that name", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const { robot } = scene;
   await renamedAndLapsed(scene, new PushedClock(), serviceClock);
-  const requested = async () => {
-    expect((await robot.run(["enroll", "--no-wait"])).code).toBe(0);
-    const start = scene.proxy.requests.findLast(({ path }) => path === "/v1/robot-agent/enrollment");
-    return JSON.parse(start?.body ?? "").requested_name;
-  };
-  expect(await requested()).toBe("picker-2");
+  expect(await requestedName(scene)).toBe("picker-2");
   expect((await robot.run(["status"])).stderr).not.toContain("rebind");
   await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
   await rm(robot.path("state/identity-enrolment.json"));
-  expect(await requested()).toBe("arm-8");
+  expect(await requestedName(scene)).toBe("arm-8");
 });
