@@ -91,7 +91,7 @@ function SignedIn({ view, hasEnded }: SignedInProps) {
 
 /**
  * A modal dialog that covers everything, including other dialogs. Only signing in closes it: the browser then returns the focus to where
- * it was.
+ * it was. Browsers without `closedby` close it on Escape; there it is shown again.
  */
 function SignInAgain() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -102,7 +102,7 @@ function SignInAgain() {
     return () => opened?.close();
   }, []);
   return (
-    <dialog ref={dialog} class="alone sign-in-again" aria-label="Sign in again" onClose={show}>
+    <dialog ref={dialog} class="alone sign-in-again" aria-label="Sign in again" closedby="none" onClose={show}>
       <SignIn isAgain />
     </dialog>
   );
