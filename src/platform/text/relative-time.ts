@@ -9,7 +9,8 @@ const LONGEST_AGO_MS = 60 * DAY_MS;
 
 /**
  * A time for people, in the same words at a terminal and in the console: `3 min ago`, `in 2 h`, or the date (UTC) when it is far away.
- * A text that is not a time is returned unchanged; null and undefined give an empty text.
+ * What is past is rounded down, what is to come to the nearest unit: a new key for 7 days ends `in 7 d`. A text that is not a time is
+ * returned unchanged; null and undefined give an empty text.
  *
  * @param iso ISO 8601, as the service gives it.
  * @param nowMs since the Unix epoch.
@@ -22,8 +23,9 @@ export function relativeTime(iso: string | null | undefined, nowMs: number, date
   const distanceMs = Math.abs(timeMs - nowMs);
   if (distanceMs < NOW_MS) return "now";
   if (distanceMs > LONGEST_AGO_MS) return dateOf(timeMs);
-  const length = shortDuration(distanceMs);
-  return timeMs < nowMs ? `${length} ago` : `in ${length}`;
+  if (timeMs < nowMs) return `${shortDuration(distanceMs)} ago`;
+  const [, unitMs] = largestUnit(distanceMs);
+  return `in ${shortDuration(Math.round(distanceMs / unitMs) * unitMs)}`;
 }
 
 /** A time of something to come: `due` once it is over, for what waits behind others. */

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { keyFingerprint } from "../../../src/platform/ed25519.ts";
 import { steady } from "../../support/operator/enrolling.ts";
-import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openSiteAtOneTime, type OperatorSite } from "../../support/operator/operator.ts";
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;
 beforeEach(async () => {
-  site = await openOperatorSite();
+  site = await openSiteAtOneTime();
 });
 afterEach(() => site[Symbol.asyncDispose]());
 
@@ -37,8 +37,8 @@ it("allow: listed computers enroll without an approval; allowed: who added each 
   const { out } = await site.run("robots", "allowed");
   expect(steady(out).replaceAll(/akey_\w{26}/g, "akey_ID")).toMatchInlineSnapshot(`
     "KEY                                                 STATE     ROBOT  ALLOWED BY  ALLOWED  EXPIRES  ID
-    SHA256:FINGERPRINT  used now  arm-1  bootstrap   now      in 13 d  akey_ID
-    SHA256:FINGERPRINT  unused           bootstrap   now      in 13 d  akey_ID
+    SHA256:FINGERPRINT  used now  arm-1  bootstrap   now      in 14 d  akey_ID
+    SHA256:FINGERPRINT  unused           bootstrap   now      in 14 d  akey_ID
     "
   `);
   const { items } = await site.json("robots", "allowed");

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openSiteAtOneTime, type OperatorSite } from "../../support/operator/operator.ts";
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;
 let start: Enrolling["start"];
 let enrollOnline: Enrolling["enrollOnline"];
 beforeAll(async () => {
-  site = await openOperatorSite();
+  site = await openSiteAtOneTime();
   ({ start, enrollOnline } = openEnrolling(site));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
 describe("robots pending", () => {
   it("no pending enrolment → the command that a technician runs on the robot", async () => {
-    await using empty = await openOperatorSite();
+    await using empty = await openSiteAtOneTime();
     expect(await empty.run("robots", "pending")).toEqual({
       exitCode: 0,
       out: "",
@@ -26,24 +26,24 @@ describe("robots pending", () => {
   });
 
   it("each enrolment: code, whether its robot exists, and key; a narrow terminal still shows the code", async () => {
-    await using freshSite = await openOperatorSite();
+    await using freshSite = await openSiteAtOneTime();
     const { start: startFresh } = openEnrolling(freshSite);
     await freshSite.register("arm-20");
     await startFresh("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
     await startFresh("arm-21", { region: null });
     const { out } = await freshSite.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES   KEY
-      WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 9 min  SHA256:FINGERPRINT
-      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 9 min  SHA256:FINGERPRINT
+      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES    KEY
+      WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 10 min  SHA256:FINGERPRINT
+      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 10 min  SHA256:FINGERPRINT
       "
     `);
     const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
     const narrow = await freshSite.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
       "CODE       NAME    ROBOT            FROM       SITE     STARTED  EXPIRES
-      WXYZ-2345  arm-21  new              127.0.0.1           now      in 9 min
-      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  now      in 9 min
+      WXYZ-2345  arm-21  new              127.0.0.1           now      in 10 min
+      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  now      in 10 min
       3 columns hidden: region, type, key; --wide or --columns
       "
     `);
@@ -66,7 +66,7 @@ describe("robots approve", () => {
       from      127.0.0.1
       key       SHA256:FINGERPRINT
       started   now
-      expires   in 9 min
+      expires   in 10 min
       This adds the robot arm-1.
       Compare the code and the key with what the robot shows.
       Approve it? [y/N] 

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openSiteAtOneTime, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 let enroll: Enrolling["enroll"];
 let enrollOnline: Enrolling["enrollOnline"];
 beforeAll(async () => {
-  site = await openOperatorSite();
+  site = await openSiteAtOneTime();
   ({ enroll, enrollOnline } = openEnrolling(site));
 });
 afterAll(() => site[Symbol.asyncDispose]());
@@ -26,7 +26,7 @@ it("installation: its state, when it was last seen, and its credential", async (
     agent       1.2.3
     enrolled    now, approved with key_ID
     key         SHA256:FINGERPRINT
-    credential  generation 1, expires in 23 h
+    credential  generation 1, expires in 24 h
     recovery    5 left, until DATE
     id          rinst_ID
     "

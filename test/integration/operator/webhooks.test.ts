@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { steady } from "../../support/operator/enrolling.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
+import {
+  endedWith,
+  HASTY_CLOCK,
+  openOperatorSite,
+  openSiteAtOneTime,
+  type OperatorSite,
+} from "../../support/operator/operator.ts";
 import { eventually } from "../../support/eventually.ts";
 import { answerWith, LOCAL, type Receiver, startReceiver, verified } from "../service/webhooks/receiver.ts";
 
@@ -47,7 +53,7 @@ it("create: prints only the secret, and only once; test --wait: the delivery is 
 });
 
 it("list and show: state, events and dropped deliveries; a narrow terminal keeps receiver and id", async () => {
-  await using freshSite = await openSite();
+  await using freshSite = await openSiteAtOneTime({ configuration: { webhooks: LOCAL } });
   await freshSite.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
   const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
   const { out } = await freshSite.runWith({ environment, columns: 100 }, "webhooks", "list");

@@ -38,8 +38,15 @@ export interface OperatorSite extends AsyncDisposable {
 }
 
 export interface OperatorSiteOptions extends ServiceOptions {
-  /** Default clock of waiting commands. */
+  /** Default clock of commands. */
   readonly commandClock?: Clock;
+}
+
+/** A site whose printed times do not depend on the speed of the machine: its wall clock stands still. */
+export function openSiteAtOneTime(options: ServiceOptions = {}): Promise<OperatorSite> {
+  const nowMs = systemClock.wallMs();
+  const clock = { ...systemClock, wallMs: () => nowMs };
+  return openOperatorSite({ ...options, clock, commandClock: clock });
 }
 
 export async function openOperatorSite({ commandClock, ...options }: OperatorSiteOptions = {}): Promise<OperatorSite> {
@@ -102,7 +109,6 @@ export function endedWith(exitCode: number, err: string | RegExp) {
 }
 
 export interface OperatorSurroundings extends Surroundings {
-  /** Clock of waiting commands. */
   readonly clock?: Clock;
 }
 

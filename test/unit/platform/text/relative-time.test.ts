@@ -15,6 +15,10 @@ test.each([
   // Twelve and a half days count as twelve.
   ["2026-06-02T23:00:00Z", "12 d ago"],
   ["2026-06-15T14:10:00+02:00", "in 10 min"],
+  ["2026-06-22T11:59:59Z", "in 7 d"],
+  ["2026-06-15T12:01:29Z", "in 1 min"],
+  ["2026-06-15T12:01:30Z", "in 2 min"],
+  ["2026-06-15T12:59:31Z", "in 1 h"],
   ["2025-01-02T03:04:05Z", "2025-01-02"],
 ])("relativeTime: %s → %j", (iso, text) => {
   expect(relativeTime(iso, NOW_MS)).toBe(text);
