@@ -79,8 +79,12 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const open = findings.filter(({ id }) => id === "placeholder").length;
   const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
-  // As they are: they name the folders themselves, and some are for another machine.
-  for (const [index, step] of steps.entries()) terminal.printText(`  ${index + 1}. ${step}`);
+  for (const [index, step] of steps.entries()) {
+    const line = `  ${index + 1}. ${step}`;
+    // The steps of an image are for another machine, where the flags of this command do not apply.
+    if (image === null) terminal.print(line);
+    else terminal.printText(line);
+  }
   if (options.enroll !== true) return EXIT.ok;
   terminal.problem(NOT_ENROLLED);
   return EXIT.invalid;
@@ -187,7 +191,7 @@ async function nextSteps(
     ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
     ...(hasFiles ? [] : ["list the configuration files in robot-manifest.yaml, and set status: ready"]),
     ...(image === null
-      ? stepsHere(paths, isStandard, hasKey)
+      ? stepsHere(options.dir === undefined ? null : paths.configuration, isStandard, hasKey)
       : await stepsInImage(context.machine.files, paths, image)),
   ];
 }

@@ -11,10 +11,13 @@ export interface Paths {
   readonly key: string;
 }
 
-/** @param isStandard true when the files are at the paths of the installed agent. */
-export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): readonly string[] {
+/**
+ * @param configuration its path, if the flags of `init` do not name it as the other commands do.
+ * @param isStandard true when the files are at the paths of the installed agent.
+ */
+export function stepsHere(configuration: string | null, isStandard: boolean, hasKey: boolean): readonly string[] {
   const program = isStandard ? "sudo robot-policy-agent" : "robot-policy-agent";
-  const named = isStandard ? "" : ` --config ${shellWord(paths.configuration)}`;
+  const named = configuration === null ? "" : ` --config ${shellWord(configuration)}`;
   if (isStandard && !hasKey) {
     const instead = `with an API key instead: ${program} set-key, then --setup, and systemctl start robot-policy-agent`;
     return [`${program} check`, `${program} enroll  # also registers the robot and starts the agent; ${instead}`];

@@ -27,8 +27,8 @@ describe("init", () => {
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
-        1. robot-policy-agent check --config /robot/etc/config.yaml
-        2. robot-policy-agent --setup --config /robot/etc/config.yaml
+        1. robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run check --config /robot/etc/config.yaml
+        2. robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run --setup --config /robot/etc/config.yaml
       --- stderr
       The service answers, and accepts the key.
       --- exit 0
@@ -41,6 +41,17 @@ describe("init", () => {
       findings: [],
       request: { configuration_digest: await robot.digest(), name: expect.stringMatching(/^arm-[0-9a-f]{12}$/) },
     });
+  });
+
+  test("init: other folders → the next steps name all of them", async ({ robot }) => {
+    const folders = ["--config", robot.path("etc/cell.yaml"), "--state-dir", robot.path("my state")];
+    const { stdout } = await runAgent(["init", ...folders, "--no-test"]);
+    expect(stdout.slice(stdout.indexOf("  3.")).replaceAll(robot.folder, "/robot")).toMatchInlineSnapshot(`
+      "  3. robot-policy-agent --config /robot/etc/cell.yaml --state-dir '/robot/my state' enroll  # or, with an API key: robot-policy-agent --config /robot/etc/cell.yaml --state-dir '/robot/my state' set-key
+        4. robot-policy-agent --config /robot/etc/cell.yaml --state-dir '/robot/my state' check
+        5. robot-policy-agent --config /robot/etc/cell.yaml --state-dir '/robot/my state' --setup
+      "
+    `);
   });
 
   test("init: on a robot → the next steps end with a running agent", async ({ scene }) => {
@@ -96,9 +107,9 @@ describe("init", () => {
       Next:
         1. replace the 3 <…> in them
         2. list the configuration files in robot-manifest.yaml, and set status: ready
-        3. robot-policy-agent enroll --config /robot/new/etc/config.yaml  # or, with an API key: robot-policy-agent set-key --config /robot/new/etc/config.yaml
-        4. robot-policy-agent check --config /robot/new/etc/config.yaml
-        5. robot-policy-agent --setup --config /robot/new/etc/config.yaml
+        3. robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run enroll --config /robot/new/etc/config.yaml  # or, with an API key: robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run set-key --config /robot/new/etc/config.yaml
+        4. robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run check --config /robot/new/etc/config.yaml
+        5. robot-policy-agent --state-dir /robot/state --runtime-dir /robot/run --setup --config /robot/new/etc/config.yaml
       --- exit 0
       "
     `);

@@ -59,9 +59,7 @@ describe("configurationText", () => {
 });
 
 test("stepsHere: a path with a space → in quotes", () => {
-  const folder = "/tmp/my robot";
-  const paths = { configuration: `${folder}/config.yaml`, manifest: `${folder}/robot-manifest.yaml`, key: "/api-key" };
-  expect(stepsHere(paths, false, true)).toEqual([
+  expect(stepsHere("/tmp/my robot/config.yaml", false, true)).toEqual([
     "robot-policy-agent check --config '/tmp/my robot/config.yaml'",
     "robot-policy-agent --setup --config '/tmp/my robot/config.yaml'",
   ]);
