@@ -130,12 +130,13 @@ export async function createRobot(
     `service:\n  url: ${url}\n  key_file: ${path("api-key")}\nrobot:\n  name: bench\n  region: eu-central-1\n`,
   );
   await sleep(QUIET_MS);
-  const flags = ["--config", path("config.yaml"), "--state-dir", state, "--runtime-dir", path("run")];
+  // As systemd says it to the unit's program.
+  const folders = { CONFIGURATION_DIRECTORY: folder, STATE_DIRECTORY: state, RUNTIME_DIRECTORY: path("run") };
   const robot: Robot = {
     folder,
     paths,
     cache: path("cache"),
-    start: (environment = {}) => startDaemon([bundle, "run", ...flags], environment),
+    start: (environment = {}) => startDaemon([bundle, "run"], { ...folders, ...environment }),
     async enroll(serviceUrl) {
       const now = new Date();
       const machineId = await systemMachine({}, process.pid).identity.machine();

@@ -99,7 +99,8 @@ describe.concurrent("scenario 29: mistakes → all at once at file:line:column, 
     await rm(scene.robot.config_path);
     const { code, stderr } = await scene.robot.run(["run"]);
     expect(code).toBe(3);
-    expect(stderr).toContain("robot-policy-agent init");
+    expect(stderr).toContain(`robot-policy-agent --config ${scene.robot.config_path} `);
+    expect(stderr).toContain(" init writes one");
   });
 });
 

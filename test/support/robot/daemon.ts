@@ -45,18 +45,12 @@ interface Handle {
   output(): string;
 }
 
-export function startDaemon(
-  folders: readonly string[],
-  socketPath: string,
-  environment: Readonly<Record<string, string>>,
-  clock?: Clock,
-): Daemon {
+export function startDaemon(socketPath: string, environment: Readonly<Record<string, string>>, clock?: Clock): Daemon {
   const stopping = new AbortController();
   let output = "";
   let end: number | null = null;
   let hangUp = () => {};
-  const argv = ["run", ...folders];
-  const running = runInProcess(`robot-policy-agent ${argv.join(" ")}`, (own) => runAgentProgram(argv, own, clock), {
+  const running = runInProcess("robot-policy-agent run", (own) => runAgentProgram(["run"], own, clock), {
     environment,
     signal: stopping.signal,
     onOutput(text) {

@@ -106,19 +106,24 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
     "--runtime-dir",
     robot.runtime_directory,
   ];
+  // As systemd tells them to the unit's program, which has no flags.
+  const places = {
+    CONFIGURATION_DIRECTORY: folder,
+    STATE_DIRECTORY: robot.state_directory,
+    RUNTIME_DIRECTORY: robot.runtime_directory,
+  };
   return {
     ...robot,
     program: ["robot-policy-agent", ...folders].join(" "),
     run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
     runProcess: ([command = "", ...args], environment = {}, through = []) =>
       runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
-    start: async (environment = {}, clock) => startDaemon(folders, robot.socket_path, environment, clock),
+    start: async (environment = {}, clock) => startDaemon(robot.socket_path, { ...places, ...environment }, clock),
     startProcess: async (environment = {}, through = []) =>
-      startDaemonProcess(
-        [...through, process.execPath, AGENT_PROGRAM, "run", ...folders],
-        robot.socket_path,
-        environment,
-      ),
+      startDaemonProcess([...through, process.execPath, AGENT_PROGRAM, "run"], robot.socket_path, {
+        ...places,
+        ...environment,
+      }),
     digest: () => digestOfFiles(...paths),
     [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -242,7 +242,7 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
   expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
     "--- stderr
     error: another agent uses this state directory (/robot/state) [already-running]
-      → show its status: robot-policy-agent status
+      → show its status: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run status
     --- exit 1
     "
   `);
