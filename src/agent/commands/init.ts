@@ -10,10 +10,10 @@ import type { Questions } from "../../platform/questions.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
-import { absolute } from "../init/answer-problems.ts";
+import { absolute, withoutLine } from "../init/answer-problems.ts";
 import { interview } from "../init/interview.ts";
 import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
-import { isFile, type Paths, stepsHere, stepsInImage } from "../init/next-steps.ts";
+import { kindOf, type Paths, stepsHere, stepsInImage } from "../init/next-steps.ts";
 import { findExisting, findUnwritable, unwritable } from "../init/places.ts";
 import type { Answers } from "../init/questions.ts";
 import { configurationOf, FILE_MODE, HINT, type InitContext, type InitOptions, type Task } from "../init/task.ts";
@@ -110,7 +110,7 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
     const fix = ["correct the flag; nothing was written"];
     if (flag === "--type") fix.push("all types: robot-policy-agent catalog");
     if (id === "insecure_url") fix.push("to allow plain http on a network that you trust: --allow-insecure");
-    return { code: "bad-answer", what: `${flag}: ${message}`, fix: fix.join("; ") };
+    return { code: "bad-answer", what: `${flag}: ${withoutLine(message)}`, fix: fix.join("; ") };
   });
   const { type } = given;
   if (task.options.extend === true && type !== null && !READY_CATALOG.has(type)) {
@@ -168,7 +168,7 @@ async function ask(questions: Questions, given: Answers, task: Task): Promise<As
       questions,
       terminal,
       signal,
-      isFile: (path) => isFile(machine.files, absolute(path)),
+      kindOf: (path) => kindOf(machine.files, absolute(path)),
       test: task.isTested ? test : null,
       allowInsecure: task.options.allowInsecure === true,
       regions: () => regions,

@@ -46,11 +46,18 @@ export async function typeProblem(answer: string): Promise<string | null> {
   return findings.find(isError)?.message ?? null;
 }
 
-export async function fileProblem(answer: string): Promise<string | null> {
-  const files = [{ label: null, path: absolute(answer) }];
+/** @param before the files that were answered already. */
+export async function fileProblem(answer: string, before: readonly string[]): Promise<string | null> {
+  const files = [...before, answer].map((path) => ({ label: null, path: absolute(path) }));
   const text = manifestText({ robotTypeId: null, displayName: null, files }, "");
   const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return findings.find((finding) => isError(finding) && finding.id !== "placeholder")?.message ?? null;
+  const finding = findings.find((each) => isError(each) && each.id !== "placeholder");
+  return finding === undefined ? null : withoutLine(finding.message);
+}
+
+/** A message for answers, whose lines in a file nobody has seen. */
+export function withoutLine(message: string): string {
+  return message.replace(/ at line \d+$/, "");
 }
 
 /** Keeps `~/`, which refers to `robot.home` in the configuration. */

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 
-import type { Files } from "../../platform/files/files.ts";
+import type { Files, FileStat } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 
 /** The paths of the files that `init` writes, and of the key. */
@@ -53,9 +53,14 @@ export async function stepsInImage(
 }
 
 export async function isFile(files: Files, path: string): Promise<boolean> {
+  return (await kindOf(files, path)) === "file";
+}
+
+/** What is at the path, links followed; null when nothing can be seen there. */
+export async function kindOf(files: Files, path: string): Promise<FileStat["kind"] | null> {
   try {
-    return (await files.stat(path)).kind === "file";
+    return (await files.stat(path)).kind;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -1,6 +1,7 @@
 /** The questions of `init`. An answer of null leaves a placeholder in the file. */
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { FILE_COUNT } from "../../manifest/configuration-files.ts";
+import type { FileStat } from "../../platform/files/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { noEndpointIn } from "../doctor/asking.ts";
@@ -29,7 +30,8 @@ export interface ServiceFailure {
 
 /** The terminal, and the tests that run during the questions. */
 export interface Interviewer extends Asker {
-  isFile(path: string): Promise<boolean>;
+  /** What is at the path, links followed; null when nothing is. */
+  kindOf(path: string): Promise<FileStat["kind"] | null>;
   /** Tests the address with these certificates; null to skip tests. */
   readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
   /** Whether an address may be plain http to another machine. */
@@ -135,22 +137,29 @@ export async function askFiles(interviewer: Interviewer): Promise<readonly strin
     const question = `Configuration file ${files.length + 1} (Enter alone: no more${takeBack}): `;
     const path = await ask(
       question,
-      async (answer) => (answer === TAKE_BACK && files.length > 0 ? null : fileProblem(answer)),
+      async (answer) => (answer === TAKE_BACK && files.length > 0 ? null : fileProblem(answer, files)),
       interviewer,
     );
     if (path === null) break;
     if (path === TAKE_BACK) files.pop();
-    else files.push(await confirmFile(path, interviewer));
+    else files.push(await confirmFile(path, files, interviewer));
   }
   return files;
 }
 
-async function confirmFile(path: string, interviewer: Interviewer): Promise<string> {
-  const { terminal, isFile } = interviewer;
+async function confirmFile(path: string, before: readonly string[], interviewer: Interviewer): Promise<string> {
+  const { terminal, kindOf } = interviewer;
+  const problemOf = (answer: string) => fileProblem(answer, before);
   let current = path;
-  while (!current.startsWith("~/") && !(await isFile(current))) {
-    terminal.note(`The file does not exist: ${current}`);
-    const next = await ask("The right path (Enter alone: list it all the same): ", fileProblem, interviewer);
+  while (!current.startsWith("~/")) {
+    const kind = await kindOf(current);
+    if (kind === "file") break;
+    terminal.note(
+      kind === "directory"
+        ? `A folder; list the files in it that matter, one by one: ${current}`
+        : `The file does not exist: ${current}`,
+    );
+    const next = await ask("The right path (Enter alone: list it all the same): ", problemOf, interviewer);
     if (next === null) break;
     current = next;
   }

@@ -194,6 +194,12 @@ describe("init", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
   });
 
+  test("init: a file given twice → refused, without a line of a file that is not there", async ({ robot }) => {
+    const files = ["--file", "/opt/a.yaml", "--file", "/opt//a.yaml"];
+    const { code, stderr } = await robot.run(["init", ...files, "--dir", robot.path("etc")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--file: /opt//a.yaml is already listed [bad-answer]")]);
+  });
+
   test("init: several wrong flags → all reported at once", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];

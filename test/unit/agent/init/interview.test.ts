@@ -48,7 +48,7 @@ async function tell(lines: readonly string[], surroundings: Surroundings = {}): 
     },
     terminal: createTerminal({ stdout: output, stderr: output, environment: { NO_COLOR: "1" } }),
     signal: new AbortController().signal,
-    isFile: async (path) => files.includes(path),
+    kindOf: async (path) => (files.includes(path) ? "file" : files.includes(`${path}/`) ? "directory" : null),
     test: examine === undefined ? null : async (url, caFile) => examine(url, caFile),
     allowInsecure,
     regions: () => regions,
@@ -90,6 +90,16 @@ test("interview: path to a missing file → corrected, dropped, or kept", async 
   expect(seen).toContain(
     "The file does not exist: /typo\nThe right path (Enter alone: list it all the same): /arm.yaml",
   );
+});
+
+test("interview: a file that is listed already, or a folder → asked again", async () => {
+  const paths = ["/left.yaml", "/./left.yaml", "/config", "/left.yaml", "/config/right.yaml", ENTER];
+  const { answers, seen } = await tell([URL, ENTER, "eu", "yam", ...paths, ENTER], {
+    files: ["/left.yaml", "/config/", "/config/right.yaml"],
+  });
+  expect(answers?.files).toEqual(["/left.yaml", "/config/right.yaml"]);
+  expect(seen).toContain("/./left.yaml is already listed\n");
+  expect(seen).toContain("A folder; list the files in it that matter, one by one: /config\n");
 });
 
 test("interview: each answer can be corrected before anything is written", async () => {
