@@ -74,9 +74,13 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const tried = answers.url === null ? NOT_TRIED : await tryKey(answers, hasPerson && options.enroll !== true, task);
   if (hasPerson && !wereRegionsShown && tried.regionsInstead.length > 0)
     await offerRegions(tried.regionsInstead, answers, task);
-  if (isComplete(answers) && (options.enroll === true || (tried.canEnroll && (await offerEnrolment(task)))))
-    return enroll({ ...options, config: paths.configuration }, context);
   const open = findings.filter(({ id }) => id === "placeholder").length;
+  if (
+    open === 0 &&
+    isComplete(answers) &&
+    (options.enroll === true || (tried.canEnroll && (await offerEnrolment(task))))
+  )
+    return enroll({ ...options, config: paths.configuration }, context);
   const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) {

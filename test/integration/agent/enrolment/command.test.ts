@@ -424,6 +424,16 @@ test("init --enroll with placeholders, or into an image → does not enroll, and
   const open = await robot.run(["init", "--enroll", "--no-test", "--url", scene.proxy.url, "--dir", robot.path("etc")]);
   expect([open.code, open.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
   expect(open.stdout).toContain("1. replace the 2 <…> in them");
+  const custom = await robot.run([
+    ...initArgs(scene),
+    "--force",
+    "--enroll",
+    "--no-test",
+    "--type",
+    "lerobot.lekiwi.v1",
+  ]);
+  expect([custom.code, custom.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
+  expect(custom.stdout).toContain("1. replace the 6 <…> in them");
   const inImage = robot.path("image/etc/robot-policy-agent");
   const image = await robot.run([...initArgs(scene).slice(0, -1), inImage, "--enroll"]);
   expect([image.code, image.stderr]).toEqual([2, expect.stringContaining("not for an image")]);
