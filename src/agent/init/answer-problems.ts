@@ -17,6 +17,7 @@ const NOTHING_KNOWN = {
   allow_insecure: false,
   name: DEFAULTS.robot.name,
   labels: {},
+  needsHome: false,
 };
 
 export function urlProblem(answer: string, allowInsecure: boolean): string | null {

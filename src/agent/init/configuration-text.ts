@@ -11,11 +11,14 @@ export interface ConfigurationAnswers extends Readonly<Partial<Record<RobotTextN
   readonly allow_insecure: boolean;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** True when the manifest has paths that begin with `~/`. */
+  readonly needsHome: boolean;
 }
 
 /** Placeholders for a person to replace; `check` reports them. */
 const URL_PLACEHOLDER = "<address of the service, https://HOST>";
 const REGION_PLACEHOLDER = "<cloud region nearest to the robot>";
+const HOME_PLACEHOLDER = "<home folder that ~/ in the manifest stands for>";
 
 const REMARK_COLUMN = 32;
 
@@ -25,7 +28,8 @@ const REMARK_COLUMN = 32;
  * @param hint the second line: the path of the file and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file: keyFile, ca_file: caFile, allow_insecure: allowInsecure, name, labels } = answers;
+  const { url, region, key_file: keyFile, ca_file: caFile, allow_insecure: allowInsecure } = answers;
+  const { name, labels, needsHome } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -78,7 +82,7 @@ ${ROBOT_TEXT_NAMES.map((text) => textLines(text, answers[text] ?? null)).join("\
 ${labelLines(labels)}
 
   # What ~/ in the manifest stands for. Needed only if the manifest uses it.
-  # home: /home/robot
+  ${needsHome ? `home: ${yamlText(HOME_PLACEHOLDER)}` : "# home: /home/robot"}
 
 # The robot manifest. Without this line: robot-manifest.yaml beside this file.
 # manifest: /etc/robot-policy-agent/robot-manifest.yaml

@@ -48,10 +48,11 @@ export const HINT = "Written by robot-policy-agent init. After an edit: robot-po
 export const FILE_MODE = 0o644;
 
 /** The configuration that these answers give. */
-export function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
+export function configurationOf({ url, caFile, region, files }: Answers, { paths, options }: Task) {
   const { name = DEFAULTS.robot.name, allowInsecure = false } = options;
   const service = { url, key_file: paths.key, ca_file: caFile, allow_insecure: allowInsecure };
-  const answers = { ...service, region, name, labels: {} };
+  const needsHome = files.some((path) => path.startsWith("~/"));
+  const answers = { ...service, region, name, labels: {}, needsHome };
   const text = configurationText(answers, HINT);
   const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
   return { text, findings, configuration };

@@ -200,6 +200,15 @@ describe("init", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("--file: /opt//a.yaml is already listed [bad-answer]")]);
   });
 
+  test("init: a file below ~/ → a placeholder for that home", async ({ robot }) => {
+    const answers = [...allAnswers(robot), "--url", "https://policy.example.com", "--file", "~/calibration.json"];
+    const { stdout } = await robot.run([...answers, "--no-test"]);
+    expect(stdout).toContain("  1. replace the 1 <…> in them\n");
+    expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain(
+      '\n  home: "<home folder that ~/ in the manifest stands for>"\n',
+    );
+  });
+
   test("init: several wrong flags → all reported at once", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml"];

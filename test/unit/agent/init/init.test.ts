@@ -22,6 +22,7 @@ const EXAMPLE = {
   name: "{hostname}",
   site: "plant-1",
   labels: { line: "4", cell: "packing" },
+  needsHome: false,
 };
 
 function example(name: string): string {
