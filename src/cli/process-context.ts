@@ -1,5 +1,6 @@
 import { errorCode } from "../platform/files/files.ts";
 import type { LogStream } from "../platform/log/log-output.ts";
+import { ownCommand } from "../platform/own-command.ts";
 import type { Questions } from "../platform/questions.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
@@ -21,6 +22,8 @@ export interface ProcessContext {
   onHangup(callback: () => void): void;
   /** For a program that nobody needs without its terminal. Under nohup(1), which redirects stderr, it goes on. */
   stopWithTerminal(): void;
+  /** How a shell calls this program, for hints about commands that a name in the PATH may not stand for. */
+  readonly program: string;
   readonly processId: number;
   readonly userId: number;
 }
@@ -79,6 +82,7 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     stopWithTerminal() {
       if (own.stderr.isTTY) hangup = stop;
     },
+    program: ownCommand(own.argv[1] ?? "", own.execPath),
     processId: own.pid,
     userId: own.getuid?.() ?? 0,
   };

@@ -47,7 +47,7 @@ export async function findDistribution(host: Disk, programPath: string): Promise
       code: "not-built",
       what: "this is run from source, and only the built program can be installed",
       where: programPath,
-      fix: `npm run build, then: dist/${NAME}.cjs install`,
+      fix: `npm run build, then: sudo node_modules/.bin/node dist/${NAME}.cjs install`,
     });
   }
   const launcher = await readText(host, programPath, TEXT_LIMIT_BYTES);

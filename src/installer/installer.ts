@@ -69,6 +69,8 @@ export interface InstallerContext {
   /** Aborts at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   readonly version: string;
+  /** How a shell calls this program. */
+  readonly program: string;
   readonly userId: number;
 }
 

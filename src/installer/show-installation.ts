@@ -12,6 +12,8 @@ import { describeStep, type Step, stepForJson } from "./plan/step.ts";
 export interface Shown {
   readonly terminal: Terminal;
   readonly isJson: boolean;
+  /** How a shell calls this program, which fills an image from a checkout, too. */
+  readonly program: string;
 }
 
 /** `--dry-run`: lists every change. */
@@ -32,9 +34,9 @@ export interface Done {
   readonly provisioned: Provisioned;
 }
 
-export function showInstalled(installation: Installation, done: Done, { terminal, isJson }: Shown): ExitCode {
+export function showInstalled(installation: Installation, done: Done, { terminal, isJson, program }: Shown): ExitCode {
   const { outcome, service } = done;
-  const next = nextSteps(installation, done);
+  const next = nextSteps(installation, done, program);
   if (isJson) {
     const shownService =
       service === null ? null : { outcome: outcome.kind, active: service.activeState, enabled: service.unitFileState };
@@ -99,9 +101,10 @@ function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
 function nextSteps(
   { image, changesService }: Installation,
   { outcome, service, provisioned }: Done,
+  ownProgram: string,
 ): readonly string[] {
   const { hasConfiguration, hasManifest, hasCredential } = provisioned;
-  const program = `sudo ${NAME}`;
+  const program = `sudo ${image === null ? NAME : ownProgram}`;
   const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
   const enrolling =
     image === null

@@ -16,6 +16,8 @@ export interface ShownRemoval {
   readonly terminal: Terminal;
   readonly isDry: boolean;
   readonly isJson: boolean;
+  /** How a shell calls this program. */
+  readonly program: string;
   /** Null for this machine. */
   readonly image: string | null;
 }
@@ -23,9 +25,9 @@ export interface ShownRemoval {
 export function showRemoval(
   { removals, kept, linked }: RemovalPlan,
   left: Left,
-  { terminal, isDry, isJson, image }: ShownRemoval,
+  { terminal, isDry, isJson, image, program }: ShownRemoval,
 ): void {
-  const command = commandFor(left, image);
+  const command = commandFor(left, image, program);
   if (isJson) {
     terminal.json({
       changed: removals.length > 0,
@@ -58,9 +60,9 @@ export function showRemoval(
 }
 
 /** On this machine with rm and userdel, because `uninstall` has removed the program itself. */
-function commandFor({ trees, hasUser }: Left, image: string | null): string | null {
+function commandFor({ trees, hasUser }: Left, image: string | null, program: string): string | null {
   if (trees.length === 0 && !hasUser) return null;
-  if (image !== null) return `${NAME} uninstall --root ${shellWord(image)} --purge`;
+  if (image !== null) return `${program} uninstall --root ${shellWord(image)} --purge`;
   const removing = trees.length === 0 ? [] : [`rm -r ${trees.join(" ")}`];
   return [...removing, ...(hasUser ? [`userdel ${SERVICE_USER}`] : [])].join("; ");
 }

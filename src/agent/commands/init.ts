@@ -196,7 +196,7 @@ async function nextSteps(
     ...(hasFiles ? [] : ["list the configuration files in robot-manifest.yaml, and set status: ready"]),
     ...(image === null
       ? stepsHere(options.dir === undefined ? null : paths.configuration, isStandard, hasKey)
-      : await stepsInImage(context.machine.files, paths, image)),
+      : await stepsInImage(context.machine.files, paths, image, context.program)),
   ];
 }
 

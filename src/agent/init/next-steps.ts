@@ -36,6 +36,7 @@ export async function stepsInImage(
   files: Files,
   { configuration, key }: Paths,
   image: string,
+  program: string,
 ): Promise<readonly string[]> {
   const root = shellWord(image);
   const keyPath = join(image, key);
@@ -44,7 +45,7 @@ export async function stepsInImage(
     keyPath === join(dirname(configuration), "api-key") &&
     !(await isFile(files, join(image, "usr/bin/robot-policy-agent")));
   const putting = isForInstall
-    ? `sudo robot-policy-agent install --root ${root} --key-file FILE`
+    ? `sudo ${program} install --root ${root} --key-file FILE`
     : `sudo chroot ${root} robot-policy-agent set-key`;
   return [
     ...((await isFile(files, keyPath)) ? [] : [putting]),

@@ -31,6 +31,8 @@ export interface InitOptions extends CommonOptions {
 export interface InitContext extends SetKeyContext {
   /** null when input is not a terminal. */
   openQuestions(): Questions | null;
+  /** How a shell calls this program. */
+  readonly program: string;
 }
 
 /** The parts of `init` that all its steps share. */

@@ -44,7 +44,7 @@ async function installOn(
   const isJson = options.json === true;
   const installation = await prepareInstallation(options, context, site, machine);
   if (installation.kind === "problem") return fail(installation.problem, context);
-  const shown: Shown = { terminal, isJson };
+  const shown: Shown = { terminal, isJson, program: context.program };
   if (options.dryRun === true) {
     showPlanned(installation, shown);
     return site.obstacle === null ? EXIT.ok : fail(site.obstacle, context);

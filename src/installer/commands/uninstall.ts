@@ -58,6 +58,7 @@ async function uninstallFrom(site: OpenSite, options: UninstallOptions, context:
     terminal,
     isDry,
     isJson: options.json === true,
+    program: context.program,
     image: options.root === undefined ? null : disk.root,
   };
   if (!isDry) {

@@ -169,6 +169,7 @@ async function run(
     terminal,
     signal: setting.signal ?? new AbortController().signal,
     version: setting.version ?? "1.0.0",
+    program: "/opt/node /checkout/dist/robot-policy-agent.cjs",
     userId: setting.userId ?? 0,
     completions: new Map([
       ["bash", "# bash\n"],

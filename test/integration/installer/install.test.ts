@@ -151,8 +151,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const root = await workshop.makeImage();
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).next).toEqual([
-      `sudo robot-policy-agent init --dir ${root}/etc/robot-policy-agent`,
-      `sudo robot-policy-agent install --root ${root} --key-file FILE`,
+      `sudo /opt/node /checkout/dist/robot-policy-agent.cjs init --dir ${root}/etc/robot-policy-agent`,
+      `sudo /opt/node /checkout/dist/robot-policy-agent.cjs install --root ${root} --key-file FILE`,
     ]);
   });
 
@@ -161,7 +161,9 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     await mkdir(join(root, "var/lib/robot-policy-agent"), { recursive: true });
     await writeFile(join(root, "var/lib/robot-policy-agent/identity-credential.json"), "{}\n");
     const { stdout } = await runInstall({ root, json: true }, setting);
-    expect(JSON.parse(stdout).next).toEqual([`sudo robot-policy-agent init --dir ${root}/etc/robot-policy-agent`]);
+    expect(JSON.parse(stdout).next).toEqual([
+      `sudo /opt/node /checkout/dist/robot-policy-agent.cjs init --dir ${root}/etc/robot-policy-agent`,
+    ]);
   });
 
   test("installed program installs itself again → no change", async () => {
@@ -412,6 +414,9 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     const root = await workshop.makeImage();
     const before = describeTree(root);
     await runInstall({ root, keyStdin: true, firstBoot: true }, { ...setting, input: KEY });
+    expect((await runUninstall({ root }, setting)).stdout).toContain(
+      `as root:\n  /opt/node /checkout/dist/robot-policy-agent.cjs uninstall --root ${root} --purge\n`,
+    );
     expect((await runUninstall({ root, purge: true }, setting)).exitCode).toBe(0);
     expect(describeTree(root)).toEqual(before);
     const repeat = await runUninstall({ root, purge: true }, setting);

@@ -74,6 +74,7 @@ export async function runInProcess(
     stderr: isLogShown ? logStream(stderr) : process.stderr,
     onHangup,
     stopWithTerminal() {},
+    program: "robot-policy-agent",
     processId: process.pid,
     userId: process.getuid?.() ?? 0,
   });

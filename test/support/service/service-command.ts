@@ -54,6 +54,7 @@ export function startServiceCommand(...argv: readonly string[]): RunningServiceC
       hangUp = callback;
     },
     stopWithTerminal() {},
+    program: "robot-policy-service",
     processId: process.pid,
     userId: process.getuid?.() ?? 0,
   });

@@ -25,6 +25,7 @@ function run(...argv: string[]): Promise<number> {
     environment: {},
     onHangup() {},
     stopWithTerminal() {},
+    program: "robot-policy-service",
     processId: 1,
     userId: 0,
   };

@@ -15,6 +15,7 @@ test("showRemoval: granted access stays → says that only an installed agent re
       terminal,
       isDry: false,
       isJson: false,
+      program: "robot-policy-agent",
       image: null,
     },
   );
