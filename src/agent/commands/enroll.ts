@@ -107,7 +107,8 @@ function showCode(
       ["expires", expiresAt ?? ""],
     ],
   );
-  terminal.sentence(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
+  // Not wrapped by words: a terminal hands a line that it wraps itself back whole, with the command in it.
+  terminal.print(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
   terminal.note(
     wait === false
       ? afterApproval
@@ -132,7 +133,7 @@ async function conclude(
   );
   if (discarded === null) return EXIT.ok;
   if (discarded.key !== null)
-    terminal.sentence(
+    terminal.print(
       `The API key that ends in ${discarded.key.last4} is no longer used${discarded.key.isRemoved ? ` and was removed from ${discarded.key.path}` : ""}. Once no robot uses it, revoke it: robot-policy keys list; robot-policy keys revoke ID`,
     );
   if (discarded.problem === undefined) return EXIT.ok;

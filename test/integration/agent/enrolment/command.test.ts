@@ -7,7 +7,9 @@ import { expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { runAgentProgram } from "../../../../src/cli/run-agent-program.ts";
 import { startCommand, startOnTerminal } from "../../../support/programs/command.ts";
+import { runInProcess } from "../../../support/programs/in-process.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
@@ -59,6 +61,15 @@ test("enroll as text → names the code, the key and who may approve", async () 
   expect(stdout).toContain(`code     ${userCode}`);
   expect(stdout).toContain("SHA256:");
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(`robot-policy robots approve ${userCode}`);
+});
+
+test("enroll on a serial console of 40 columns → the command of the operator in one piece", async () => {
+  await using scene = await createScene(ENROLLED);
+  const [, ...folders] = scene.robot.program.split(" ");
+  const argv = ["enroll", "--no-wait", ...folders];
+  const { out } = await runInProcess("enroll", (own) => runAgentProgram(argv, own), { columns: 40 });
+  const { user_code: userCode } = await readIdentityFile(scene, "enrolment");
+  expect(out).toContain(`robot-policy robots approve ${userCode}`);
 });
 
 test("enroll --no-wait without the agent, robot with an API key → status and doctor show the code until it is enrolled", async () => {
