@@ -18,6 +18,7 @@ const UNSUITABLE: readonly { readonly pattern: RegExp; readonly reason: string }
 export function configurationPathProblem(path: string): string | undefined {
   if (!path.startsWith("/") && !path.startsWith("~/")) return "not absolute; start it with / or ~/";
   if (/[$*?]/.test(path)) return "$, * and ? have no meaning here; write the path out";
+  if (path.endsWith("/")) return "a folder, not a file";
   if (KERNEL_FOLDERS.some((folder) => collapse(path).startsWith(folder))) return "not a configuration file";
   return pathProblem(path);
 }
@@ -27,7 +28,7 @@ export function pathProblem(path: string): string | undefined {
   if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) return `longer than ${LONGEST_PATH_BYTES} bytes`;
   if (!isPrintableAscii(path) && !isVisible(path)) return "it holds invisible characters";
   if (path.split("/").includes("..")) return ".. is not allowed; write the path out";
-  if (path.endsWith("/")) return "a folder, not a file";
+  if (path.endsWith("/")) return "leave out the / at its end";
   return undefined;
 }
 

@@ -65,6 +65,7 @@ describe("configuration_files", () => {
   test.each([
     ["\n  - /etc/a.yaml\n  - /etc/./a.yaml", "/etc/./a.yaml is already listed at line 3"],
     ["\n  - {label: a, path: /etc/a.yaml}\n  - {label: a, path: /etc/b.yaml}", "a is already used at line 3"],
+    ["[/etc/a/]", "/etc/a/: a folder, not a file"],
     ["[[/etc/a.yaml]]", "expected a path or {label, path}, found a list"],
     ["/etc/a.yaml", "expected a list, found a text"],
   ])("%j → %s", async (list, message) => {

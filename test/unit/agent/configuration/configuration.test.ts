@@ -236,6 +236,12 @@ x-note: whatever
     expect(configuration).toBeNull();
   });
 
+  test("readConfiguration: a home with a slash at its end → says to leave it out", () => {
+    expect(read(robot("home: /home/ana/")).findings).toMatchObject([
+      { id: "path_format", loc: "/robot/home", message: "/home/ana/: leave out the / at its end" },
+    ]);
+  });
+
   test.each(["http://localhost:8080", "http://127.0.0.1:8080/a", "http://[::1]:8080", "https://10.0.0.1"])(
     "readConfiguration: %s → no finding",
     async (url) => {
