@@ -135,6 +135,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       stderr.write(back + shown.map((text) => `${text}\n`).join(""));
       drawnLines = shown.length;
     },
+    completeHint: (text) => completeHint(text),
     note: (text) => line(stderr, completeHint(text)),
     warning(what, fix) {
       line(stderr, `${styleOfErrors("warn", "warning")}: ${what}`);

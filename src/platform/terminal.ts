@@ -44,6 +44,8 @@ export interface Terminal {
    * below them, and the next `draw` below that.
    */
   draw(lines: readonly string[]): void;
+  /** A text for people with the commands that it names completed, so that they work as printed. */
+  completeHint(text: string): string;
   /** A line for a person, on stderr. */
   note(text: string): void;
   /** What does not prevent the result but should be corrected, and how, on stderr. */

@@ -49,7 +49,8 @@ export const run: Command<CommonOptions> = async (options, context) => {
     return EXIT.failed;
   }
 
-  const log = createLog(initial.log, maskWholeKeys, (onDropped) => openLogOutput(context.stderr, onDropped));
+  const mask = (text: string) => maskWholeKeys(terminal.completeHint(text));
+  const log = createLog(initial.log, mask, (onDropped) => openLogOutput(context.stderr, onDropped));
   await using control = keepControlSocket(controlSocketPath(folders), machine.clock, log);
   const agent = createAgent({
     machine,

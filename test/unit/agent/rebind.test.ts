@@ -66,6 +66,7 @@ async function registeredRobot() {
     problem: shown,
     warning: (what, fix) => shown(`${what}: ${fix}`),
     progress() {},
+    completeHint: (text) => text,
     style: (_style, text) => text,
   };
   const context: CommandContext = {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
+import { startCommand } from "../../../support/programs/command.ts";
 import { asNobody, canBecomeNobody, isRoot } from "../../../support/programs/programs.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 import { type CommandResult, type Robot, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
@@ -246,6 +247,12 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
     --- exit 1
     "
   `);
+});
+
+test("run with flags → its log names commands with these flags, too", async ({ robot }) => {
+  await rm(robot.keyPath);
+  await using command = startCommand(robot, ["run"]);
+  await command.wrote(`put it there with: sudo ${robot.program} set-key`);
 });
 
 test.skipIf(!canBecomeNobody)(
