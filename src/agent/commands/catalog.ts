@@ -52,7 +52,9 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
     ]),
     ["name"],
   );
-  terminal.note("Axes are state/action. A hosted type registers by its id alone; extend the others: init --extend");
+  terminal.note(
+    "Axes are state/action. A hosted type registers by its id alone; extend the others: robot-policy-agent init --type ID",
+  );
   terminal.note("One type in detail: robot-policy-agent catalog ID");
 }
 

@@ -112,7 +112,7 @@ function showCode(
   terminal.note(
     wait === false
       ? afterApproval
-      : "Waiting for the approval. This command may be interrupted: run it again, or start the agent.",
+      : "Waiting for the approval. After an interruption it goes on with robot-policy-agent enroll, or once the agent runs.",
   );
 }
 

@@ -114,8 +114,8 @@ export async function enrollerAlone(
       return look();
     },
     look,
-    afterApproval: "No agent runs: once the code is approved, start it, or run this command again.",
-    afterFailure: `${FIND_CAUSE}; then run this command again`,
+    afterApproval: "No agent runs: once the code is approved, start it, or run robot-policy-agent enroll again.",
+    afterFailure: `${FIND_CAUSE}; then run robot-policy-agent enroll again`,
     async [Symbol.asyncDispose]() {
       await part.stop();
       if (isNewlyEnrolled) await doubtRegistration(folders, machine);

@@ -55,7 +55,7 @@ test("enroll as text → names the code, the key and who may approve", async () 
   const { stdout, stderr, code } = await scene.robot.run(["enroll", "--no-wait"]);
   expect([code, stderr]).toEqual([
     0,
-    "No agent runs: once the code is approved, start it, or run this command again.\n",
+    `No agent runs: once the code is approved, start it, or run ${scene.robot.program} enroll again.\n`,
   ]);
   const { user_code: userCode } = await readIdentityFile(scene, "enrolment");
   expect(stdout).toContain(`code     ${userCode}`);
@@ -178,7 +178,9 @@ test("enroll --no-wait without the agent, the service fails → nothing tries ag
   scene.proxy.inject({ kind: "answer", status: 503, body: "{}" }, 1000);
   const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
   expect([code, scene.proxy.requests.length]).toEqual([4, 1]);
-  expect(stderr).toContain(`→ find the cause with: ${scene.robot.program} doctor; then run this command again`);
+  expect(stderr).toContain(
+    `→ find the cause with: ${scene.robot.program} doctor; then run ${scene.robot.program} enroll again`,
+  );
 });
 
 test.each([
@@ -425,6 +427,8 @@ test("init --enroll → writes the files, then shows the code", async () => {
   const { user_code: code } = await readIdentityFile(scene, "enrolment");
   expect(command.output()).toMatch(new RegExp(`^Wrote .*robot-manifest\\.yaml\n[^]*^code +${code}\n`, "m"));
   expect(command.output()).not.toContain("Next:");
+  // Not by this command: it would refuse to replace the files.
+  expect(command.output()).toMatch(/After an interruption it goes on with robot-policy-agent .*enroll, or/);
   command.child.kill("SIGINT");
   expect(await command.ended()).toBe(130);
 });
