@@ -2,7 +2,7 @@ import { described, fail, Fields, type Place, type Reader, wrongType } from "./f
 import { below, pointer } from "./path.ts";
 import { collapse, configurationPathProblem, unsuitability } from "./paths.ts";
 import { isRepeated, list, string, text } from "./readers.ts";
-import { shown } from "./shown.ts";
+import { shownPath } from "./shown.ts";
 
 /** A file that decides how the robot behaves. */
 export interface ConfigurationFileEntry {
@@ -83,10 +83,10 @@ function filePath(place: Place, seen: Seen): string | undefined {
   if (written === undefined) return undefined;
   const { node, path, check } = place;
   const problem = configurationPathProblem(written);
-  if (problem !== undefined) return fail(place, "config_path", `${shown(written)}: ${problem}`);
+  if (problem !== undefined) return fail(place, "config_path", `${shownPath(written)}: ${problem}`);
   const reason = unsuitability(written);
   if (reason !== undefined) {
-    const message = `${shown(written)} ${reason}; it should not be part of the digest`;
+    const message = `${shownPath(written)} ${reason}; it should not be part of the digest`;
     check.findings.warning("config_unsuitable", path, node.offset, message);
   }
   const rule = { id: "config_duplicate", done: "listed", compared: collapse(written) };

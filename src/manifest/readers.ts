@@ -3,7 +3,7 @@ import { described, fail, read, type Reader, type Spot, wrongType } from "./fiel
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
 import { pathProblem } from "./paths.ts";
-import { shown } from "./shown.ts";
+import { shown, shownPath } from "./shown.ts";
 import { scalarType } from "./yaml/tree.ts";
 
 /** Numbers in JSON syntax; no other syntax is accepted. */
@@ -56,7 +56,7 @@ export const absolutePath: Reader<string> = described(
     if (written === undefined) return undefined;
     const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
     if (problem === undefined) return written;
-    return fail(place, "path_format", `${shown(written)}: ${problem}`);
+    return fail(place, "path_format", `${shownPath(written)}: ${problem}`);
   },
 );
 
@@ -166,6 +166,6 @@ export function isRepeated(
     seen.set(compared, spot.node.offset);
     return false;
   }
-  fail(spot, id, () => `${shown(written)} is already ${done} at line ${spot.check.findings.line(first)}`);
+  fail(spot, id, () => `${shownPath(written)} is already ${done} at line ${spot.check.findings.line(first)}`);
   return true;
 }

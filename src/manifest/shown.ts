@@ -2,13 +2,23 @@ import { maskSecrets } from "../api/wire/service-key.ts";
 
 /** The longest text from a file in a message, in UTF-16 units. */
 const SHOWN_LIMIT = 80;
+/** Of a path, whose end, the name of the file, says the most: calibrations lie deep in the home of a robot's user. */
+const PATH_LIMIT = 256;
 
 /** Prepares text from a file for a message: one bounded line, secrets masked, control characters escaped. */
 export function shown(text: string): string {
+  return fit(text, SHOWN_LIMIT);
+}
+
+export function shownPath(path: string): string {
+  return fit(path, PATH_LIMIT);
+}
+
+function fit(text: string, limit: number): string {
   // Before the cut, which may leave too little of a secret to recognize it.
   const masked = maskSecrets(text);
-  const isLong = masked.length > SHOWN_LIMIT;
-  return escapeInvisible(isLong ? masked.slice(0, SHOWN_LIMIT - 1) : masked) + (isLong ? "…" : "");
+  const isLong = masked.length > limit;
+  return escapeInvisible(isLong ? masked.slice(0, limit - 1) : masked) + (isLong ? "…" : "");
 }
 
 /** Escapes control and formatting characters, unpaired surrogates and line separators. */

@@ -34,7 +34,7 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
   "dropped-call": ["src/service/fleets/operations.ts", "nudge();", ";"],
   "dropped-scope": ["src/api/robots.ts", '["robots:setup", "robots:self"]', '"any"'],
   "swapped-arguments": ["src/service/usage/queries.ts", "usageFrom, end", "end, usageFrom"],
-  "off-by-one": ["src/manifest/shown.ts", "masked.length > SHOWN_LIMIT", "masked.length >= SHOWN_LIMIT"],
+  "off-by-one": ["src/manifest/shown.ts", "masked.length > limit", "masked.length >= limit"],
   "wrong-constant": ["src/service/robots/room.ts", "10", "(10) * 10"],
   "wrong-unit": ["src/service/endpoints/expectation.ts", "range.upperSeconds * 1000", "range.upperSeconds"],
   "wrong-status": ["src/service/kernel/http/answers.ts", "200", "201"],
