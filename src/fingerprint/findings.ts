@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 import type { FileStat, Files } from "../platform/files/files.ts";
 
 export interface FileFinding {
@@ -86,16 +88,26 @@ export function unparseable(path: string, isEmpty: boolean): PathFinding {
   return { id: "file_unparseable", severity: "warning", path, message };
 }
 
+/** Looks for the link to blame: the file itself, or a folder above, as a link into a folder that was moved or is not mounted. */
 async function missing(files: Files, path: string): Promise<PathFinding> {
-  const target = await linkTarget(files, path);
-  return cannotFind(
-    path,
-    target === undefined ? "create it, or correct the path in the manifest" : `it is ${danglingLink(target)}`,
-  );
+  for (let part = path; part !== "/" && !(await exists(files, part)); part = dirname(part)) {
+    const target = await linkTarget(files, part);
+    if (target !== undefined) return cannotFind(path, `${part === path ? "it" : part} is ${danglingLink(target)}`);
+  }
+  return cannotFind(path, "create it, or correct the path in the manifest");
+}
+
+async function exists(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function danglingLink(target: string): string {
-  return `a symbolic link to ${target}, which does not exist; create that file or correct the link`;
+  return `a symbolic link to ${target}, which does not exist; create that, or correct the link`;
 }
 
 /** @returns undefined when it is no link. */

@@ -21,6 +21,7 @@ import {
 const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<unknown> | unknown])[] = [
   ["missing", () => {}],
   ["link to nothing", (path) => symlink("/nonexistent/calibration.json", path)],
+  ["below a link to nothing", (path) => symlink("/nonexistent/dotfiles", path.replace(/\/a\/x$/, ""))],
   ["below a file", async (path) => writeFile(path.replace(/\/[^/]*$/, ""), "")],
   ["directory", (path) => mkdir(path)],
   ["link to a directory", (path) => symlink("/", path)],
@@ -44,11 +45,16 @@ const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<
   ],
 ];
 
+const BELOW: ReadonlyMap<string, string> = new Map([
+  ["below a file", "file/x"],
+  ["below a link to nothing", "folder-moved/a/x"],
+]);
+
 async function makeFaults() {
   const folder = await temporaryFolder();
   const paths: string[] = [];
   for (const [what, make] of FAULTS) {
-    const path = join(folder, what === "below a file" ? "file/x" : what.replaceAll(" ", "-"));
+    const path = join(folder, BELOW.get(what) ?? what.replaceAll(" ", "-"));
     await make(path);
     paths.push(path);
   }
@@ -72,7 +78,8 @@ describe("collect: findings", () => {
     );
     expect(lines.join("\n")).toMatchInlineSnapshot(`
       "error file_missing: Cannot find /etc/r/missing: create it, or correct the path in the manifest
-      error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which does not exist; create that file or correct the link
+      error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which does not exist; create that, or correct the link
+      error file_missing: Cannot find /etc/r/folder-moved/a/x: /etc/r/folder-moved is a symbolic link to /nonexistent/dotfiles, which does not exist; create that, or correct the link
       error file_missing: Cannot find /etc/r/file/x: a part of its path is not a directory; correct the path in the manifest
       error file_not_regular: Cannot hash /etc/r/directory: it is a directory; list the files in it that matter, one by one
       error file_not_regular: Cannot hash /etc/r/link-to-a-directory: it is a directory; list the files in it that matter, one by one

@@ -88,7 +88,7 @@ describe("document input", () => {
     await symlink("/nowhere.yaml", path);
     document.invalidate();
     expect(await told()).toEqual([
-      `${path} is a symbolic link to /nowhere.yaml, which does not exist; create that file or correct the link`,
+      `${path} is a symbolic link to /nowhere.yaml, which does not exist; create that, or correct the link`,
     ]);
   });
 
