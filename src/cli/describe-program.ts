@@ -8,8 +8,9 @@ import { type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "./com
 /** The arguments after a command's name, without flags. */
 export type Arguments = readonly (string | undefined)[];
 
-/** The longest command leaves 35 of 80 columns; by default commander wraps only from 40. */
-const HELP_WIDTHS = { minWidthToWrap: 30 };
+/** The agent's longest command leaves 28 of 60 columns, as a pane of tmux may have; by default commander wraps only from 40. */
+const HELP_WIDTHS = { minWidthToWrap: 20 };
+
 /**
  * The program as commander parses it and shows its help.
  *

@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { describe, expect } from "vitest";
 
 import { agentProgram } from "../../../../src/cli/agent-program.ts";
+import { runAgentProgram } from "../../../../src/cli/run-agent-program.ts";
+import { runInProcess } from "../../../support/programs/in-process.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { runAgent } from "../../../support/robot/robot.ts";
 import { test } from "../../../support/service/scene-test.ts";
@@ -107,6 +109,13 @@ describe("usage", () => {
         "stdout": "",
       }
     `);
+  });
+
+  test("--help in a pane of 60 columns → lines end between words", async () => {
+    const { out } = await runInProcess("--help", (own) => runAgentProgram(["--help"], own), { columns: 60 });
+    const options = out.slice(0, out.indexOf("\nExamples:")).split("\n");
+    // A path that is longer than the column stays whole.
+    expect(options.filter((line) => line.length > 60 && line.trim().includes(" "))).toEqual([]);
   });
 
   test("catalog → one type per line", async () => {
