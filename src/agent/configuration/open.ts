@@ -47,7 +47,8 @@ export function openManifest(machine: Machine, path: string, settleMs: () => num
   return createDocumentInput({
     ...machine,
     path,
-    missingFix: "robot-policy-agent init writes one",
+    // Without --dir it would refuse, because the configuration exists.
+    missingFix: "robot-policy-agent init --dir DIR writes one into another folder, to copy here",
     settleMs,
     async read(bytes) {
       const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);

@@ -1,5 +1,5 @@
 /** Configuration and manifest: mistakes without and with a running daemon, and valid edits. */
-import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
+import { chmod, readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { describe, expect } from "vitest";
@@ -101,6 +101,17 @@ describe.concurrent("scenario 29: mistakes → all at once at file:line:column, 
     expect(code).toBe(3);
     expect(stderr).toContain(`robot-policy-agent --config ${scene.robot.config_path} `);
     expect(stderr).toContain(" init writes one");
+  });
+
+  test("no manifest beside a configuration, with a command that writes one and replaces nothing", async ({ scene }) => {
+    const { robot } = scene;
+    await rm(robot.manifestPath);
+    const { code, stderr } = await robot.run(["check"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain(`${robot.program} init --dir DIR writes one into another folder, to copy here`);
+    expect((await robot.run(["init", "--no-test", "--dir", robot.path("new")])).code).toBe(0);
+    await rename(robot.path("new/robot-manifest.yaml"), robot.manifestPath);
+    expect((await robot.run(["check"])).stderr).not.toContain("file_missing");
   });
 });
 
