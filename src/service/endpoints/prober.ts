@@ -67,7 +67,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
   async function probeClaimed(endpoint: ClaimedEndpoint, probeId: string, signal: AbortSignal): Promise<void> {
     const probed = await health.probe(endpoint.health_url, signal);
     try {
-      if (probed.state !== "abandoned") return await record(endpoint, probeId, probed);
+      if (probed.state !== "abandoned") return await record(endpoint, probed);
       await store.write((transaction) => releaseEndpoint(transaction, endpoint, probeId));
     } catch (error) {
       log.warn("probe_outcome_lost", {
@@ -78,11 +78,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     }
   }
 
-  async function record(
-    endpoint: ClaimedEndpoint,
-    probeId: string,
-    probed: Exclude<Probed, { state: "abandoned" }>,
-  ): Promise<void> {
+  async function record(endpoint: ClaimedEndpoint, probed: Exclude<Probed, { state: "abandoned" }>): Promise<void> {
     const { checkpoint_id: checkpointId, region } = endpoint;
     const nowMs = clock.wallMs();
     const belief = believe(endpoint, probed.state === "succeeded");
@@ -98,7 +94,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
       probedAt: isoTime(nowMs),
       next_probe_at: isoTime(nowMs + waitMs),
     };
-    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probeId, outcome));
+    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, outcome));
     if (!isRecorded) return;
     const tell = belief.health === "failing" ? log.warn : log.info;
     if (isChanged) {

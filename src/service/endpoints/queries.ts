@@ -15,6 +15,7 @@ export interface ClaimedEndpoint extends EndpointKey {
   readonly health_url: string;
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
+  readonly last_probed_at: string | null;
 }
 
 /** The claim of one probe on an endpoint, and when endpoints are due. All times are ISO 8601. */
@@ -24,7 +25,7 @@ export interface Claim {
   readonly probedBefore: string;
   /** A next probe later than this was scheduled with a wrong clock, and is due. */
   readonly horizon: string;
-  /** Only the holder of this id may write the result (fencing token). */
+  /** Who holds the claim. */
   readonly probeId: string;
   /** When the claim expires, in case its holder died. */
   readonly expiresAt: string;
@@ -65,7 +66,7 @@ export async function claimEndpoint(transaction: Transaction, claim: Claim): Pro
 function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }: Claim) {
   return reader
     .selectFrom("endpoints")
-    .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes"])
+    .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes", "last_probed_at"])
     .where((where) => where.or([where("next_probe_at", "<=", now), where("next_probe_at", ">", horizon)]))
     .where(({ or, eb }) =>
       or([
@@ -128,15 +129,14 @@ export interface ProbeOutcome {
 }
 
 /**
- * Writes the result of a probe, and releases the claim.
+ * Writes the result of a probe, and releases the claim. Of probes at the same time, as when a claim expired before its holder came to write,
+ * the first one counts: if none did, replicas that are slower than their claims would learn nothing.
  *
- * @returns false if the claim was lost, because it expired and another replica took it, or the catalog changed the endpoint. Then nothing is
- * written.
+ * @returns false if another result was written since the claim, or the catalog changed the endpoint. Then nothing is written.
  */
 export async function recordProbe(
   transaction: Transaction,
   endpoint: ClaimedEndpoint,
-  probeId: string,
   { isChanged, probedAt, ...outcome }: ProbeOutcome,
 ): Promise<boolean> {
   const { numUpdatedRows } = await changeOf(transaction, endpoint)
@@ -147,7 +147,7 @@ export async function recordProbe(
       probe_id: null,
       probe_expires_at: null,
     })
-    .where("probe_id", "=", probeId)
+    .where("last_probed_at", "is not distinct from", endpoint.last_probed_at)
     .where("health_url", "=", endpoint.health_url)
     .executeTakeFirst();
   return numUpdatedRows > 0n;

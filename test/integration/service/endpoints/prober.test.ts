@@ -124,7 +124,7 @@ function claimAt(nowMs: number, probeId: string): Claim {
 }
 
 describeOnEachStore("prober", (newStore) => {
-  it("claim → exclusive until it expires; the outcome of an expired claim is discarded", async () => {
+  it("claim → exclusive until it expires; then two probes overlap, and the first outcome counts", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
     const claim = (nowMs: number, probeId: string) =>
@@ -132,7 +132,8 @@ describeOnEachStore("prober", (newStore) => {
     const first = await claim(NOW_MS, "first");
     expect(first).toMatchObject({ region: "eu", health: "unknown" });
     expect(await claim(NOW_MS + 9_999, "second")).toBeUndefined();
-    expect(await claim(NOW_MS + 10_000, "second")).toMatchObject({ region: "eu" });
+    const second = await claim(NOW_MS + 10_000, "second");
+    expect(second).toMatchObject({ region: "eu" });
     const outcome = {
       health: "healthy" as const,
       contrary_probes: 0,
@@ -141,17 +142,12 @@ describeOnEachStore("prober", (newStore) => {
       probedAt: iso(NOW_MS + 10_001),
       next_probe_at: iso(NOW_MS + 20_000),
     };
-    const record = (probeId: string) =>
-      site.store.write((transaction) => recordProbe(transaction, first!, probeId, outcome));
-    expect(await record("first")).toBe(false);
-    expect(await site.endpoint("eu")).toMatchObject({ health: "unknown", probe_id: "second" });
-    expect(await record("second")).toBe(true);
-    expect(await site.endpoint("eu")).toMatchObject({
-      health: "healthy",
-      health_since: outcome.probedAt,
-      probe_id: null,
-    });
-    expect(await record("second")).toBe(false);
+    expect(await site.store.write((transaction) => recordProbe(transaction, first!, outcome))).toBe(true);
+    const recorded = await site.endpoint("eu");
+    expect(recorded).toMatchObject({ health: "healthy", health_since: outcome.probedAt, probe_id: null });
+    const late = { ...outcome, health: "unknown" as const, probedAt: iso(NOW_MS + 10_002) };
+    expect(await site.store.write((transaction) => recordProbe(transaction, second!, late))).toBe(false);
+    expect(await site.endpoint("eu")).toEqual(recorded);
   });
 
   it("health_url changed during the probe → its outcome is discarded", async () => {
@@ -163,9 +159,7 @@ describeOnEachStore("prober", (newStore) => {
     );
     const outcome = { health: "healthy" as const, contrary_probes: 0, isChanged: true, last_error: null };
     const times = { probedAt: iso(NOW_MS), next_probe_at: iso(NOW_MS) };
-    const write = site.store.write((transaction) =>
-      recordProbe(transaction, claimed!, "first", { ...outcome, ...times }),
-    );
+    const write = site.store.write((transaction) => recordProbe(transaction, claimed!, { ...outcome, ...times }));
     expect(await write).toBe(false);
     expect((await site.endpoint("eu")).health).toBe("unknown");
   });
