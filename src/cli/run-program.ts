@@ -119,7 +119,7 @@ function usageProblem({ code, message }: CommanderError, fix: string): Problem {
   return { code: "usage", what, fix };
 }
 
-/** When the first word names a command, only that one is described, which saves a tenth of the daemon's start. */
+/** When the first word names a command, only that one is described, which saves milliseconds of each start. */
 function rowsFor<Row extends { readonly name: string }>(
   [word]: readonly string[],
   rows: readonly Row[],
