@@ -189,7 +189,8 @@ export async function ask(
     const line = await questions.ask(question);
     signal.throwIfAborted();
     if (line === null) throw new GaveUp();
-    const written = line.trim();
+    // A terminal puts quotes around a path that is dragged into it.
+    const written = line.trim().replace(/^(['"])(.*)\1$/, "$2");
     if (written === "") return null;
     const problem = await problemOf(written);
     if (problem === null) return written;

@@ -92,6 +92,13 @@ test("interview: path to a missing file → corrected, dropped, or kept", async 
   );
 });
 
+test("interview: a path in quotes, as it is dragged into a terminal → without them", async () => {
+  const { answers } = await tell([URL, ENTER, "eu", "yam", "'/home/ana/left arm.json' ", ENTER, ENTER], {
+    files: ["/home/ana/left arm.json"],
+  });
+  expect(answers?.files).toEqual(["/home/ana/left arm.json"]);
+});
+
 test("interview: a file that is listed already, or a folder → asked again", async () => {
   const paths = ["/left.yaml", "/./left.yaml", "/config", "/left.yaml", "/config/right.yaml", ENTER];
   const { answers, seen } = await tell([URL, ENTER, "eu", "yam", ...paths, ENTER], {
