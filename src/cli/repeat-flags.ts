@@ -1,5 +1,3 @@
-import { Option } from "commander";
-
 import { shellWord } from "../platform/text/shell-word.ts";
 import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 
@@ -13,10 +11,9 @@ export function repeatFlags<Flags, Context>(
 ): (hint: string) => string {
   const values = new Map<string, unknown>(Object.entries(given));
   const flags = common.flatMap(({ flag }) => {
-    const option = new Option(flag);
-    const value = flag === JSON_FLAG.flag ? undefined : values.get(option.attributeName());
-    if (value === undefined) return [];
     const [word = ""] = flag.split(" ");
+    const value = flag === JSON_FLAG.flag ? undefined : values.get(attributeOf(word));
+    if (value === undefined) return [];
     return [{ word, text: typeof value === "string" ? `${word} ${shellWord(value)} ` : `${word} ` }];
   });
   if (flags.length === 0) return (hint) => hint;
@@ -27,4 +24,9 @@ export function repeatFlags<Flags, Context>(
     const missing = flags.filter(({ word }) => !hint.includes(word)).map(({ text }) => text);
     return hint.replaceAll(command, (program) => program + missing.join(""));
   };
+}
+
+/** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */
+function attributeOf(flag: string): string {
+  return flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
