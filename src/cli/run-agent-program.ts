@@ -7,7 +7,7 @@ import { VERSION } from "./version.ts";
 /**
  * Runs robot-policy-agent with these arguments.
  *
- * Starts the daemon without loading the other commands, to save memory.
+ * Starts the daemon without loading the other commands and commander, to save time and memory.
  */
 export async function runAgentProgram(
   argv: readonly string[],

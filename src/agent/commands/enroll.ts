@@ -107,7 +107,7 @@ function showCode(
       ["expires", expiresAt ?? ""],
     ],
   );
-  // Not wrapped by words: a terminal hands a line that it wraps itself back whole, with the command in it.
+  // One line, which the terminal wraps: then the command can be copied whole from a narrow one, too.
   terminal.print(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
   terminal.note(
     wait === false

@@ -56,7 +56,7 @@ export async function fileProblem(answer: string, before: readonly string[]): Pr
   return finding === undefined ? null : withoutLine(finding.message);
 }
 
-/** A message for answers, whose lines in a file nobody has seen. */
+/** The message without its line number: the file that it counts in is not written yet. */
 export function withoutLine(message: string): string {
   return message.replace(/ at line \d+$/, "");
 }
