@@ -2,17 +2,18 @@ import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
 
+import { ClosingWords } from "./test/support/run/closing-words.ts";
 import { LongestFirst } from "./test/support/run/longest-first.ts";
 import { PATIENCE_MS } from "./test/support/run/patience.ts";
-import { SlowestFiles } from "./test/support/run/slowest-files.ts";
+import { NEEDS } from "./test/support/run/tier.ts";
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/run/global-setup.ts"],
     setupFiles: ["test/support/run/each-file.ts"],
-    // The default reporter lists every slow test; the ten slowest files are enough.
-    reporters: [["default", { summary: false }], new SlowestFiles()],
+    reporters: [["default", { summary: false }], new ClosingWords()],
+    tags: [...NEEDS],
     sequence: { sequencer: LongestFirst },
     slowTestThreshold: 5000,
     // The longest wait for one state. A test waits for several states, beside others, so its own limit is much longer.

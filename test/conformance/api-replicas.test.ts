@@ -1,3 +1,4 @@
+/** @module-tag needs/postgres */
 import { describe } from "vitest";
 
 import { isLong } from "../support/run/tier.ts";

@@ -63,7 +63,7 @@ const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[] | 413> = new Map<
 
 describe("golden answers on SQLite", () => replay(vectors, useSqlite().withSchema));
 
-describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
+describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", { tags: "needs/postgres" }, () =>
   replay(vectors.filter(usesStore), usePostgres().withSchema),
 );
 

@@ -30,7 +30,7 @@ const OPERATIONS = Object.values<Operation>(operations).toSorted(
 
 describe("hostile requests to a service on SQLite", () => sendHostileRequests(REQUESTS.sqlite, useSqlite().withSchema));
 
-describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
+describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", { tags: "needs/postgres" }, () =>
   sendHostileRequests(REQUESTS.postgres, usePostgres().withSchema),
 );
 

@@ -1,4 +1,8 @@
-/** A robot that enrolls and gets its own credential: no API key is ever stored on it. */
+/**
+ * A robot that enrolls and gets its own credential: no API key is ever stored on it.
+ *
+ * @module-tag needs/machine
+ */
 import { readFileSync } from "node:fs";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

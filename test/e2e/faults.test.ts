@@ -1,4 +1,8 @@
-/** Faults of a registered robot under a real systemd. Each test starts from the same image of a registered robot. */
+/**
+ * Faults of a registered robot under a real systemd. Each test starts from the same image of a registered robot.
+ *
+ * @module-tag needs/machine
+ */
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 

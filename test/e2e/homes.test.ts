@@ -1,4 +1,8 @@
-/** Calibrations in home folders, which the agent's user may not read until access is granted. */
+/**
+ * Calibrations in home folders, which the agent's user may not read until access is granted.
+ *
+ * @module-tag needs/machine
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";

@@ -1,4 +1,8 @@
-/** Images that are flashed to many robots: each becomes a robot of its own at its first boot. */
+/**
+ * Images that are flashed to many robots: each becomes a robot of its own at its first boot.
+ *
+ * @module-tag needs/machine
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";

@@ -1,4 +1,8 @@
-/** `robot-policy-agent install` and `uninstall`: a robot without the Debian package, from the contents of the npm package. */
+/**
+ * `robot-policy-agent install` and `uninstall`: a robot without the Debian package, from the contents of the npm package.
+ *
+ * @module-tag needs/machine
+ */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

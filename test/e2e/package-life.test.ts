@@ -1,4 +1,8 @@
-/** 41: upgrade, downgrade, interruption, removal and purge of the package on a working robot. */
+/**
+ * 41: upgrade, downgrade, interruption, removal and purge of the package on a working robot.
+ *
+ * @module-tag needs/machine
+ */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,8 @@
-/** A new robot: install the package, configure it once, and it needs no further care. */
+/**
+ * A new robot: install the package, configure it once, and it needs no further care.
+ *
+ * @module-tag needs/machine
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";

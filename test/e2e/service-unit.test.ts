@@ -1,4 +1,8 @@
-/** systemd/robot-policy-service.service under a systemd that runs it. */
+/**
+ * systemd/robot-policy-service.service under a systemd that runs it.
+ *
+ * @module-tag needs/machine
+ */
 import { copyFile, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 

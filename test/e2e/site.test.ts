@@ -1,4 +1,8 @@
-/** The site of computers that the other tests in this folder use. */
+/**
+ * The site of computers that the other tests in this folder use.
+ *
+ * @module-tag needs/night
+ */
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

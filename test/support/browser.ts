@@ -203,7 +203,7 @@ export function describeConsole<T extends AsyncDisposable>(
   start: () => Promise<T>,
   tests: (shared: () => T) => void,
 ): void {
-  describe.skipIf(WITHOUT_BROWSER)(`the console: ${what}${BROWSER_NEEDED}`, () => {
+  describe.skipIf(WITHOUT_BROWSER)(`the console: ${what}${BROWSER_NEEDED}`, { tags: "needs/browser" }, () => {
     let shared: T | undefined;
     beforeAll(async () => {
       shared = await start();

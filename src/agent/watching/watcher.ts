@@ -71,7 +71,8 @@ export function createWatcher(options: WatcherOptions) {
       latest = plan;
       for (const [directory, { planned }] of watched) {
         const next = plan.directories.get(directory);
-        if (next === undefined || next.id !== planned.id) stop(directory);
+        // A folder may stop reporting changes while it is watched: when a file in it is mounted by itself, or belongs to the plan only now.
+        if (next?.id !== planned.id || !next.reportsChanges) stop(directory);
       }
       for (const directory of failures.keys()) {
         if (!plan.directories.has(directory)) failures.delete(directory);

@@ -25,7 +25,7 @@ const COPY = "fedcba9876543210fedcba9876543210";
 
 test(
   `scenario 12: image copied before setup, name with {machine_id} → two robots (${NEEDS_MOUNT})`,
-  { concurrent: true, skip: !canMount },
+  { concurrent: true, tags: "needs/root", skip: !canMount },
   async () => {
     await using scene = await createScene({ name: "'arm-{machine_id}'" });
     const { robot, service } = scene;
@@ -53,7 +53,7 @@ test(
 
 test(
   `scenario 13, 14: image copied after setup → no request, exit 7; rebind with another name → a second robot (${NEEDS_MOUNT})`,
-  { concurrent: true, skip: !canMount },
+  { concurrent: true, tags: "needs/root", skip: !canMount },
   async ({ scene, proxy, robot }) => {
     const original = await onMachine(robot, ORIGINAL);
     const copy = await onMachine(robot, COPY);
@@ -115,7 +115,7 @@ async function expectSameNameRefused(robot: Robot, machine: readonly string[]): 
 
 test(
   `a new main board in the same robot, rebind --same-robot → the same robot (${NEEDS_MOUNT})`,
-  { concurrent: true, skip: !canMount },
+  { concurrent: true, tags: "needs/root", skip: !canMount },
   async () => {
     await using scene = await createScene({ name: "'{hostname}'" });
     const { proxy, robot, service } = scene;
@@ -224,43 +224,47 @@ test.concurrent("POST /rebind while the registration is still in the state direc
   expect(proxy.requests).toHaveLength(1);
 });
 
-test("rebind beside the agent, either killed at any moment → the old robot or the new one", async () => {
-  await using scene = await createScene();
-  const { robot, service } = scene;
-  let name = "arm-7";
-  expect((await robot.run(["--setup"])).code).toBe(0);
-  for (const [victim, delayMs] of [
-    ["agent", 0],
-    ["agent", 15],
-    ["command", 0],
-    ["command", 10],
-  ] as const) {
-    const next = `${name}x`;
-    await using daemon = await robot.startProcess();
-    // A daemon that reads the file for the first time while it is overwritten would find it empty, and exit.
-    await daemon.until(({ state }) => state === "registered");
-    await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
-    await daemon.until(({ state }) => state === "other-name");
-    await using command = startCommand(robot, ["rebind"]);
-    // Rebind begins by moving the registration aside; the kill follows some time later.
-    await Promise.race([movedAside(robot, name), command.ended()]);
-    await sleep(delayMs);
-    if (victim === "agent") await daemon.stop("SIGKILL");
-    else command.child.kill("SIGKILL");
-    await command.ended();
-    await daemon.stop("SIGKILL");
+test(
+  "rebind beside the agent, either killed at any moment → the old robot or the new one",
+  { tags: "needs/program" },
+  async () => {
+    await using scene = await createScene();
+    const { robot, service } = scene;
+    let name = "arm-7";
+    expect((await robot.run(["--setup"])).code).toBe(0);
+    for (const [victim, delayMs] of [
+      ["agent", 0],
+      ["agent", 15],
+      ["command", 0],
+      ["command", 10],
+    ] as const) {
+      const next = `${name}x`;
+      await using daemon = await robot.startProcess();
+      // A daemon that reads the file for the first time while it is overwritten would find it empty, and exit.
+      await daemon.until(({ state }) => state === "registered");
+      await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
+      await daemon.until(({ state }) => state === "other-name");
+      await using command = startCommand(robot, ["rebind"]);
+      // Rebind begins by moving the registration aside; the kill follows some time later.
+      await Promise.race([movedAside(robot, name), command.ended()]);
+      await sleep(delayMs);
+      if (victim === "agent") await daemon.stop("SIGKILL");
+      else command.child.kill("SIGKILL");
+      await command.ended();
+      await daemon.stop("SIGKILL");
 
-    const saved = await savedRegistration(robot);
-    expect(saved).toSatisfy((found) => found === null || isOneOf(found, [name, next]));
-    await using after = await robot.start();
-    const { state } = await after.until(({ state: now }) => now === "registered" || now === "other-name");
-    if (state === "other-name") expect((await robot.run(["rebind"])).code).toBe(0);
-    expect(await savedRegistration(robot)).toMatchObject({ request: { name: next } });
-    expect(new Set(storedRobots(service).map(({ name: stored }) => stored)).has(next)).toBe(true);
-    await after.stop();
-    name = next;
-  }
-});
+      const saved = await savedRegistration(robot);
+      expect(saved).toSatisfy((found) => found === null || isOneOf(found, [name, next]));
+      await using after = await robot.start();
+      const { state } = await after.until(({ state: now }) => now === "registered" || now === "other-name");
+      if (state === "other-name") expect((await robot.run(["rebind"])).code).toBe(0);
+      expect(await savedRegistration(robot)).toMatchObject({ request: { name: next } });
+      expect(new Set(storedRobots(service).map(({ name: stored }) => stored)).has(next)).toBe(true);
+      await after.stop();
+      name = next;
+    }
+  },
+);
 
 /** Resolves once the registration of this name is moved aside. */
 async function movedAside(robot: Robot, name: string): Promise<void> {
@@ -322,20 +326,24 @@ test.concurrent("scenario 15: a second daemon on the same state directory → ex
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 15: many daemons started at once → one runs, the others exit", async () => {
-  await using stack = new AsyncDisposableStack();
-  const scene = stack.use(await createScene());
-  const daemons = await Promise.all(Array.from({ length: times(6, 12) }, () => scene.robot.startProcess()));
-  for (const daemon of daemons) stack.use(daemon);
-  const running = () => daemons.filter(({ child }) => child.exitCode === null);
-  await eventually(async () => running().length <= 1 || undefined, "a single daemon");
-  const [winner] = running();
-  expect(winner).toBeDefined();
-  if (winner === undefined) return;
-  await expectOneRobot(scene, winner);
-  await winner.lookAgain();
-  expect(scene.proxy.requests).toHaveLength(1);
-});
+test.concurrent(
+  "scenario 15: many daemons started at once → one runs, the others exit",
+  { tags: "needs/program" },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const scene = stack.use(await createScene());
+    const daemons = await Promise.all(Array.from({ length: times(6, 12) }, () => scene.robot.startProcess()));
+    for (const daemon of daemons) stack.use(daemon);
+    const running = () => daemons.filter(({ child }) => child.exitCode === null);
+    await eventually(async () => running().length <= 1 || undefined, "a single daemon");
+    const [winner] = running();
+    expect(winner).toBeDefined();
+    if (winner === undefined) return;
+    await expectOneRobot(scene, winner);
+    await winner.lookAgain();
+    expect(scene.proxy.requests).toHaveLength(1);
+  },
+);
 
 test.concurrent("scenario 15: --setup beside the daemon → the daemon registers", async ({ scene, proxy, robot }) => {
   await using daemon = await robot.start();

@@ -1,4 +1,8 @@
-/** The daemon is started, stopped, killed and restarted at any moment: there is never a second robot. */
+/**
+ * The daemon is started, stopped, killed and restarted at any moment: there is never a second robot.
+ *
+ * @module-tag needs/program
+ */
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";

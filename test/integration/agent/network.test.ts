@@ -66,7 +66,7 @@ test.concurrent("scenario 2: an answer from elsewhere, waits minutes; another pr
 
 test(
   "scenario 2: a port that drops connection requests (needs python3) → times out, registers once it answers",
-  { concurrent: true, skip: !hasProgram("python3") },
+  { concurrent: true, tags: "needs/program", skip: !hasProgram("python3") },
   async () => {
     await using scene = await createScene({ service: "  connect_timeout_s: 1" });
     const { proxy, robot } = scene;

@@ -1,4 +1,8 @@
-/** sd_notify(3) messages, as a real NOTIFY_SOCKET receives them. */
+/**
+ * sd_notify(3) messages, as a real NOTIFY_SOCKET receives them.
+ *
+ * @module-tag needs/program
+ */
 import { readFile, readdir } from "node:fs/promises";
 
 import { describe, expect } from "vitest";

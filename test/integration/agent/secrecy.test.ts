@@ -40,53 +40,52 @@ function echoing(key: string): readonly Fault[] {
   ];
 }
 
-test("scenario 16: the service repeats the key → it is in no output, log, argument or state file", async ({
-  scene,
-  proxy,
-  robot,
-  service,
-}) => {
-  const { key } = service;
-  const texts = new Map<string, string>();
-  const faults = echoing(key);
-  for (const fault of faults) proxy.inject(fault);
+test(
+  "scenario 16: the service repeats the key → it is in no output, log, argument or state file",
+  { tags: "needs/program" },
+  async ({ scene, proxy, robot, service }) => {
+    const { key } = service;
+    const texts = new Map<string, string>();
+    const faults = echoing(key);
+    for (const fault of faults) proxy.inject(fault);
 
-  await using daemon = await robot.startProcess();
-  await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 1);
-  for (const [index] of faults.entries()) {
-    texts.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
-    // Skips the backoff between the attempts.
-    await daemon.ask("POST", "/register");
-  }
-  texts.set("argv", await readFile(`/proc/${daemon.process_id}/cmdline`, "utf8"));
-  texts.set("environment", await readFile(`/proc/${daemon.process_id}/environ`, "utf8"));
-  for (const path of ["/metrics", "/healthz", "/readyz", "/status"]) texts.set(path, await daemon.ask("GET", path));
-  for (const args of COMMANDS) texts.set(`${args.join(" ")} beside the daemon`, await outputOf(args));
+    await using daemon = await robot.startProcess();
+    await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 1);
+    for (const [index] of faults.entries()) {
+      texts.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
+      // Skips the backoff between the attempts.
+      await daemon.ask("POST", "/register");
+    }
+    texts.set("argv", await readFile(`/proc/${daemon.process_id}/cmdline`, "utf8"));
+    texts.set("environment", await readFile(`/proc/${daemon.process_id}/environ`, "utf8"));
+    for (const path of ["/metrics", "/healthz", "/readyz", "/status"]) texts.set(path, await daemon.ask("GET", path));
+    for (const args of COMMANDS) texts.set(`${args.join(" ")} beside the daemon`, await outputOf(args));
 
-  await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
-  await expectOneRobot(scene, daemon);
-  await daemon.stop();
-  texts.set("log", daemon.output());
-  for (const args of COMMANDS) texts.set(`${args.join(" ")} alone`, await outputOf(args));
-  for (const fault of faults) {
-    proxy.inject(fault);
-    texts.set(`--setup, ${fault.kind}`, await outputOf(["--setup"]));
-  }
-  for (const name of await readdir(robot.state_directory)) {
-    texts.set(`state file ${name}`, await readFile(join(robot.state_directory, name), "utf8"));
-  }
+    await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+    await expectOneRobot(scene, daemon);
+    await daemon.stop();
+    texts.set("log", daemon.output());
+    for (const args of COMMANDS) texts.set(`${args.join(" ")} alone`, await outputOf(args));
+    for (const fault of faults) {
+      proxy.inject(fault);
+      texts.set(`--setup, ${fault.kind}`, await outputOf(["--setup"]));
+    }
+    for (const name of await readdir(robot.state_directory)) {
+      texts.set(`state file ${name}`, await readFile(join(robot.state_directory, name), "utf8"));
+    }
 
-  expect(daemon.logged("registered").length).toBeGreaterThan(0);
-  expect(texts.size).toBeGreaterThan(30);
-  expectNowhere(texts, key);
-  // Proves that the search finds a key.
-  expect(() => expectNowhere(new Map([["x", `…${key}…`]]), key)).toThrow("x");
+    expect(daemon.logged("registered").length).toBeGreaterThan(0);
+    expect(texts.size).toBeGreaterThan(30);
+    expectNowhere(texts, key);
+    // Proves that the search finds a key.
+    expect(() => expectNowhere(new Map([["x", `…${key}…`]]), key)).toThrow("x");
 
-  async function outputOf(args: readonly string[]): Promise<string> {
-    const { stdout, stderr } = await robot.run(args);
-    return stdout + stderr;
-  }
-});
+    async function outputOf(args: readonly string[]): Promise<string> {
+      const { stdout, stderr } = await robot.run(args);
+      return stdout + stderr;
+    }
+  },
+);
 
 /** The commands that change no input. */
 const COMMANDS: readonly (readonly string[])[] = [

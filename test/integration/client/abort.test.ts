@@ -108,7 +108,7 @@ test("close → aborts the running request and every later one", async () => {
   await expect.poll(() => server.sockets.size).toBe(0);
 });
 
-test("send → closes the connection, even if the server would keep it open", async () => {
+test("send → closes the connection, even if the server would keep it open", { tags: "needs/program" }, async () => {
   using authority = createAuthority();
   await using plain = await serveRaw(
     "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n[]",

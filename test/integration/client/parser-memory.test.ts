@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { expect, test } from "vitest";
 
 import { execute } from "../../support/programs/execute.ts";

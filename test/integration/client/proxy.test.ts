@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { type Authority, createAuthority } from "./authority.ts";

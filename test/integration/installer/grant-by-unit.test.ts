@@ -1,3 +1,4 @@
+/** @module-tag needs/root */
 import { chmod, chown, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

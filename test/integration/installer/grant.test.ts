@@ -1,4 +1,8 @@
-/** `grant` with real users and access lists, and with the ways in which calibration tools rewrite files. */
+/**
+ * `grant` with real users and access lists, and with the ways in which calibration tools rewrite files.
+ *
+ * @module-tag needs/root
+ */
 import { chmod, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,3 +1,4 @@
+/** @module-tag needs/root */
 import { appendFile, chmod, mkdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

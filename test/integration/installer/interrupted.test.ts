@@ -1,3 +1,4 @@
+/** @module-tag needs/root */
 import { execFile } from "node:child_process";
 import { lstatSync, readlinkSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,8 @@
-/** Kills the built program with SIGKILL: interrupted.test.ts without simulation. */
+/**
+ * Kills the built program with SIGKILL: interrupted.test.ts without simulation.
+ *
+ * @module-tag needs/root
+ */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";

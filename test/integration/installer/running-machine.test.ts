@@ -1,3 +1,4 @@
+/** @module-tag needs/root */
 import { appendFile, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,4 +1,8 @@
-/** robot-policy as a process: stdin and signals. */
+/**
+ * robot-policy as a process: stdin and signals.
+ *
+ * @module-tag needs/program
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 

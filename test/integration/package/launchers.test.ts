@@ -1,4 +1,8 @@
-/** What `npm run build` puts into dist/, as a person, a unit or a container starts it. */
+/**
+ * What `npm run build` puts into dist/, as a person, a unit or a container starts it.
+ *
+ * @module-tag needs/program
+ */
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

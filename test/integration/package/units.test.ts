@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

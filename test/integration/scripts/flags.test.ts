@@ -1,4 +1,8 @@
-/** scripts/support/flags.ts, in scripts that would otherwise run for minutes. */
+/**
+ * scripts/support/flags.ts, in scripts that would otherwise run for minutes.
+ *
+ * @module-tag needs/night
+ */
 import { join } from "node:path";
 
 import { test } from "vitest";

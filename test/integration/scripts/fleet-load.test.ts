@@ -1,4 +1,8 @@
-/** scripts/fleet-load.ts with a few robots: it measures, and nothing is lost when the service is killed. */
+/**
+ * scripts/fleet-load.ts with a few robots: it measures, and nothing is lost when the service is killed.
+ *
+ * @module-tag needs/night
+ */
 import { join } from "node:path";
 
 import { expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** scripts/install, which every script sources: its errors when the machine lacks something. */
+/**
+ * scripts/install, which every script sources: its errors when the machine lacks something.
+ *
+ * @module-tag needs/program
+ */
 import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

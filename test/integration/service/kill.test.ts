@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { join } from "node:path";
 
 import { expect, it } from "vitest";

@@ -1,3 +1,4 @@
+/** @module-tag needs/postgres */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "node:events";

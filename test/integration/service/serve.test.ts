@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";

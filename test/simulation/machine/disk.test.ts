@@ -1,3 +1,4 @@
+/** @module-tag needs/night */
 import { describe, expect, it } from "vitest";
 
 import { createDice } from "../dice.ts";

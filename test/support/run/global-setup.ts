@@ -1,4 +1,4 @@
-/** Builds the programs once for all test files into a folder of this run, and creates the folder of its databases. */
+/** Builds the programs once for all test files that start them into a folder of this run, and creates the folder of its databases. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -14,7 +14,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { TestProject } from "vitest/node";
+
 import { memoryFolder } from "../memory.ts";
+import { UNTAGGED_PROGRAMS } from "../programs/programs-built.ts";
+import { WITHOUT_NEEDS } from "./tier.ts";
 
 /** Memory limit of the PostgreSQL servers of all workers. Containers often have 64 MiB of shared memory. */
 const CLUSTERS_BYTES = 2 ** 31;
@@ -30,7 +34,11 @@ const root = join(import.meta.dirname, "../../..");
 let folder: string | undefined;
 let clusters: string | undefined;
 
-export function setup(): void {
+export function setup({ config }: TestProject): void {
+  if (config.tagsFilter?.includes(WITHOUT_NEEDS) === true) {
+    process.env["ROBOT_POLICY_TEST_PROGRAMS"] = UNTAGGED_PROGRAMS;
+    return;
+  }
   folder = mkdtempSync(join(tmpdir(), "robot-policy-programs-"));
   chmodSync(folder, 0o755);
   const args = [join(root, "scripts/build.ts"), "--out", folder];

@@ -28,7 +28,7 @@ export function describeOnEachStore(name: string, define: (newStore: NewStore, n
     const { withSchema, empty } = useSqlite();
     define(withSchema, empty);
   });
-  describe.skipIf(WITHOUT_POSTGRES)(`${name} (PostgreSQL)`, () => {
+  describe.skipIf(WITHOUT_POSTGRES)(`${name} (PostgreSQL)`, { tags: "needs/postgres" }, () => {
     const { withSchema, empty } = usePostgres();
     define(withSchema, empty);
   });

@@ -90,18 +90,22 @@ test("lock: holder killed → released; holds across network and process namespa
   await expect.poll(async () => (await lock(folder)).kind).toBe("lock");
 });
 
-test.skipIf(!canBecomeNobody)("lock: user with read access only → refused, unless the state is their own", async () => {
-  const lockAsNobody = async () => {
-    await using other = startWords([...asNobody, ...lockingProgram(folder, NOBODY_ID)]);
-    await other.wrote("\n");
-    return other.output().trim();
-  };
-  await chmod(folder, 0o755);
-  expect(await lockAsNobody()).toBe("denied");
-  await chown(folder, NOBODY_ID, NOBODY_ID);
-  await chmod(folder, 0o500);
-  expect(await lockAsNobody()).toBe("lock");
-});
+test.skipIf(!canBecomeNobody)(
+  "lock: user with read access only → refused, unless the state is their own",
+  { tags: "needs/root" },
+  async () => {
+    const lockAsNobody = async () => {
+      await using other = startWords([...asNobody, ...lockingProgram(folder, NOBODY_ID)]);
+      await other.wrote("\n");
+      return other.output().trim();
+    };
+    await chmod(folder, 0o755);
+    expect(await lockAsNobody()).toBe("denied");
+    await chown(folder, NOBODY_ID, NOBODY_ID);
+    await chmod(folder, 0o500);
+    expect(await lockAsNobody()).toBe("lock");
+  },
+);
 
 /** Prints the result of the attempt, and keeps the lock. */
 function lockingProgram(directory: string, userId: number): readonly string[] {

@@ -397,35 +397,46 @@ describe("zsh and fish", () => {
     `);
   });
 
-  test.skipIf(!hasProgram("zsh"))("zsh: accepts the script (skipped without zsh)", async () => {
-    execFileSync("zsh", ["-n"], { input: await script("zsh", grouped) });
-  });
+  test.skipIf(!hasProgram("zsh"))(
+    "zsh: accepts the script (skipped without zsh)",
+    { tags: "needs/program" },
+    async () => {
+      execFileSync("zsh", ["-n"], { input: await script("zsh", grouped) });
+    },
+  );
 
-  test.skipIf(!hasProgram("fish"))("fish: accepts the script (skipped without fish)", async () => {
-    const folder = testFolder("completion");
-    const path = join(folder, "grouped.fish");
-    writeFileSync(path, await script("fish", grouped));
-    writeFileSync(join(folder, "grouped"), NAMING_PROGRAM, { mode: 0o755 });
-    const offer = (line: string) => {
-      const env = { ...process.env, HOME: folder, PATH: `${folder}:${process.env["PATH"]}` };
-      const offered = execFileSync("fish", ["-c", `source ${path}; complete -C '${line}'`], { encoding: "utf8", env });
-      return offered
-        .split("\n")
-        .filter((text) => text !== "")
-        .toSorted();
-    };
-    expect(offer("grouped keys list --by ")).toEqual(["day\tin which order", "robot\tin which order"]);
-    expect(offer("grouped keys move --site sites-i")).toEqual(["sites-it's a name\twhere"]);
-    // Each argument has its own kind, regardless of flags between them.
-    const names = (kind: string, typed: string) => [
-      `${kind}-$(touch it)`,
-      `${kind}-grouped-${typed}`,
-      `${kind}-it's a name`,
-    ];
-    expect(offer("grouped keys move ")).toEqual(names("keys", "keys-move"));
-    expect(offer("grouped keys move keys-")).toEqual(names("keys", "keys-move"));
-    expect(offer("grouped keys move --site hall one ")).toEqual(names("robots", "keys-move---site-hall-one"));
-    expect(offer("grouped keys --site=hall move one ")).toEqual(names("robots", "keys---site=hall-move-one"));
-    expect(offer("grouped keys move one two ")).toEqual([]);
-  });
+  test.skipIf(!hasProgram("fish"))(
+    "fish: accepts the script (skipped without fish)",
+    { tags: "needs/program" },
+    async () => {
+      const folder = testFolder("completion");
+      const path = join(folder, "grouped.fish");
+      writeFileSync(path, await script("fish", grouped));
+      writeFileSync(join(folder, "grouped"), NAMING_PROGRAM, { mode: 0o755 });
+      const offer = (line: string) => {
+        const env = { ...process.env, HOME: folder, PATH: `${folder}:${process.env["PATH"]}` };
+        const offered = execFileSync("fish", ["-c", `source ${path}; complete -C '${line}'`], {
+          encoding: "utf8",
+          env,
+        });
+        return offered
+          .split("\n")
+          .filter((text) => text !== "")
+          .toSorted();
+      };
+      expect(offer("grouped keys list --by ")).toEqual(["day\tin which order", "robot\tin which order"]);
+      expect(offer("grouped keys move --site sites-i")).toEqual(["sites-it's a name\twhere"]);
+      // Each argument has its own kind, regardless of flags between them.
+      const names = (kind: string, typed: string) => [
+        `${kind}-$(touch it)`,
+        `${kind}-grouped-${typed}`,
+        `${kind}-it's a name`,
+      ];
+      expect(offer("grouped keys move ")).toEqual(names("keys", "keys-move"));
+      expect(offer("grouped keys move keys-")).toEqual(names("keys", "keys-move"));
+      expect(offer("grouped keys move --site hall one ")).toEqual(names("robots", "keys-move---site-hall-one"));
+      expect(offer("grouped keys --site=hall move one ")).toEqual(names("robots", "keys---site=hall-move-one"));
+      expect(offer("grouped keys move one two ")).toEqual([]);
+    },
+  );
 });

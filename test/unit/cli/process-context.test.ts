@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";

@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

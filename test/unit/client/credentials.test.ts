@@ -130,12 +130,16 @@ test("scenario 17: key file of another user → refused with the exact chown", a
   });
 });
 
-test.runIf(uid === 0)("scenario 17: key file of root or of the service → accepted", async () => {
-  write(keyFile, KEY);
-  expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
-  chownSync(keyFile, 54_321, 54_321);
-  expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
-});
+test.runIf(uid === 0)(
+  "scenario 17: key file of root or of the service → accepted",
+  { tags: "needs/root" },
+  async () => {
+    write(keyFile, KEY);
+    expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
+    chownSync(keyFile, 54_321, 54_321);
+    expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
+  },
+);
 
 test("loadCredential: unreadable key file → problem with the chown", async () => {
   const denying: Files = {

@@ -11,7 +11,7 @@ import { isRoot } from "../../support/programs/programs.ts";
 /** Up to its architecture: x86-64. */
 const ELF = Buffer.from("7f454c4602010100000000000000000002003e00", "hex");
 
-describe.runIf(isRoot)("chooseNode (needs root)", () => {
+describe.runIf(isRoot)("chooseNode (needs root)", { tags: "needs/root" }, () => {
   let root: string;
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), "node-runtime-"));

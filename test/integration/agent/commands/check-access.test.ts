@@ -27,7 +27,7 @@ interface Checked {
   readonly checked_as: { readonly user_id: number; readonly is_agent: boolean };
 }
 
-describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
+describe.skipIf(!canBecomeNobody)("check (needs root)", { tags: "needs/root" }, () => {
   /** A robot whose agent runs as `nobody`, with one file in a folder that only root may enter. */
   async function closedScene() {
     const scene = await createScene({ files: { "open.yaml": "a: 1\n", "closed/arm.json": "{}\n" } });
@@ -108,6 +108,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
 
   test.skipIf(!canMount)(
     "in a chroot without /proc → check exits 0 and says what it cannot check; grant exits 1",
+    { tags: "needs/root" },
     async () => {
       await using scene = await closedScene();
       const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");

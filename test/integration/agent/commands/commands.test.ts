@@ -240,7 +240,7 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
   const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
   expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
   expect((await daemon.status()).daemon?.attempts).toBe(1);
-  expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
+  expect(await show("run")).toMatchInlineSnapshot(`
     "--- stderr
     error: another agent uses this state directory (/robot/state) [already-running]
       → show its status: robot-policy-agent --config /robot/config.yaml --state-dir /robot/state --runtime-dir /robot/run status
@@ -249,7 +249,7 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
   `);
 });
 
-test("run with flags → its log names commands with these flags, too", async ({ robot }) => {
+test("run with flags → its log names commands with these flags, too", { tags: "needs/program" }, async ({ robot }) => {
   await rm(robot.keyPath);
   await using command = startCommand(robot, ["run"]);
   await command.wrote(`put it there with: sudo ${robot.program} set-key`);
@@ -257,6 +257,7 @@ test("run with flags → its log names commands with these flags, too", async ({
 
 test.skipIf(!canBecomeNobody)(
   "--setup by a member of the agent's group without access to the state → works through the daemon only",
+  { tags: "needs/root" },
   async () => {
     await using scene = await createScene();
     const { robot } = scene;
@@ -324,13 +325,17 @@ describe("the built program prints the same as its sources", () => {
     ["completion", "bash"],
   ];
 
-  test.each(COMMAND_LINES.slice(0, times(7, COMMAND_LINES.length)))("%s", async (...args) => {
-    const { robot } = scene;
-    // The service's Date header has whole seconds, so a slow answer prints "within 2 s" instead of "within 1 s".
-    const steady = (result: CommandResult) =>
-      shownBy(result, scene).replaceAll(/\d+ (?=MiB|ms|s of the service)/g, "… ");
-    expect(steady(await robot.runProcess(args))).toEqual(steady(await robot.run(args)));
-  });
+  test.each(COMMAND_LINES.slice(0, times(7, COMMAND_LINES.length)))(
+    "%s",
+    { tags: "needs/program" },
+    async (...args) => {
+      const { robot } = scene;
+      // The service's Date header has whole seconds, so a slow answer prints "within 2 s" instead of "within 1 s".
+      const steady = (result: CommandResult) =>
+        shownBy(result, scene).replaceAll(/\d+ (?=MiB|ms|s of the service)/g, "… ");
+      expect(steady(await robot.runProcess(args))).toEqual(steady(await robot.run(args)));
+    },
+  );
 });
 
 describe("--json on failure → one document on stdout:", () => {

@@ -41,7 +41,7 @@ describe("connection to the service", () => {
   test.skipIf(!canMount || !hasProgram("ip")).each([
     ["ENETUNREACH", "ip link set lo up", /^there is no route/],
     ["EHOSTUNREACH", "ip link set lo up && ip route add unreachable 192.0.2.7", /^no computer has this address/],
-  ])("tcp: %s → what it usually means", async (code, network, remedy) => {
+  ])("tcp: %s → what it usually means", { tags: "needs/root" }, async (code, network, remedy) => {
     await using robot = await robotFor("https://192.0.2.7:8443", "  connect_timeout_s: 5");
     const { check } = await diagnose(robot, {}, inShell(["unshare", "--net"], network));
     expect(check("tcp")).toMatchObject({
@@ -63,7 +63,7 @@ describe("connection to the service", () => {
     expect(check("tcp")?.duration_ms).toBeLessThan(20_000);
   });
 
-  describe("tls", () => {
+  describe("tls", { tags: "needs/program" }, () => {
     let authority: Authority;
     beforeAll(() => {
       authority = createAuthority();
@@ -242,25 +242,29 @@ describe("connection to the service", () => {
     });
   });
 
-  test("proxy: differs between the running agent and the shell → the agent's is checked", async () => {
-    await using scene = await createScene({ service: "  allow_insecure: true" });
-    const { robot, proxy } = scene;
-    const elsewhere = { HTTP_PROXY: "http://127.0.0.1:1" };
-    await using daemon = await robot.startProcess();
-    await daemon.until(({ state }) => state === "registered");
-    const { code, warned, check } = await diagnose(robot, elsewhere);
-    expect({ code, warned }).toEqual({ code: 0, warned: ["proxy"] });
-    expect(check("proxy")?.remedy).toContain("service.proxy");
-    await daemon.stop();
+  test(
+    "proxy: differs between the running agent and the shell → the agent's is checked",
+    { tags: "needs/program" },
+    async () => {
+      await using scene = await createScene({ service: "  allow_insecure: true" });
+      const { robot, proxy } = scene;
+      const elsewhere = { HTTP_PROXY: "http://127.0.0.1:1" };
+      await using daemon = await robot.startProcess();
+      await daemon.until(({ state }) => state === "registered");
+      const { code, warned, check } = await diagnose(robot, elsewhere);
+      expect({ code, warned }).toEqual({ code: 0, warned: ["proxy"] });
+      expect(check("proxy")?.remedy).toContain("service.proxy");
+      await daemon.stop();
 
-    await using misdirected = await robot.startProcess(elsewhere);
-    await misdirected.until(({ state }) => state === "registered" || state === "unreachable");
-    const agentsProxy = await diagnose(robot);
-    expect({ code: agentsProxy.code, failed: agentsProxy.failed }).toEqual({ code: 4, failed: ["tcp"] });
-    expect(agentsProxy.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
-    expect(agentsProxy.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
-    expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
-  });
+      await using misdirected = await robot.startProcess(elsewhere);
+      await misdirected.until(({ state }) => state === "registered" || state === "unreachable");
+      const agentsProxy = await diagnose(robot);
+      expect({ code: agentsProxy.code, failed: agentsProxy.failed }).toEqual({ code: 4, failed: ["tcp"] });
+      expect(agentsProxy.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
+      expect(agentsProxy.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
+      expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
+    },
+  );
 
   test("service: plain http through a proxy that requires a password → where to put it", async () => {
     await using proxy = await serveProxy("Basic bm90OnRoaXM=");
@@ -332,22 +336,26 @@ describe("service and clock", () => {
     expect(found.check("clock")).toMatchObject({ status, what: expect.stringMatching(what) });
   });
 
-  test.skipIf(!canMount)("clock: the time service is asked before the service, which may take long", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "doctor-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const asked = join(folder, "asked");
-    await using server = await serveHttp((_request, response) => {
-      void eventually(async () => existsSync(asked) || undefined, "timedatectl to be asked").then(() =>
-        response.setHeader("content-type", "application/json").end("[]"),
-      );
-    });
-    await using robot = await robotFor(`http://127.0.0.1:${server.port}`);
-    const program = join(folder, "timedatectl");
-    await writeFile(program, `#!/bin/sh\n: >${asked}\necho NTPSynchronized=yes\n`, { mode: 0o755 });
-    const replaced = inShell(withOwnMounts, `mount --bind ${program} "$(command -v timedatectl)"`);
-    const { check } = await diagnose(robot, {}, replaced);
-    expect(check("clock")?.what).toMatch(/a time service keeps it so$/);
-  });
+  test.skipIf(!canMount)(
+    "clock: the time service is asked before the service, which may take long",
+    { tags: "needs/root" },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const asked = join(folder, "asked");
+      await using server = await serveHttp((_request, response) => {
+        void eventually(async () => existsSync(asked) || undefined, "timedatectl to be asked").then(() =>
+          response.setHeader("content-type", "application/json").end("[]"),
+        );
+      });
+      await using robot = await robotFor(`http://127.0.0.1:${server.port}`);
+      const program = join(folder, "timedatectl");
+      await writeFile(program, `#!/bin/sh\n: >${asked}\necho NTPSynchronized=yes\n`, { mode: 0o755 });
+      const replaced = inShell(withOwnMounts, `mount --bind ${program} "$(command -v timedatectl)"`);
+      const { check } = await diagnose(robot, {}, replaced);
+      expect(check("clock")?.what).toMatch(/a time service keeps it so$/);
+    },
+  );
 });
 
 test.each([

@@ -79,7 +79,7 @@ describe("doctor", () => {
     expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
   });
 
-  test("doctor: its output goes to a full disk → says that, and ends", async ({ robot }) => {
+  test("doctor: its output goes to a full disk → says that, and ends", { tags: "needs/program" }, async ({ robot }) => {
     const { code, stderr } = await robot.runProcess(["doctor"], {}, ["sh", "-c", 'exec "$@" >/dev/full', "sh"]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: .*\[output-failed\]\n {2}→ .*\n$/)]);
   });
@@ -162,21 +162,25 @@ describe("configuration, manifest, files", () => {
   test.skipIf(!canBecomeNobody).each([
     ["run as that user", asNobody],
     ["run as root, for that user", []],
-  ])("files, user (needs root): a folder closed to the agent's user → named: %s", async (_who, through) => {
-    await using scene = await closedScene();
-    const { robot } = scene;
-    await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
-    await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
-    const { code, failed, check } = await diagnose(robot, {}, through);
-    expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
-    expect(check("files")).toMatchObject({
-      what: expect.stringContaining(
-        `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
-      ),
-      remedy: expect.stringContaining("robot-policy-agent grant"),
-    });
-    expect(check("user")?.status).toBe("ok");
-  });
+  ])(
+    "files, user (needs root): a folder closed to the agent's user → named: %s",
+    { tags: "needs/root" },
+    async (_who, through) => {
+      await using scene = await closedScene();
+      const { robot } = scene;
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+      await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
+      const { code, failed, check } = await diagnose(robot, {}, through);
+      expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
+      expect(check("files")).toMatchObject({
+        what: expect.stringContaining(
+          `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
+        ),
+        remedy: expect.stringContaining("robot-policy-agent grant"),
+      });
+      expect(check("user")?.status).toBe("ok");
+    },
+  );
 
   test.skipIf(!canBecomeNobody).each([
     ["configuration", (robot: Robot) => robot.config_path],
@@ -184,6 +188,7 @@ describe("configuration, manifest, files", () => {
     ["manifest", (robot: Robot) => robot.manifestPath],
   ])(
     "%s (needs root): a file that root can read, but not the agent's user → fails, with the command that fixes it",
+    { tags: "needs/root" },
     async (id, which) => {
       await using scene = await createScene();
       const { robot } = scene;
@@ -203,6 +208,7 @@ describe("configuration, manifest, files", () => {
 
   test.skipIf(!canBecomeNobody)(
     "run by another user (needs root) → says what it cannot check, without false failures",
+    { tags: "needs/root" },
     async () => {
       await using scene = await closedScene();
       const { robot } = scene;
@@ -230,6 +236,7 @@ describe("configuration, manifest, files", () => {
 
   test.skipIf(!canBecomeNobody)(
     "scenario 17 (needs root): a key of another user → the chown for the agent's user",
+    { tags: "needs/root" },
     async ({ robot }) => {
       await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
       const { check } = await diagnose(robot);
@@ -282,22 +289,26 @@ describe("state, disk, inotify, daemon", () => {
     expect([code, check("state")?.what]).toEqual([7, "registered as arm-7, but robot.name is now arm-8"]);
   });
 
-  test.skipIf(!canMount)("scenario 13: state: an image cloned after setup → fails", async ({ robot }) => {
-    await robot.run(["--setup"]);
-    await writeFile(robot.path("machine-id"), `${"ab".repeat(16)}\n`);
-    const elsewhere = inShell(["unshare", "--mount"], `mount --bind ${robot.path("machine-id")} /etc/machine-id`);
-    const { code, check } = await diagnose(robot, {}, elsewhere);
-    expect(code).toBe(7);
-    expect(check("state")).toMatchObject({
-      what: expect.stringContaining("written on another machine, as arm-7"),
-      remedy: expect.stringContaining("robot-policy-agent rebind"),
-    });
-  });
+  test.skipIf(!canMount)(
+    "scenario 13: state: an image cloned after setup → fails",
+    { tags: "needs/root" },
+    async ({ robot }) => {
+      await robot.run(["--setup"]);
+      await writeFile(robot.path("machine-id"), `${"ab".repeat(16)}\n`);
+      const elsewhere = inShell(["unshare", "--mount"], `mount --bind ${robot.path("machine-id")} /etc/machine-id`);
+      const { code, check } = await diagnose(robot, {}, elsewhere);
+      expect(code).toBe(7);
+      expect(check("state")).toMatchObject({
+        what: expect.stringContaining("written on another machine, as arm-7"),
+        remedy: expect.stringContaining("robot-policy-agent rebind"),
+      });
+    },
+  );
 
   test.skipIf(!canMount).each([
     ["full", "size=16k", "the disk is full (ENOSPC)"],
     ["read-only", "ro", "is on a read-only filesystem"],
-  ])("scenario 35: disk: %s → reported", async (_case, option, what) => {
+  ])("scenario 35: disk: %s → reported", { tags: "needs/root" }, async (_case, option, what) => {
     await using scene = await createScene();
     const { robot } = scene;
     const mounted = inShell(["unshare", "--mount"], `mount -t tmpfs -o ${option} none ${robot.state_directory}`);
@@ -315,19 +326,24 @@ describe("state, disk, inotify, daemon", () => {
     expect(await readdir(robot.folder)).not.toContain("later");
   });
 
-  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use → the sysctl", async ({ scene }) => {
-    const limited = inShell(["unshare", "--user", "--map-root-user"], "echo 0 >/proc/sys/user/max_inotify_watches");
-    const { code, check } = await diagnose(scene.robot, {}, limited);
-    expect(code).toBe(0);
-    expect(check("inotify")).toMatchObject({
-      status: "warn",
-      what: expect.stringContaining("all inotify watches are in use"),
-      remedy: "raise the limit: sysctl fs.inotify.max_user_watches=65536",
-    });
-  });
+  test.skipIf(!canLimitInotify)(
+    "scenario 25: inotify: all watches in use → the sysctl",
+    { tags: "needs/root" },
+    async ({ scene }) => {
+      const limited = inShell(["unshare", "--user", "--map-root-user"], "echo 0 >/proc/sys/user/max_inotify_watches");
+      const { code, check } = await diagnose(scene.robot, {}, limited);
+      expect(code).toBe(0);
+      expect(check("inotify")).toMatchObject({
+        status: "warn",
+        what: expect.stringContaining("all inotify watches are in use"),
+        remedy: "raise the limit: sysctl fs.inotify.max_user_watches=65536",
+      });
+    },
+  );
 
   test.skipIf(!canLimitInotify)(
     "inotify: the agent polls, although this user can watch → reported",
+    { tags: "needs/root" },
     async ({ scene }) => {
       const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
       await using daemon = await scene.robot.startProcess({}, limited);
@@ -338,17 +354,21 @@ describe("state, disk, inotify, daemon", () => {
     },
   );
 
-  test.skipIf(!canMount)("disk: the agent could not write, although this user can → reported", async ({ robot }) => {
-    const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
-    await using daemon = await robot.startProcess({}, closed);
-    await daemon.until(({ state }) => state === "registered");
-    const { code, failed, check } = await diagnose(robot);
-    expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });
-    expect(check("disk")).toMatchObject({
-      what: expect.stringContaining(`${robot.state_directory} cannot be written (EROFS)`),
-      remedy: expect.stringContaining(`ls -ld ${robot.state_directory}`),
-    });
-  });
+  test.skipIf(!canMount)(
+    "disk: the agent could not write, although this user can → reported",
+    { tags: "needs/root" },
+    async ({ robot }) => {
+      const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
+      await using daemon = await robot.startProcess({}, closed);
+      await daemon.until(({ state }) => state === "registered");
+      const { code, failed, check } = await diagnose(robot);
+      expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });
+      expect(check("disk")).toMatchObject({
+        what: expect.stringContaining(`${robot.state_directory} cannot be written (EROFS)`),
+        remedy: expect.stringContaining(`ls -ld ${robot.state_directory}`),
+      });
+    },
+  );
 
   test("daemon: running → its own status", async ({ robot, proxy }) => {
     proxy.inject({ kind: "answer", status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"no","type":"x"}]}' });

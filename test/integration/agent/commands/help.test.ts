@@ -173,7 +173,7 @@ describe("usage", () => {
     for (const command of COMMANDS) expect(stdout).toContain(command);
   });
 
-  test("completion bash → can be sourced as the help says", () => {
+  test("completion bash → can be sourced as the help says", { tags: "needs/program" }, () => {
     const args = [process.execPath, AGENT_PROGRAM, "completion", "bash"];
     const script = 'source <("$@"); complete -p robot-policy-agent';
     expect(execFileSync("bash", ["-euc", script, "bash", ...args], { encoding: "utf8" })).toBe(

@@ -246,7 +246,7 @@ warning: the service has no endpoint in the region eu
   test.skipIf(!hasProgram("script")).each([
     ["no key yet → after the key is typed", false],
     ["with a key → at once", true],
-  ])("init on a terminal offers the service's regions: %s", async (_name, isKeyInPlace) => {
+  ])("init on a terminal offers the service's regions: %s", { tags: "needs/program" }, async (_name, isKeyInPlace) => {
     await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
     const { robot, service } = scene;
     const [file = ""] = robot.paths;
@@ -275,19 +275,24 @@ warning: the service has no endpoint in the region eu
     expect([code, stderr, proxy.requests]).toEqual([0, "", []]);
   });
 
-  test.skipIf(!canBecomeNobody)("init: a folder without write permission → not-writable", async ({ scene, robot }) => {
-    const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
-    expect(shownBy(result, scene)).toMatchInlineSnapshot(`
+  test.skipIf(!canBecomeNobody)(
+    "init: a folder without write permission → not-writable",
+    { tags: "needs/root" },
+    async ({ scene, robot }) => {
+      const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
+      expect(shownBy(result, scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test) [not-writable]
         → run it as root, or write elsewhere: --dir DIR
       --- exit 1
       "
     `);
-  });
+    },
+  );
 
   test.skipIf(!canBecomeNobody || !hasProgram("script"))(
     "init on a terminal: a folder without write permission → not-writable before the first question",
+    { tags: "needs/root" },
     async () => {
       const line = `'${process.execPath}' '${AGENT_PROGRAM}' init --dir /etc/robot-policy-agent-of-a-test`;
       await using command = startWords([...asNobody, "script", "-qec", line, "/dev/null"], { TERM: "xterm" });
@@ -297,36 +302,40 @@ warning: the service has no endpoint in the region eu
     },
   );
 
-  test.skipIf(!hasProgram("script"))("init on a terminal: pasted lines → answers", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
-    await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
-    await command.wrote("Address of the service");
-    const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
-    const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
-    command.child.stdin?.write([...answers, ...files, ""].join("\n"));
-    await command.wrote("API key (not shown");
-    command.child.stdin?.write(`${UNKNOWN_KEY}\n`);
-    await command.wrote("HTTP 401");
-    // The terminal would echo a key typed before the prompt reappears.
-    await expect.poll(() => command.output().split("API key (not shown")).toHaveLength(3);
-    command.child.stdin?.write(`${scene.service.key}\n`);
-    expect(await command.ended()).toBe(0);
-    const output = command.output();
-    expect(output).toContain("The file does not exist: /later/arm.yaml");
-    expect(output).not.toContain(`The file does not exist: ${robot.paths[0]}`);
-    expect(output).toContain("service address is not a web address; write it as https://HOST");
-    expect(output).toContain("The service answers, and accepts the key.");
-    expect(output).not.toMatch(/set-key --config|sk_/);
-    expect(await readFile(robot.path("etc/api-key"), "utf8")).toBe(`${scene.service.key}\n`);
-    const config = await readFile(robot.path("etc/config.yaml"), "utf8");
-    expect(config).toContain(`\n  url: ${scene.proxy.url}\n`);
-    expect(config).toContain("\n  region: eu-west\n");
-    const manifest = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
-    expect(manifest).toContain("\nextends: ur.ur5e-2f85.v1\n");
-    expect(manifest).toContain("\nstatus: ready\n");
-    expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
-  });
+  test.skipIf(!hasProgram("script"))(
+    "init on a terminal: pasted lines → answers",
+    { tags: "needs/program" },
+    async () => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
+      await command.wrote("Address of the service");
+      const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
+      const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
+      command.child.stdin?.write([...answers, ...files, ""].join("\n"));
+      await command.wrote("API key (not shown");
+      command.child.stdin?.write(`${UNKNOWN_KEY}\n`);
+      await command.wrote("HTTP 401");
+      // The terminal would echo a key typed before the prompt reappears.
+      await expect.poll(() => command.output().split("API key (not shown")).toHaveLength(3);
+      command.child.stdin?.write(`${scene.service.key}\n`);
+      expect(await command.ended()).toBe(0);
+      const output = command.output();
+      expect(output).toContain("The file does not exist: /later/arm.yaml");
+      expect(output).not.toContain(`The file does not exist: ${robot.paths[0]}`);
+      expect(output).toContain("service address is not a web address; write it as https://HOST");
+      expect(output).toContain("The service answers, and accepts the key.");
+      expect(output).not.toMatch(/set-key --config|sk_/);
+      expect(await readFile(robot.path("etc/api-key"), "utf8")).toBe(`${scene.service.key}\n`);
+      const config = await readFile(robot.path("etc/config.yaml"), "utf8");
+      expect(config).toContain(`\n  url: ${scene.proxy.url}\n`);
+      expect(config).toContain("\n  region: eu-west\n");
+      const manifest = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
+      expect(manifest).toContain("\nextends: ur.ur5e-2f85.v1\n");
+      expect(manifest).toContain("\nstatus: ready\n");
+      expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
+    },
+  );
 });
 
 function allAnswers(robot: Robot): string[] {

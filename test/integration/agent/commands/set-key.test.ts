@@ -1,4 +1,8 @@
-/** `set-key`: writes the key for the agent's user only; a running agent uses it at once. */
+/**
+ * `set-key`: writes the key for the agent's user only; a running agent uses it at once.
+ *
+ * @module-tag needs/program
+ */
 import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 
 import { describe, expect } from "vitest";

@@ -68,27 +68,31 @@ describe("scenario 32: the daemon is not running", () => {
     });
   });
 
-  test("killed after it registered → the registration, and that files changed since", async ({ scene, robot }) => {
-    const daemon = await robot.startProcess();
-    const { registration } = await expectOneRobot(scene, daemon);
-    await daemon.stop("SIGKILL");
-    await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");
+  test(
+    "killed after it registered → the registration, and that files changed since",
+    { tags: "needs/program" },
+    async ({ scene, robot }) => {
+      const daemon = await robot.startProcess();
+      const { registration } = await expectOneRobot(scene, daemon);
+      await daemon.stop("SIGKILL");
+      await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");
 
-    const { code, stdout } = await robot.run(["status", "--json"]);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({
-      state: "stopped",
-      registration,
-      configuration_digest: await robot.digest(),
-      robot: { view: { name: "arm-7" } },
-    });
-    const text = await robot.run(["status"]);
-    expect(text.code).toBe(1);
-    expect(text.stdout).toContain("(differs)");
-    expect(text.stderr).toContain(
-      `→ start it: ${robot.program} run, or systemctl start robot-policy-agent where it is a service`,
-    );
-  });
+      const { code, stdout } = await robot.run(["status", "--json"]);
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        state: "stopped",
+        registration,
+        configuration_digest: await robot.digest(),
+        robot: { view: { name: "arm-7" } },
+      });
+      const text = await robot.run(["status"]);
+      expect(text.code).toBe(1);
+      expect(text.stdout).toContain("(differs)");
+      expect(text.stderr).toContain(
+        `→ start it: ${robot.program} run, or systemctl start robot-policy-agent where it is a service`,
+      );
+    },
+  );
 
   test("another name or another machine → does not suggest a start", async ({ robot }) => {
     expect((await robot.run(["--setup"])).code).toBe(0);

@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readlinkSync } from "node:fs";

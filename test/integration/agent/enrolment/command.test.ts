@@ -161,17 +161,21 @@ test("enroll into one of several organizations → no other can approve it; an a
   expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("Enrolled as arm-7")]);
 });
 
-test("enroll, the service refuses the start → its message is shown while the command waits", async () => {
-  await using scene = await createScene(ENROLLED);
-  const detail = "Ask the office for another address.";
-  const body = JSON.stringify({ detail, message: detail, code: "Forbidden" });
-  scene.proxy.inject({ kind: "answer", status: 403, body }, 1000);
-  await using command = startCommand(scene.robot, ["enroll"]);
-  await command.wrote(detail);
-  command.child.kill("SIGINT");
-  expect(await command.ended()).toBe(130);
-  expect(command.output().split(detail)).toHaveLength(2);
-});
+test(
+  "enroll, the service refuses the start → its message is shown while the command waits",
+  { tags: "needs/program" },
+  async () => {
+    await using scene = await createScene(ENROLLED);
+    const detail = "Ask the office for another address.";
+    const body = JSON.stringify({ detail, message: detail, code: "Forbidden" });
+    scene.proxy.inject({ kind: "answer", status: 403, body }, 1000);
+    await using command = startCommand(scene.robot, ["enroll"]);
+    await command.wrote(detail);
+    command.child.kill("SIGINT");
+    expect(await command.ended()).toBe(130);
+    expect(command.output().split(detail)).toHaveLength(2);
+  },
+);
 
 test("enroll --no-wait without the agent, the service fails → nothing tries again by itself", async () => {
   await using scene = await createScene(ENROLLED);
@@ -420,7 +424,7 @@ async function approveWhenAsked(scene: Scene): Promise<void> {
   await approve(scene, (await code()) ?? "");
 }
 
-test("init --enroll → writes the files, then shows the code", async () => {
+test("init --enroll → writes the files, then shows the code", { tags: "needs/program" }, async () => {
   await using scene = await createScene();
   await using command = startCommand(scene.robot, [...initArgs(scene), "--enroll"]);
   await command.wrote("Waiting for the approval");
@@ -455,19 +459,23 @@ test("init --enroll with placeholders, or into an image → does not enroll, and
   expect(scene.proxy.requests).toEqual([]);
 });
 
-test.skipIf(!hasProgram("script"))("init on a terminal, no API key → offers to enroll", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
-  const args = initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region"));
-  await using command = startOnTerminal(robot, args);
-  const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
-  await command.wrote("Cloud region nearest to the robot");
-  type("eu-central-1", "");
-  await command.wrote("API key (not shown");
-  type("");
-  await command.wrote("Enroll now");
-  type("y");
-  await approveWhenAsked(scene);
-  expect(await command.ended()).toBe(0);
-  expect(command.output()).toMatch(/^Enrolled as arm-7 /m);
-});
+test.skipIf(!hasProgram("script"))(
+  "init on a terminal, no API key → offers to enroll",
+  { tags: "needs/program" },
+  async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const args = initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region"));
+    await using command = startOnTerminal(robot, args);
+    const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
+    await command.wrote("Cloud region nearest to the robot");
+    type("eu-central-1", "");
+    await command.wrote("API key (not shown");
+    type("");
+    await command.wrote("Enroll now");
+    type("y");
+    await approveWhenAsked(scene);
+    expect(await command.ended()).toBe(0);
+    expect(command.output()).toMatch(/^Enrolled as arm-7 /m);
+  },
+);

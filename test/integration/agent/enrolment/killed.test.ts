@@ -1,4 +1,8 @@
-/** Like crashes.test.ts, with the real program on a real disk: strace kills it at its nth change of the state directory. */
+/**
+ * Like crashes.test.ts, with the real program on a real disk: strace kills it at its nth change of the state directory.
+ *
+ * @module-tag needs/program
+ */
 import { once } from "node:events";
 import { join } from "node:path";
 

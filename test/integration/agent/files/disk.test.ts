@@ -1,6 +1,8 @@
 /**
  * Scenario 35: the state directory cannot be written, and the robot still registers, as one robot. test/unit/agent/agent.test.ts tests
  * that the agent retries the write without a command.
+ *
+ * @module-tag needs/root
  */
 import { chmod, chown, rm, stat, writeFile } from "node:fs/promises";
 import { execFile } from "node:child_process";

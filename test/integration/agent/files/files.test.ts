@@ -16,7 +16,7 @@ import { createScene, expectOneRobot, type Scene } from "../../../support/servic
 const run = promisify(execFile);
 const LIMIT_BYTES = 1_000_000;
 
-describe("scenario 27: a configuration file that is", () => {
+describe("scenario 27: a configuration file that is", { tags: "needs/program" }, () => {
   let scene: Scene;
   let daemon: Daemon;
   let path = "";
@@ -237,7 +237,7 @@ describe("scenario 20: the digest", () => {
     return (JSON.parse(stdout) as { digest: string }).digest;
   }
 
-  test("equals that of coreutils in every locale and time zone", async () => {
+  test("equals that of coreutils in every locale and time zone", { tags: "needs/program" }, async () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
     const expected = await digestByTools(...robot.paths);
@@ -278,27 +278,31 @@ describe("scenario 20: the digest", () => {
     expect(reframed).toBe(await robot.digest());
   });
 
-  test("in the daemon: reordered files → registers again; changed labels of files → no request", async () => {
-    await using scene = await createScene({ files: { "a.yaml": "a: 1\n", "b.yaml": "b: 1\n" } });
-    const { proxy, robot } = scene;
-    await using daemon = await robot.startProcess({ LC_ALL: "tr_TR.UTF-8" });
-    await expectOneRobot(scene, daemon);
-    const labelled = robot.paths.map((path, index) => `\n  - {label: file ${index}, path: ${path}}`).join("");
-    await writeAtOnce(
-      robot.path("next"),
-      `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${labelled}\n`,
-    );
-    const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
-    await rename(robot.path("next"), robot.manifestPath);
-    await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
-    // The edit causes one or two runs; after this check it is in force.
-    await daemon.lookAgain();
-    expect(proxy.requests).toHaveLength(1);
+  test(
+    "in the daemon: reordered files → registers again; changed labels of files → no request",
+    { tags: "needs/program" },
+    async () => {
+      await using scene = await createScene({ files: { "a.yaml": "a: 1\n", "b.yaml": "b: 1\n" } });
+      const { proxy, robot } = scene;
+      await using daemon = await robot.startProcess({ LC_ALL: "tr_TR.UTF-8" });
+      await expectOneRobot(scene, daemon);
+      const labelled = robot.paths.map((path, index) => `\n  - {label: file ${index}, path: ${path}}`).join("");
+      await writeAtOnce(
+        robot.path("next"),
+        `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${labelled}\n`,
+      );
+      const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
+      await rename(robot.path("next"), robot.manifestPath);
+      await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
+      // The edit causes one or two runs; after this check it is in force.
+      await daemon.lookAgain();
+      expect(proxy.requests).toHaveLength(1);
 
-    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.toReversed()));
-    await proxy.arrived(2);
-    const seen = { ...robot, digest: () => digestOf(robot) };
-    await expectOneRobot({ ...scene, robot: seen }, daemon);
-    expect(proxy.requests).toHaveLength(2);
-  });
+      await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.toReversed()));
+      await proxy.arrived(2);
+      const seen = { ...robot, digest: () => digestOf(robot) };
+      await expectOneRobot({ ...scene, robot: seen }, daemon);
+      expect(proxy.requests).toHaveLength(2);
+    },
+  );
 });

@@ -1,4 +1,8 @@
-/** A network drive that does not answer, not even with an error. A FUSE server that does not answer has the same effect. */
+/**
+ * A network drive that does not answer, not even with an error. A FUSE server that does not answer has the same effect.
+ *
+ * @module-tag needs/root
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";

@@ -1,4 +1,8 @@
-/** Files that are written continuously: every digest that the agent reports or sends is one of complete files. */
+/**
+ * Files that are written continuously: every digest that the agent reports or sends is one of complete files.
+ *
+ * @module-tag needs/program
+ */
 import { open, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 

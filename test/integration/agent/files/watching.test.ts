@@ -29,7 +29,7 @@ const RESYNC_MS = 60_000;
 
 describe(
   "scenario 25 (needs a user namespace): inotify limits exhausted:",
-  { concurrent: true, skip: !canLimitInotify },
+  { concurrent: true, tags: "needs/root", skip: !canLimitInotify },
   () => {
     const limits: readonly [string, string, RegExp][] = [
       ["no watch left (ENOSPC)", "max_inotify_watches", /fs\.inotify\.max_user_watches/],
@@ -87,7 +87,7 @@ describe(
 
 test(
   "scenario 26: a filesystem without events (FUSE; needs root and unshare(1)) → polling finds changes, and only real ones are sent",
-  { concurrent: true, skip: !canMount },
+  { concurrent: true, tags: "needs/root", skip: !canMount },
   async () => {
     await using scene = await createScene({
       files: { "shared/arm.yaml": "gain: 1\n", "shared/base.json": "{}" },
@@ -115,7 +115,7 @@ test(
 
 test(
   "scenario 26: a write through mmap(2), which inotify(7) does not report (needs python3) → the resync finds it",
-  { concurrent: true, skip: !hasProgram("python3") },
+  { concurrent: true, tags: "needs/program", skip: !hasProgram("python3") },
   async ({ scene, proxy, robot }) => {
     const clock = new PushedClock();
     await using daemon = await robot.start({}, clock);
@@ -143,6 +143,7 @@ test(
 
 test.skipIf(!canMount)(
   "a file that is mounted by itself, as into a container → polling finds an edit of it",
+  { tags: "needs/root" },
   async () => {
     await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
     const { robot } = scene;

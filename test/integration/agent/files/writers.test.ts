@@ -1,4 +1,8 @@
-/** Scenarios 21 and 22: each way of writing a file causes exactly one request, with the digest of the files on the disk. */
+/**
+ * Scenarios 21 and 22: each way of writing a file causes exactly one request, with the digest of the files on the disk.
+ *
+ * @module-tag needs/program
+ */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, copyFile, mkdir, open, readFile, rename, rm, symlink, unlink, utimes } from "node:fs/promises";

@@ -1,3 +1,4 @@
+/** @module-tag needs/browser */
 import { expect, it } from "vitest";
 
 import { apiKeyListSchema } from "../../../../src/api/keys.ts";

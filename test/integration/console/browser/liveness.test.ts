@@ -1,3 +1,4 @@
+/** @module-tag needs/browser */
 import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 

@@ -1,3 +1,4 @@
+/** @module-tag needs/browser */
 import type * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 

@@ -1,3 +1,4 @@
+/** @module-tag needs/browser */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -182,7 +182,7 @@ describeOnEachStore("deployments", (newStore) => {
 /** Minimum number of changes per robot; enough in the gate to reach every branch. */
 const ROUNDS = times(8, 100);
 
-describe.skipIf(WITHOUT_POSTGRES)("deployments across replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("deployments across replicas", { tags: "needs/postgres" }, () => {
   const databases = usePostgres();
 
   it("three replicas deploy, fail and retire concurrently → one current deployment per robot, no second metered twice", async () => {

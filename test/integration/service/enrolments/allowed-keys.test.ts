@@ -87,47 +87,51 @@ it("API key that added the entry expires before it → the list says so, and a l
   expect((await late.start({ requested_name: "arm-2" })).approval_required).toBe(true);
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("allowed key withdrawn while its computer starts an enrolment", () => {
-  const { withSchema } = usePostgres();
+describe.skipIf(WITHOUT_POSTGRES)(
+  "allowed key withdrawn while its computer starts an enrolment",
+  { tags: "needs/postgres" },
+  () => {
+    const { withSchema } = usePostgres();
 
-  it.each([
-    ["the entry is removed", "DELETE", "/v1/robot-allowed-keys/"],
-    ["the API key that added it is revoked", "DELETE", "/v1/me/api-keys/"],
-  ])("%s → the computer gets no credential", async (_what, method, path) => {
-    const location = await withSchema();
-    const { running, computer } = await openScene(location);
-    const robot = computer();
-    const made = await running.send("POST", "/v1/me/api-keys", { label: "leaked", scopes: ["robots:write"] });
-    const { api_key: apiKey, id: keyId } = idSchema.extend({ api_key: z.string() }).parse(await made.json());
-    const body = { keys: [robot.publicKey], expires_at: new Date(Date.now() + 86_400_000).toISOString() };
-    expect((await robot.send("POST", "/v1/robot-allowed-keys", body, apiKey)).status).toBe(200);
-    const listed = await running.send("GET", "/v1/robot-allowed-keys");
-    const [entry] = allowedKeyListSchema.parse(await listed.json()).items;
+    it.each([
+      ["the entry is removed", "DELETE", "/v1/robot-allowed-keys/"],
+      ["the API key that added it is revoked", "DELETE", "/v1/me/api-keys/"],
+    ])("%s → the computer gets no credential", async (_what, method, path) => {
+      const location = await withSchema();
+      const { running, computer } = await openScene(location);
+      const robot = computer();
+      const made = await running.send("POST", "/v1/me/api-keys", { label: "leaked", scopes: ["robots:write"] });
+      const { api_key: apiKey, id: keyId } = idSchema.extend({ api_key: z.string() }).parse(await made.json());
+      const body = { keys: [robot.publicKey], expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+      expect((await robot.send("POST", "/v1/robot-allowed-keys", body, apiKey)).status).toBe(200);
+      const listed = await running.send("GET", "/v1/robot-allowed-keys");
+      const [entry] = allowedKeyListSchema.parse(await listed.json()).items;
 
-    const connect = async () => (await sharedPostgres()).connect(location.url);
-    const [holder, watcher] = [await connect(), await connect()];
-    for (const client of [holder, watcher]) onTestFinished(() => client.end());
-    const waiting = `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock'
+      const connect = async () => (await sharedPostgres()).connect(location.url);
+      const [holder, watcher] = [await connect(), await connect()];
+      for (const client of [holder, watcher]) onTestFinished(() => client.end());
+      const waiting = `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock'
       and query like $1 and datname = current_database()`;
-    const waits = (text: string) =>
-      expect
-        .poll(async () => (await watcher.query<{ count: number }>(waiting, [text])).rows[0]?.count, {
-          timeout: PATIENCE_MS,
-        })
-        .toBe(1);
-    await holder.query("begin");
-    await holder.query("lock table audit_log in share mode");
-    const starting = robot.start();
-    await waits("%insert into%audit_log%");
-    const id = path.includes("me/api-keys") ? keyId : entry?.id;
-    const removing = running.send(method, `${path}${id}`);
-    await waits("delete from%allowed_keys%");
-    await holder.query("commit");
-    const started = await starting;
-    expect((await removing).status).toBe(200);
-    expect(started.approval_required).toBe(false);
-    expect(await robot.poll(started)).toEqual({ status: "denied" });
-    const { rows } = await watcher.query("select status from enrolments");
-    expect(rows).toEqual([{ status: "denied" }]);
-  });
-});
+      const waits = (text: string) =>
+        expect
+          .poll(async () => (await watcher.query<{ count: number }>(waiting, [text])).rows[0]?.count, {
+            timeout: PATIENCE_MS,
+          })
+          .toBe(1);
+      await holder.query("begin");
+      await holder.query("lock table audit_log in share mode");
+      const starting = robot.start();
+      await waits("%insert into%audit_log%");
+      const id = path.includes("me/api-keys") ? keyId : entry?.id;
+      const removing = running.send(method, `${path}${id}`);
+      await waits("delete from%allowed_keys%");
+      await holder.query("commit");
+      const started = await starting;
+      expect((await removing).status).toBe(200);
+      expect(started.approval_required).toBe(false);
+      expect(await robot.poll(started)).toEqual({ status: "denied" });
+      const { rows } = await watcher.query("select status from enrolments");
+      expect(rows).toEqual([{ status: "denied" }]);
+    });
+  },
+);

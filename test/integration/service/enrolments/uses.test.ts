@@ -16,7 +16,7 @@ import { usePostgres } from "../../../support/service/stores.ts";
 
 const NOW = "2026-06-01T12:00:00.000Z";
 
-describe.skipIf(WITHOUT_POSTGRES)("uses of an enrollment key, across replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("uses of an enrollment key, across replicas", { tags: "needs/postgres" }, () => {
   const { withSchema } = usePostgres();
 
   /** Two replicas, and an enrollment key with `uses` uses. */

@@ -7,7 +7,7 @@ import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 
-describe.skipIf(WITHOUT_POSTGRES)("robot with two replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("robot with two replicas", { tags: "needs/postgres" }, () => {
   const { withSchema } = usePostgres();
 
   async function start() {

@@ -1,3 +1,4 @@
+/** @module-tag needs/night */
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { robotSetupAnswerSchema } from "../../../../src/api/robot-views.ts";

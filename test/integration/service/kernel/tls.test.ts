@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { execFileSync } from "node:child_process";
 import { rename, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:https";
@@ -127,7 +128,7 @@ describe("TLS by files", () => {
     expect(String(bytes)).toMatch(/^HTTP\/1.1 200/);
   });
 
-  describe.skipIf(WITHOUT_POSTGRES)("and a database", () => {
+  describe.skipIf(WITHOUT_POSTGRES)("and a database", { tags: "needs/postgres" }, () => {
     const databases = usePostgres();
 
     it("reload while the database is away → the models cannot be applied, the certificate is used", async () => {

@@ -17,11 +17,10 @@ import type { Store, StoreLocation } from "../../../../src/service/kernel/store/
 import { applyCatalogFile, readCatalogFile } from "../../../../src/service/models/apply.ts";
 import { findModel, listModels, resolveSubject } from "../../../../src/service/models/queries.ts";
 import { testFolder } from "../../../support/folder.ts";
-import { startWords } from "../../../support/programs/command.ts";
-import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import { startService } from "../../../support/service/service.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
+import { runServiceCommand } from "../../../support/service/service-command.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../../config/models.example.yaml");
 
@@ -83,11 +82,9 @@ async function countEndpoints(store: Store) {
   return figures.find(({ name }) => name === "endpoints")?.count();
 }
 
-const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
-
 describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", dataDirectory: folder })));
 
-describePostgres("on PostgreSQL", () => {
+describe.skipIf(WITHOUT_POSTGRES)("on PostgreSQL", { tags: "needs/postgres" }, () => {
   onStore(usePostgres().withSchema);
 });
 
@@ -276,9 +273,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
 
 describe("models apply, models list", () => {
   async function run(...argv: readonly string[]) {
-    await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...argv]);
-    const exitCode = await command.ended();
-    return { exitCode, output: command.output().replaceAll(folder, "FOLDER") };
+    const { code, stdout, stderr } = await runServiceCommand("models", ...argv);
+    return { exitCode: code, output: (stdout + stderr).replaceAll(folder, "FOLDER") };
   }
 
   async function makeStore(): Promise<void> {

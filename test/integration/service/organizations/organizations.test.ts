@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

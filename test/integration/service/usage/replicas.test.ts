@@ -13,7 +13,7 @@ import { usePostgres } from "../../../support/service/stores.ts";
 
 const HOUR_MS = 3_600_000;
 
-describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
+describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", { tags: "needs/postgres" }, () => {
   const databases = usePostgres();
 
   it("both replicas close the same hour concurrently → recorded once, and the sums are complete", async () => {

@@ -34,7 +34,7 @@ async function serve(database: string, folder: string) {
   return replica;
 }
 
-describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", () => {
+describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", { tags: "needs/postgres" }, () => {
   const databases = usePostgres();
 
   it("two replicas → each event is delivered once", async () => {

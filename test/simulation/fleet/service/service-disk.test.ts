@@ -1,3 +1,4 @@
+/** @module-tag needs/night */
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 

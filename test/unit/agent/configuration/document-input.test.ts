@@ -239,7 +239,7 @@ describe("document input", () => {
     expect(document.reading.findings).toMatchObject([{ id: "file_not_regular" }]);
   });
 
-  test.skipIf(process.getuid?.() === 0)("unreadable file → finding", async () => {
+  test.skipIf(process.getuid?.() === 0)("unreadable file → finding", { tags: "needs/root" }, async () => {
     await writeFile(path, "secret");
     await chmod(path, 0);
     await document.refresh(false);

@@ -77,6 +77,14 @@ describe("watcher", () => {
     expect(counts.started).toBe(2);
   });
 
+  test("watched folder in which a file is mounted by itself, or becomes planned later → closed, polls with the reason", () => {
+    const { watcher, listeners } = watcherUnderTest();
+    watcher.follow(planOf({ "/a": {} }));
+    watcher.follow(planOf({ "/a": { reportsChanges: false } }));
+    expect([...listeners.keys()]).toEqual([]);
+    expect(watcher.mode()).toEqual({ mode: "polling", reason: expect.stringContaining("/a reports no changes") });
+  });
+
   test("no longer planned → closed", () => {
     const { watcher, listeners } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {}, "/b": {} }));

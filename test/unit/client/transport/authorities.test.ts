@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -60,7 +60,7 @@ async function changesOf(...steps: readonly Step[]): Promise<readonly string[]> 
   return changes;
 }
 
-describe.runIf(isRoot)("durable (needs root): each change syncs its folder", () => {
+describe.runIf(isRoot)("durable (needs root): each change syncs its folder", { tags: "needs/root" }, () => {
   test("replaceFile", async () => {
     await replaceFile(disk, "/etc/a", [Buffer.from("new")], ACCESS);
     expect(changes).toEqual([
@@ -137,13 +137,17 @@ describe("applySteps: a service that does not start", () => {
   });
 });
 
-test.runIf(isRoot)("applySteps (needs root): program changed since it was hashed → not installed", async () => {
-  await writeFile(join(folder, "program"), "measured");
-  const copy = await writeStep("/etc/program", { kind: "copy", from: "/program" }, false);
-  await writeFile(join(folder, "program"), "replaced");
-  await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("it changed while it was copied");
-  expect(await readdir(join(folder, "etc"))).not.toContain("program");
-});
+test.runIf(isRoot)(
+  "applySteps (needs root): program changed since it was hashed → not installed",
+  { tags: "needs/root" },
+  async () => {
+    await writeFile(join(folder, "program"), "measured");
+    const copy = await writeStep("/etc/program", { kind: "copy", from: "/program" }, false);
+    await writeFile(join(folder, "program"), "replaced");
+    await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("it changed while it was copied");
+    expect(await readdir(join(folder, "etc"))).not.toContain("program");
+  },
+);
 
 test("applyRemoval: power cut after the removal → the tree stays removed", async () => {
   await mkdir(join(folder, "etc/agent/below"), { recursive: true });

@@ -29,11 +29,15 @@ describe("directoryId", () => {
 });
 
 describe("replaceDurably", () => {
-  test.skipIf(process.getuid?.() !== 0)("root replaces a file of a service user → the user still owns it", async () => {
-    const path = join(folder, "state");
-    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: 65_534, groupId: 65_534 });
-    expect(await stat(path)).toMatchObject({ uid: 65_534, gid: 65_534 });
-  });
+  test.skipIf(process.getuid?.() !== 0)(
+    "root replaces a file of a service user → the user still owns it",
+    { tags: "needs/root" },
+    async () => {
+      const path = join(folder, "state");
+      await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: 65_534, groupId: 65_534 });
+      expect(await stat(path)).toMatchObject({ uid: 65_534, gid: 65_534 });
+    },
+  );
 
   test("chown not permitted → the file is replaced anyway", async () => {
     const path = join(folder, "state");

@@ -134,25 +134,29 @@ describe("HealthProbe.probe", () => {
     expect(server.connections()).toBe(3);
   });
 
-  it("HTTPS: untrusted certificate → failed; certificate of a trusted CA → succeeded", async () => {
-    using authority = createAuthority();
-    const certified = authority.issue("127.0.0.1");
-    await using server = await listen(
-      createHttpsServer({ key: certified.key, cert: certified.cert }, (_request, response) => response.end("ok")),
-    );
-    const url = `https://127.0.0.1:${server.port}/health`;
-    expect(await probeOnce(url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[A-Z_]+$/) });
-    const module = new URL("../../../../src/service/endpoints/probe.ts", import.meta.url).href;
-    const script = `import { createHealthProbe } from ${JSON.stringify(module)};
+  it(
+    "HTTPS: untrusted certificate → failed; certificate of a trusted CA → succeeded",
+    { tags: "needs/program" },
+    async () => {
+      using authority = createAuthority();
+      const certified = authority.issue("127.0.0.1");
+      await using server = await listen(
+        createHttpsServer({ key: certified.key, cert: certified.cert }, (_request, response) => response.end("ok")),
+      );
+      const url = `https://127.0.0.1:${server.port}/health`;
+      expect(await probeOnce(url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[A-Z_]+$/) });
+      const module = new URL("../../../../src/service/endpoints/probe.ts", import.meta.url).href;
+      const script = `import { createHealthProbe } from ${JSON.stringify(module)};
       await using health = createHealthProbe(5000);
       console.log((await health.probe(${JSON.stringify(url)}, new AbortController().signal)).state);`;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ["--input-type=module-typescript", "--eval", script],
-      {
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: authority.ca_file },
-      },
-    );
-    expect(stdout.trim()).toBe("succeeded");
-  });
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ["--input-type=module-typescript", "--eval", script],
+        {
+          env: { ...process.env, NODE_EXTRA_CA_CERTS: authority.ca_file },
+        },
+      );
+      expect(stdout.trim()).toBe("succeeded");
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { sql } from "kysely";
 import * as z from "zod";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, type SuiteOptions } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
@@ -39,7 +39,7 @@ const flagsOf = storeFlags;
 
 interface Kind {
   readonly kind: string;
-  readonly skip: boolean;
+  readonly needs: SuiteOptions;
   /** A location without a store. */
   locate(): Promise<StoreLocation>;
   /** A store without rows. */
@@ -49,12 +49,18 @@ interface Kind {
 const kinds: readonly Kind[] = [
   {
     kind: "SQLite",
-    skip: false,
+    needs: {},
     locate: async () => ({ kind: "sqlite", dataDirectory: join(folder, `data-${Math.random()}`) }),
     newStore: async () => ({ kind: "sqlite", dataDirectory: await newSqliteFolder(`${basename(folder)}/store-`) }),
   },
-  { kind: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty, newStore: databases.withSchema },
+  {
+    kind: "PostgreSQL",
+    needs: { tags: "needs/postgres", skip: WITHOUT_POSTGRES },
+    locate: databases.empty,
+    newStore: databases.withSchema,
+  },
 ];
+const ways = kinds.flatMap((from) => kinds.map((to) => ({ from, to, needs: { ...from.needs, ...to.needs } })));
 
 /** The first service on a store writes its key to the folder; later ones on copies use the same key. */
 function serve(store: StoreLocation, keyFolder: string): Promise<RunningService> {
@@ -70,9 +76,9 @@ const setUp = (service: RunningService, name: string, more: object = {}) =>
     ...more,
   });
 
-describe.each(kinds)("backup of $kind, restored to each kind of store", ({ skip, newStore }) => {
-  it.skipIf(skip)("any content → complete, and its keys work", async () => {
-    const [source, file] = [await newStore(), join(folder, "backup.db")];
+describe.each(ways)("backup of $from.kind, restored to $to.kind", ({ from, to, needs }) => {
+  it("any content → complete, and its keys work", needs, async () => {
+    const [source, file] = [await from.newStore(), join(folder, "backup.db")];
     const before = await (async () => {
       await using service = await serve(source, folder);
       // More rows than one batch, and unusual text.
@@ -86,19 +92,17 @@ describe.each(kinds)("backup of $kind, restored to each kind of store", ({ skip,
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       return await service.robots();
     })();
-    for (const to of kinds.filter((each) => !each.skip)) {
-      const target = await to.locate();
-      const restored = await run("restore", file, ...flagsOf(target));
-      expect(restored).toMatchObject({ code: 0, stderr: "" });
-      expect(restored.stdout).toMatch(/robots\s+206\n/);
-      await using service = await serve(target, folder);
-      expect(await service.robots()).toEqual(before);
-      expect((await setUp(service, "r1")).status).toBe(200);
-    }
+    const target = await to.locate();
+    const restored = await run("restore", file, ...flagsOf(target));
+    expect(restored).toMatchObject({ code: 0, stderr: "" });
+    expect(restored.stdout).toMatch(/robots\s+206\n/);
+    await using service = await serve(target, folder);
+    expect(await service.robots()).toEqual(before);
+    expect((await setUp(service, "r1")).status).toBe(200);
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("database URL without a password", () => {
+describe.skipIf(WITHOUT_POSTGRES)("database URL without a password", { tags: "needs/postgres" }, () => {
   it("password required → the error says so", async () => {
     const { password } = await sharedPostgres();
     const url = (await databases.empty()).url.replace(`:${password}`, "");
@@ -108,7 +112,7 @@ describe.skipIf(WITHOUT_POSTGRES)("database URL without a password", () => {
   });
 });
 
-describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL during another write", () => {
+describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL during another write", { tags: "needs/postgres" }, () => {
   it("waits for its commit, then refuses: the store is not empty", async () => {
     const file = join(folder, "backup.db");
     const source: StoreLocation = {
@@ -141,46 +145,50 @@ describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL during another write", 
   });
 });
 
-for (const { kind, skip, locate, newStore } of kinds) {
-  describe.skipIf(skip)(`backup of ${kind}`, () => {
-    it("during a storm of writes → a consistent snapshot: every robot has its audit entry", async () => {
-      const store = await newStore();
-      await using service = await serve(store, folder);
-      const over = new AbortController();
-      const storm = Array.from({ length: 8 }, async (_, client) => {
-        const statuses = new Set<number>();
-        for (let index = 0; !over.signal.aborted; index += 1) {
-          statuses.add((await setUp(service, `r${client}-${index}`)).status);
-          // Without a pause, the storm takes the processor from the backup and proves nothing more.
-          await setTimeout(STORM_PAUSE_MS);
-        }
-        return [...statuses];
-      });
-      const names = ["a.db", "b.db"];
-      const backups = [];
-      for (const name of names)
-        backups.push(
-          await execute([process.execPath, SERVICE_PROGRAM, "backup", join(folder, name), ...flagsOf(store)]),
-        );
-      over.abort();
-      expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
-      expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));
-      const counts = names.map((name) => {
-        const database = new DatabaseSync(join(folder, name), { readOnly: true });
-        const row = database
-          .prepare(
-            `select (select count(*) from robots) as robots,
+for (const { kind, needs, locate, newStore } of kinds) {
+  describe(`backup of ${kind}`, needs, () => {
+    it(
+      "during a storm of writes → a consistent snapshot: every robot has its audit entry",
+      { tags: "needs/program" },
+      async () => {
+        const store = await newStore();
+        await using service = await serve(store, folder);
+        const over = new AbortController();
+        const storm = Array.from({ length: 8 }, async (_, client) => {
+          const statuses = new Set<number>();
+          for (let index = 0; !over.signal.aborted; index += 1) {
+            statuses.add((await setUp(service, `r${client}-${index}`)).status);
+            // Without a pause, the storm takes the processor from the backup and proves nothing more.
+            await setTimeout(STORM_PAUSE_MS);
+          }
+          return [...statuses];
+        });
+        const names = ["a.db", "b.db"];
+        const backups = [];
+        for (const name of names)
+          backups.push(
+            await execute([process.execPath, SERVICE_PROGRAM, "backup", join(folder, name), ...flagsOf(store)]),
+          );
+        over.abort();
+        expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
+        expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));
+        const counts = names.map((name) => {
+          const database = new DatabaseSync(join(folder, name), { readOnly: true });
+          const row = database
+            .prepare(
+              `select (select count(*) from robots) as robots,
              (select count(*) from robots where id not in (select subject_id from audit_log)) as without_entry,
              (select count(*) from audit_log where action = 'robot.setup') as entries`,
-          )
-          .get();
-        database.close();
-        return row;
-      });
-      for (const count of counts) expect(count?.["without_entry"]).toBe(0);
-      for (const count of counts) expect(count?.["entries"]).toBe(count?.["robots"]);
-      expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
-    });
+            )
+            .get();
+          database.close();
+          return row;
+        });
+        for (const count of counts) expect(count?.["without_entry"]).toBe(0);
+        for (const count of counts) expect(count?.["entries"]).toBe(count?.["robots"]);
+        expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
+      },
+    );
 
     it("to stdout → usage error", async () => {
       const outcome = await run("backup", "-", ...flagsOf(await locate()));
@@ -211,7 +219,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
     });
   });
 
-  describe.skipIf(skip)(`restore to ${kind}`, () => {
+  describe(`restore to ${kind}`, needs, () => {
     it("existing store, or one in use by a service → refused and unchanged", async () => {
       const store = await newStore();
       const file = join(folder, "backup.db");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 
 import { sql } from "kysely";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type SuiteOptions } from "vitest";
 
 import { MIGRATIONS, type Migrations } from "../../../../../src/service/kernel/store/migrations.ts";
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
@@ -43,9 +43,9 @@ async function stepsOf(store: Store): Promise<string[]> {
 
 const databases = usePostgres();
 
-const engines = [
-  { name: "SQLite", skip: false, locate: emptyDirectory },
-  { name: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty },
+const engines: readonly { name: string; needs: SuiteOptions; locate: () => Promise<StoreLocation> }[] = [
+  { name: "SQLite", needs: {}, locate: emptyDirectory },
+  { name: "PostgreSQL", needs: { tags: "needs/postgres", skip: WITHOUT_POSTGRES }, locate: databases.empty },
 ];
 
 async function emptyDirectory(): Promise<StoreLocation> {
@@ -53,8 +53,8 @@ async function emptyDirectory(): Promise<StoreLocation> {
   return { kind: "sqlite", dataDirectory };
 }
 
-for (const { name, skip, locate } of engines) {
-  describe.skipIf(skip)(`migrations on ${name}`, () => {
+for (const { name, needs, locate } of engines) {
+  describe(`migrations on ${name}`, needs, () => {
     it("later program → migrates without loss; then the earlier program → refuses the store", async () => {
       const location = await locate();
       {

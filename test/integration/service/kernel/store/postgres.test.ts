@@ -1,3 +1,4 @@
+/** @module-tag needs/postgres */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 

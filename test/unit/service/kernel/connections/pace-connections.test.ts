@@ -1,3 +1,4 @@
+/** @module-tag needs/program */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
