@@ -11,7 +11,7 @@ import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
 
 Runs a service with a console, robots, fleets in every state, keys and deployments, until Ctrl-C.
---port 0 takes any free port. The commands of the README work against it: line 4 of plant-1 is there.
+--port 0 takes any free port. The commands of src/operator/README.md work against it: line 4 of plant-1 is there.
 `;
 
 /** The largest value of each; more robots or fleets take minutes to register. */

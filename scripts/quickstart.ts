@@ -94,7 +94,7 @@ async function walkThrough(): Promise<void> {
   await show("operator", "robots", "list", "--url", url, "--key-file", paths.key);
 
   if (options.once) {
-    step("Done, and everything taken away again. Your own robot: README.md, Set up a robot");
+    step("Done, and everything taken away again. Your own robot: README.md, Install on a robot");
     return;
   }
   step("It stays up: edit the files above and look");

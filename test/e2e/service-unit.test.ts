@@ -162,8 +162,8 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await wroteToJournal(computer, UNIT, why);
     });
 
-    test("port 443 with a private authority, following the README → works, also after renewal", async () => {
-      const [makeAuthority, makeCertificate, install] = await shellBlocks("### TLS by an authority of your own");
+    test("port 443 with a private authority, following the service's page → works, also after renewal", async () => {
+      const [makeAuthority, makeCertificate, install] = await shellBlocks("## TLS by an authority of your own");
       const folder = `/etc/${PROGRAM}/tls-recipe`;
       await site.run(["sh", "-ec", `mkdir -p ${computer.disk(folder)}; cd ${computer.disk(folder)}; ${makeAuthority}`]);
       const sign = `cd ${computer.disk(folder)}; ${makeCertificate?.replace("192.0.2.10", OWN_ADDRESS)}`;
@@ -212,10 +212,10 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
   },
 );
 
-/** The shell blocks of a section of the README, without `sudo`, because the test is root. */
+/** The shell blocks of a section of the service's page, without `sudo`, because the test is root. */
 async function shellBlocks(heading: string): Promise<readonly string[]> {
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  const [, section = ""] = readme.split(`${heading}\n`);
+  const page = await readFile(join(root, "src/service/README.md"), "utf8");
+  const [, section = ""] = page.split(`${heading}\n`);
   const [own = ""] = section.split(/^##/m);
   return [...own.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, text = ""]) => text.replaceAll("sudo ", ""));
 }

@@ -14,7 +14,7 @@ import { type RunningService, startService } from "./service.ts";
 export interface DemoOptions {
   readonly robots: number;
   readonly fleets: number;
-  /** Include the robots that the README's examples name. */
+  /** Include the robots that the examples of src/operator/README.md name. */
   readonly examples?: true;
   readonly port?: number;
   /** Folder of another console build than the tests' one. */
@@ -57,7 +57,7 @@ const TYPES = [
 ];
 const KINDS = ["yam", "so", "panda", "aloha", "cell"];
 
-/** Line 4 of plant-1, where the README's operator works. */
+/** Line 4 of plant-1, where the operator of src/operator/README.md works. */
 const EXAMPLES = ["cell-1", "cell-2", "cell-3", "cell-4"].map((name) => ({
   name,
   robot_type_id: "lerobot.so101-follower.v1",
