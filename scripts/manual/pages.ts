@@ -13,6 +13,7 @@ import { EXIT } from "../../src/platform/terminal.ts";
 import { describeKeys } from "./document.ts";
 import { describeCommands, describeUse } from "./program.ts";
 import { bold, example, italic, literal, page, type PageEdition, prose, term } from "./roff.ts";
+import { describeStates } from "./states.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const NAME = agentProgram.name;
@@ -98,6 +99,9 @@ function programPage(edition: PageEdition): string {
         "Members of the group robot-policy-agent may use status, reload and --setup while the agent runs.",
     ),
     ...describeCommands(agentProgram),
+    ".SH STATES",
+    "What status shows. starting, settling and registering pass by themselves.",
+    ...describeStates(),
     ".SH EXIT STATUS",
     ...Object.entries(EXIT).flatMap(([name, code]) => term(bold(String(code)), meaningOf(name))),
     ".SH FILES",
