@@ -21,7 +21,8 @@ const ORGANIZATION_FLAG = {
   summary: "name or id of the organization; optional if there is only one",
 };
 
-const table: ProgramTable<never, CommandContext> = {
+/** The commands of robot-policy-service. */
+export const serviceProgram: ProgramTable<never, CommandContext> = {
   name: "robot-policy-service",
   summary: "A self-hosted robot policy service: the /v1 API with which robots register.",
   common: [],
@@ -199,5 +200,5 @@ const table: ProgramTable<never, CommandContext> = {
 
 /** Runs robot-policy-service with these arguments. */
 export function runServiceProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
-  return runProgram(table, argv, { ...own, version: VERSION, context: own });
+  return runProgram(serviceProgram, argv, { ...own, version: VERSION, context: own });
 }
