@@ -1,0 +1,273 @@
+/**
+ * The blocks of the pages do what the pages say. Every block is either run here, as far as a machine with Node, a shell and openssl can,
+ * or listed with the reason why not. Programs of ours run in this process, with flags for the folders of the test.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { beforeAll, expect, test } from "vitest";
+
+import { readConfiguration as readAgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
+import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
+import { readManifest } from "../../../src/manifest/manifest.ts";
+import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
+import { commandsOf, plainCommand } from "../../support/documents/commands.ts";
+import { type Block, blocksOf, readPages } from "../../support/documents/pages.ts";
+import { testFolder } from "../../support/folder.ts";
+import { openEnrolling } from "../../support/operator/enrolling.ts";
+import { openOperatorSite, runOperator } from "../../support/operator/operator.ts";
+import { execute } from "../../support/programs/execute.ts";
+import { runInProcess } from "../../support/programs/in-process.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
+import { createRobot } from "../../support/robot/robot.ts";
+import { listening, startServiceCommand } from "../../support/service/service-command.ts";
+
+/** Blocks that are not run, by page and first line. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  "README.md: scripts/quickstart": "test/unit/cli/quickstart.test.ts starts it, and scripts/test would run this test",
+  "README.md: scripts/package --arch amd64": "needs dpkg-deb and minutes: test/integration/package",
+  "README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb": "needs root and the package: test/e2e/provision",
+  "README.md: sudo robot-policy-agent init": "asks; the same with flags is run here",
+  'src/README.md: npm ci && export PATH="$PWD/node_modules/.bin:$PATH"': "installs, and runs these tests",
+  "src/service/README.md: sudo mkdir -p /etc/robot-policy-service": "needs root and systemd: test/e2e/service-unit",
+  "src/service/README.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup":
+    "needs an installed service: test/integration/service/keys",
+  "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "needs root: test/e2e/service-unit",
+  "systemd/README.md: scripts/package --arch amd64": "needs dpkg-deb and minutes: test/integration/package",
+  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install":
+    "needs root: test/e2e/installer",
+  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":
+    "needs root and a mounted image: test/e2e/images",
+  "systemd/README.md: sudo apt install acl":
+    "needs root, and grants access to the user of an installed agent: test/e2e/homes",
+  "systemd/README.md: npm ci && npm run build": "needs root, and builds for minutes",
+};
+
+interface Run {
+  readonly what: string;
+  /** A program without which it is skipped. */
+  readonly needs?: string;
+  /** By page and first line. */
+  readonly blocks: readonly string[];
+  run(...blocks: readonly Block[]): Promise<void>;
+}
+
+const AGENT_PAGE = "src/agent/README.md";
+const OWN_TYPE = "config/README.md: robot_type_id: acme.so101-cell.v1";
+
+const RUNS: readonly Run[] = [
+  {
+    what: "a robot, from init to its status",
+    blocks: [
+      "config/README.md: sudo robot-policy-agent init --url https://policy.example.com --region eu-central-1",
+      "README.md: sudo robot-policy-agent check",
+      "README.md: sudo robot-policy-agent enroll",
+      "README.md: robot-policy robots approve WXYZ-2345",
+      `${AGENT_PAGE}: sudo robot-policy-agent --setup`,
+      "README.md: sudo robot-policy-agent status",
+      `${AGENT_PAGE}: curl --unix-socket /run/robot-policy-agent/control.sock http://agent/metrics`,
+    ],
+    async run(init, check, enroll, approve, setup, status, metrics) {
+      await using site = await openOperatorSite();
+      const files = { "yam_left.yaml": "offset: 1\n", "yam_right.yaml": "offset: 2\n" };
+      await using robot = await createRobot({ service_url: site.service.url, key: "unused", files });
+      const folder = robot.path("etc");
+      // The last flag wins.
+      const agent = (argv: readonly string[]) => robot.run([...argv, "--config", join(folder, "config.yaml")]);
+      const answers = argvOf(init).map((word) =>
+        word.replace("https://policy.example.com", site.service.url).replace("/opt/yam/configs", robot.folder),
+      );
+      expect(await robot.run([...answers, "--dir", folder])).toMatchObject({ code: 0 });
+      expect((await agent(argvOf(check))).stdout).toMatch(/^ok \S+: sha256:[0-9a-f]{64}$/m);
+
+      const shown = await agent([...argvOf(enroll), "--no-wait"]);
+      const [code = ""] = shown.stdout.match(/\b[A-Z2-9]{4}-[A-Z2-9]{4}\b/) ?? [];
+      const approval = await site.run(...argvOf(approve).map((word) => word.replace("WXYZ-2345", code)));
+      expect(approval).toMatchObject({ exitCode: 0 });
+      expect((await agent(argvOf(enroll))).stdout).toContain("Enrolled as");
+
+      expect(firstWords((await agent(argvOf(setup))).stdout)).toEqual(firstWords(answerOf(setup)));
+      await using daemon = await robot.start({ CONFIGURATION_DIRECTORY: folder });
+      await daemon.until(({ state }) => state === "registered");
+      expect(firstWords((await agent(argvOf(status))).stdout)).toEqual(firstWords(answerOf(status)));
+      const { pathname } = new URL(argvOf(metrics).at(-1) ?? "");
+      expect(await daemon.ask("GET", pathname)).toContain("# TYPE robot_policy_agent_");
+    },
+  },
+  {
+    what: "the digest by hand → the agent's",
+    blocks: [`${AGENT_PAGE}: sha256sum yam_left.yaml yam_right.yaml | cut -c1-64 | sha256sum`],
+    async run(block) {
+      const files = { "yam_left.yaml": "offset: 1\n", "yam_right.yaml": "offset: 2\n" };
+      await using robot = await createRobot({ service_url: "http://127.0.0.1:9", key: "unused", files });
+      const byHand = (await shell(robot.folder, block)).slice(0, 64);
+      expect((await robot.run(["digest"])).stdout.trim()).toBe(`sha256:${byHand}`);
+    },
+  },
+  {
+    what: "configurations → no finding",
+    blocks: ["config/README.md: service:", "src/service/README.md: # /etc/robot-policy-service/config.yaml"],
+    async run(agent, service) {
+      expect(readAgentConfiguration(bytesOf(agent), { path: "/etc/config.yaml" }).findings).toEqual([]);
+      expect(readServiceConfiguration(bytesOf(service)).findings).toEqual([]);
+    },
+  },
+  {
+    what: "manifests → no finding",
+    blocks: [
+      "config/README.md: robot_type_id: yam.bimanual-joint-position.v1",
+      OWN_TYPE,
+      "src/manifest/SPECIFICATION.md: robot_type_id: yam.bimanual-joint-position.v1",
+      "src/manifest/SPECIFICATION.md: schema: robot-manifest/v1",
+    ],
+    async run(...manifests) {
+      for (const block of manifests)
+        expect((await readManifest(bytesOf(block), READY_CATALOG)).findings, block.place).toEqual([]);
+    },
+  },
+  {
+    what: "a robot of your own type → its contract is explained, and compared with the registered one",
+    blocks: [OWN_TYPE, "config/README.md: robot-policy-agent contract --explain"],
+    async run(manifest, contract) {
+      await using site = await openOperatorSite();
+      await using robot = await createRobot({ service_url: site.service.url, key: site.service.key });
+      await writeFile(robot.manifestPath, manifest.text.replace(/\[~.*\]/, `[${robot.paths[0]}]`));
+      expect(await robot.run(["--setup"])).toMatchObject({ code: 0 });
+      const [explain, diff] = commandsOf(contract).map(plainCommand);
+      expect((await robot.run(explain?.slice(1) ?? [])).stdout).toContain("shoulder");
+      expect(await robot.run(diff?.slice(1) ?? [])).toMatchObject({ code: 0, stderr: "" });
+    },
+  },
+  {
+    what: "the schema for editors → a JSON Schema",
+    blocks: ["config/README.md: robot-policy-agent schema manifest > robot-manifest.schema.json"],
+    async run(block) {
+      const { out } = await runInProcess("schema", (own) => runAgentProgram(argvOf(block), own));
+      expect(JSON.parse(out)).toMatchObject({ $schema: expect.any(String), type: "object" });
+    },
+  },
+  {
+    what: "a service to try → has no robots",
+    blocks: [
+      "src/service/README.md: robot-policy-service serve --data ~/robot-policy --bootstrap-key-file ~/robot-policy/api-key",
+      "src/service/README.md: robot-policy robots list --url http://127.0.0.1:8080 --key-file ~/robot-policy/api-key",
+    ],
+    async run(serve, list) {
+      const home = testFolder("service");
+      const here = (block: Block) => argvOf(block).map((word) => word.replace(/^~/, home));
+      const service = startServiceCommand(...here(serve), "--listen", "127.0.0.1:0");
+      const { url } = await listening(service, join(home, "robot-policy/api-key"));
+      const { out, err } = await runOperator(
+        { environment: { HOME: home } },
+        here(list).map((word) => word.replace("http://127.0.0.1:8080", url)),
+      );
+      expect(out + err).toBe(answerOf(list));
+    },
+  },
+  {
+    what: "an authority of your own → a certificate for the name and the address (needs openssl)",
+    needs: "openssl",
+    blocks: [
+      "src/service/README.md: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650",
+      "src/service/README.md: openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=policy.example.com' -keyout key.pem -out request.pem",
+    ],
+    async run(authority, certificate) {
+      const folder = testFolder("authority");
+      await shell(folder, authority);
+      await shell(folder, certificate);
+      for (const name of ["-verify_hostname policy.example.com", "-verify_ip 192.0.2.10"]) {
+        const verify = { text: `openssl verify -CAfile ca.pem -purpose sslserver ${name} cert.pem` };
+        expect(await shell(folder, verify)).toBe("cert.pem: OK\n");
+      }
+    },
+  },
+  {
+    what: "an operator's commands → read, or show their request",
+    blocks: [
+      "src/operator/README.md: robot-policy login --url https://policy.example.com",
+      "src/operator/README.md: robot-policy robots pending --watch",
+    ],
+    async run(...blocks) {
+      await using site = await openOperatorSite();
+      const enrolling = openEnrolling(site);
+      await enrolling.enroll("arm-7");
+      await site.register("arm-8");
+      await site.register("cell-4", { site: "plant-1", labels: { line: "4" } });
+      await site.run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "cell-4", "--peak", "1");
+      await site.run("webhooks", "create", "https://hooks.example.com/robots", "--event", "robot.offline");
+      const { code } = await enrolling.start("arm-9");
+      const { computer } = await enrolling.start("arm-10");
+      await writeFile(join(site.home, "batch-7.txt"), `${computer.publicKey}\n`);
+      const commands = blocks.flatMap(commandsOf).filter(([program]) => program === "robot-policy");
+      expect(commands.length).toBeGreaterThan(20);
+      for (const [, ...argv] of commands) {
+        const line = argv.join(" ");
+        // Needs a browser; the same is run with a terminal in test/integration/operator/login.test.ts.
+        if (line.startsWith("login")) continue;
+        const words = argv
+          .filter((word) => word !== "--wait" && word !== "--watch")
+          .map((word) => word.replace("WXYZ-2345", code).replace("batch-7.txt", join(site.home, "batch-7.txt")));
+        const input = '{"selector": {"site": "plant-1"}}';
+        const ran = await site.runWith({ input }, ...words, ...(canDryRun(line) ? ["--dry-run"] : []));
+        expect(ran, line).toMatchObject({ exitCode: 0 });
+      }
+    },
+  },
+];
+
+let blocks: ReadonlyMap<string, Block>;
+beforeAll(async () => {
+  const found = (await readPages()).flatMap(blocksOf).filter(({ language }) => /^(?:sh|console|yaml)$/.test(language));
+  blocks = new Map(found.map((block) => [nameOf(block), block]));
+  expect(blocks.size).toBe(found.length);
+});
+
+test("every block of every page → run here, or listed with a reason", () => {
+  const known = new Set([...RUNS.flatMap((run) => run.blocks), ...Object.keys(NOT_RUN)]);
+  expect([...known].toSorted()).toEqual([...blocks.keys()].toSorted());
+});
+
+for (const { what, needs, blocks: names, run } of RUNS) {
+  test.skipIf(needs !== undefined && !hasProgram(needs))(what, () => run(...names.map((name) => blocks.get(name)!)));
+}
+
+/** Page and first line, without prompt, comment and continuation. */
+function nameOf({ place, text }: Block): string {
+  const [line = ""] = text.split("\n");
+  const words = line.replace(/^\$ /, "").replace(/(?<=\S)\s+#.*$|\s*\\$/g, "");
+  return `${place.replace(/:\d+$/, "")}: ${words.trimEnd()}`;
+}
+
+/** The arguments of the only command of the block. */
+function argvOf(block: Block): readonly string[] {
+  const [command = []] = commandsOf(block);
+  return plainCommand(command).slice(1);
+}
+
+/** What the page shows as the answer. */
+function answerOf(block: Block): string {
+  return block.text.replaceAll(/^\$ .*\n/gm, "");
+}
+
+/** The first word of each line, which labels it. */
+function firstWords(text: string): readonly string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(" ")[0] ?? "");
+}
+
+function bytesOf(block: Block): Uint8Array {
+  return Buffer.from(block.text);
+}
+
+async function shell(folder: string, { text }: Pick<Block, "text">): Promise<string> {
+  return (await execute(["sh", "-ec", `cd '${folder}'\n${text}`])).stdout;
+}
+
+function canDryRun(line: string): boolean {
+  const row = operatorProgram.commands.find(({ name }) => line === name || line.startsWith(`${name} `));
+  return row?.flags?.some(({ flag }) => flag === "--dry-run") === true;
+}
