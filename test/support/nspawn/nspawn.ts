@@ -181,7 +181,10 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   }
 }
 
-/** With E2E_KEEP=1: keeps the computer for inspection until Ctrl-C ends the tests. */
+/**
+ * With E2E_KEEP=1: keeps the computer for inspection until Ctrl-C ends the tests. They then need no time limits:
+ * `E2E_KEEP=1 scripts/test test/e2e -t NAME --testTimeout=0 --hookTimeout=0`.
+ */
 async function hold(hostname: string, leader: number): Promise<void> {
   if (process.env["E2E_KEEP"] === undefined) return;
   process.stderr.write(`kept until Ctrl-C: ${hostname}; look around with: nsenter --target=${leader} --all\n`);
