@@ -4,7 +4,7 @@ import { times } from "../support/run/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 
-/** In addition to the worlds of fleet/; `scripts/simulate.ts` runs thousands. */
+/** In addition to the worlds of fleet/; `scripts/lab/simulate` runs thousands. */
 const SEEDS = times(24, 400);
 const FIRST_SEED = 1;
 /** Maximum number of seeds, and of steps of each, to find a planted mistake. */

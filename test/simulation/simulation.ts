@@ -16,7 +16,7 @@
  * 5. here: the daemon never throws; once all faults end, the service holds the state of the disk within bounded time, and then the daemon
  * is silent: no request, no write, no log line
  *
- * `node scripts/simulate.ts --seed N` repeats a seed and prints its last events.
+ * `scripts/lab/simulate --seed N` repeats a seed and prints its last events.
  */
 import { createActors } from "./actors.ts";
 import { checkSettled, checkSilence } from "./claims/convergence.ts";
@@ -99,6 +99,6 @@ export function describeFailure(report: SimulationReport): string {
   return [
     `seed ${seed}, step ${steps}: ${failure ?? "no failure"}`,
     ...trace,
-    `again: node scripts/simulate.ts --seed ${seed}`,
+    `again: scripts/lab/simulate --seed ${seed}`,
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 /**
- * scripts/fleet-load.ts with a few robots: it measures, and nothing is lost when the service is killed.
+ * scripts/lab/fleet-load with a few robots: it measures, and nothing is lost when the service is killed.
  *
  * @module-tag needs/night
  */
@@ -11,7 +11,7 @@ import { execute } from "../../support/programs/execute.ts";
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
 
-const SCRIPT = join(import.meta.dirname, "../../../scripts/fleet-load.ts");
+const SCRIPT = join(import.meta.dirname, "../../../scripts/lab/load/fleet-load.ts");
 /** The script waits for the states of several scenes, one after another. */
 const LIMIT_MS = 4 * PATIENCE_MS;
 

@@ -5,7 +5,7 @@
  * All disturbances are drawn in advance (plan.ts), so that a failing seed can be reduced (shrink.ts). truth.ts checks the invariants.
  * At the end all disturbances stop and the world must settle.
  *
- * `node scripts/simulate.ts --world --seed N` repeats a seed and prints its last events.
+ * `scripts/lab/simulate --world --seed N` repeats a seed and prints its last events.
  */
 import type { Machine } from "../../../src/platform/machine.ts";
 import { failOnRejection } from "../claims/rejections.ts";
@@ -348,6 +348,6 @@ export function describeFleetFailure({ seed, steps, failure, trace }: FleetRepor
   return [
     `seed ${seed}, step ${steps}: ${failure ?? "no failure"}`,
     ...trace,
-    `again: node scripts/simulate.ts --world --seed ${seed}${only}`,
+    `again: scripts/lab/simulate --world --seed ${seed}${only}`,
   ].join("\n");
 }

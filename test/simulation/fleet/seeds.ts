@@ -5,7 +5,7 @@ import { times } from "../../support/run/tier.ts";
 import { FAULTS } from "./faults.ts";
 import { describeFleetFailure, type FleetReport, simulateFleet } from "./fleet.ts";
 
-/** Seeds of the gate, and of both short tiers; `scripts/simulate.ts --world` runs thousands. */
+/** Seeds of the gate, and of both short tiers; `scripts/lab/simulate --world` runs thousands. */
 const GATE_SEEDS = 16;
 const SEEDS = times(80, 400);
 

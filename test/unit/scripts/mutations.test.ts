@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { MUTATION_KINDS, type MutationKind, mutationsOf } from "../../../scripts/mistakes/mutations.ts";
+import { MUTATION_KINDS, type MutationKind, mutationsOf } from "../../../scripts/lab/mistakes/mutations.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

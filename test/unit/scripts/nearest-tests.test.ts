@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { nearestTests, readImports } from "../../../scripts/mistakes/nearest-tests.ts";
+import { nearestTests, readImports } from "../../../scripts/lab/mistakes/nearest-tests.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-import { type Transport, TransportError } from "../../src/client/transport/transport.ts";
+import { type Transport, TransportError } from "../../../src/client/transport/transport.ts";
 import type { Samples } from "./samples.ts";
 
 /** The paths whose requests are measured separately. */

@@ -1,7 +1,7 @@
 /** The scenes of a fleet, and the costs of each. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { registrationListSchema } from "../../src/api/registrations.ts";
+import { registrationListSchema } from "../../../src/api/registrations.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import type { LoadedService } from "./load-service.ts";
 import { createSamples, type Samples, type Taken } from "./samples.ts";

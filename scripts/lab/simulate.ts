@@ -2,17 +2,17 @@
  * Runs simulated worlds, one seed after the other, and shows the first that fails: the daemon on a robot by itself, or robots and replicas
  * of the service together. A failing world is reduced before it is shown.
  */
-import { FAULTS } from "../test/simulation/fleet/faults.ts";
-import { describeFleetFailure, type MistakeName, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
-import { keptLine } from "../test/simulation/fleet/kept-seeds.ts";
-import { shrink } from "../test/simulation/fleet/shrink.ts";
-import { PLANTS } from "../test/simulation/plants.ts";
-import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
-import { optionalNumber, readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
+import { FAULTS } from "../../test/simulation/fleet/faults.ts";
+import { describeFleetFailure, type MistakeName, MISTAKES, simulateFleet } from "../../test/simulation/fleet/fleet.ts";
+import { keptLine } from "../../test/simulation/fleet/kept-seeds.ts";
+import { shrink } from "../../test/simulation/fleet/shrink.ts";
+import { PLANTS } from "../../test/simulation/plants.ts";
+import { STEPS, describeFailure, simulate } from "../../test/simulation/simulation.ts";
+import { optionalNumber, readFlags, refuseFlags, wholeNumber } from "../support/flags.ts";
 
-const USAGE = `Usage: node scripts/simulate.ts [options]
-       node scripts/simulate.ts --world [options]
-       node scripts/simulate.ts --mistakes
+const USAGE = `Usage: scripts/lab/simulate [options]
+       scripts/lab/simulate --world [options]
+       scripts/lab/simulate --mistakes
 
   --seeds N      default 500, with --seed 1
   --seed N       the first one (default: 1)
@@ -32,8 +32,8 @@ For --world, robots and replicas of the service together:
 happened.
 
 Examples:
-  node scripts/simulate.ts --seeds 500 --steps 6000
-  node scripts/simulate.ts --world --seed 12 --acts 3,17`;
+  scripts/lab/simulate --seeds 500 --steps 6000
+  scripts/lab/simulate --world --seed 12 --acts 3,17`;
 
 const values = readFlags(USAGE, {
   world: { type: "boolean", default: false },

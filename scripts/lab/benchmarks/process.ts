@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript } from "../support/end-of-script.ts";
+import { endWithScript } from "../../support/end-of-script.ts";
 import { endProcess } from "./robot.ts";
 
 const BYTES_PER_MB = 1024 * 1024;

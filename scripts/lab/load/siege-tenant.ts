@@ -1,5 +1,5 @@
 /**
- * The honest organization of scripts/siege: fifty requests a second on a fixed schedule, whether or not the previous one was answered, as
+ * The honest organization of scripts/lab/siege: fifty requests a second on a fixed schedule, whether or not the previous one was answered, as
  * from independent robots and people. Prints its measurements when it is asked to end.
  */
 import http from "node:http";

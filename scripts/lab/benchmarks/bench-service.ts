@@ -1,8 +1,8 @@
 /** Measures the service's budgets on the release bundle, on SQLite and on PostgreSQL, alternating with another service if one is given. */
 
-import { POSTGRES_PROGRAMS, startPostgres } from "../../test/support/service/postgres.ts";
-import { readFlags } from "../support/flags.ts";
-import { freshBuild } from "../support/fresh-build.ts";
+import { POSTGRES_PROGRAMS, startPostgres } from "../../../test/support/service/postgres.ts";
+import { readFlags } from "../../support/flags.ts";
+import { freshBuild } from "../../support/fresh-build.ts";
 import { memoryOf } from "./process.ts";
 import { median } from "./row.ts";
 import { drive, hasWrk, register, type Target } from "./service-load.ts";
@@ -42,7 +42,7 @@ const LINES: readonly Line[] = [
   { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", atMost: 200 },
 ];
 
-const USAGE = `Usage: node scripts/benchmarks/service.ts [options]
+const USAGE = `Usage: scripts/lab/bench-service [options]
 
 Measures the service's budgets on SQLite and PostgreSQL. Needs wrk. Exits 0 if all are met.
 
@@ -54,7 +54,7 @@ Measures the service's budgets on SQLite and PostgreSQL. Needs wrk. Exits 0 if a
   --json                  the figures as JSON
 
 Example:
-  node scripts/benchmarks/service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'`;
+  scripts/lab/bench-service --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'`;
 
 const options = readFlags(USAGE, {
   quick: { type: "boolean", default: false },

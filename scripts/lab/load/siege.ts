@@ -7,7 +7,7 @@
  * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service ran no timer.
  *
  * Other programs on this machine change the figures. A lower `nice` alone does not help: each session has an equal
- * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup). `chrt -r 5 scripts/siege` runs everything
+ * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup). `chrt -r 5 scripts/lab/siege` runs everything
  * before other programs, so that the figures of two runs are similar.
  */
 import { spawn } from "node:child_process";
@@ -16,11 +16,11 @@ import { constants, getPriority, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { startPostgres } from "../../test/support/service/postgres.ts";
+import { startPostgres } from "../../../test/support/service/postgres.ts";
 import { memoryOf } from "../benchmarks/process.ts";
-import { endWithScript } from "../support/end-of-script.ts";
-import { readFlags, refuseFlags, wholeNumber } from "../support/flags.ts";
-import { freshBuild } from "../support/fresh-build.ts";
+import { endWithScript } from "../../support/end-of-script.ts";
+import { readFlags, refuseFlags, wholeNumber } from "../../support/flags.ts";
+import { freshBuild } from "../../support/fresh-build.ts";
 import { type Attack, ATTACKS } from "./siege-attacks.ts";
 import { type Besieged, startBesieged } from "./siege-service.ts";
 
@@ -46,7 +46,7 @@ interface Row extends Noticed {
 }
 
 const STORES: readonly string[] = ["sqlite", "postgres", "both"];
-const USAGE = `Usage: scripts/siege [options]
+const USAGE = `Usage: scripts/lab/siege [options]
 
 Attacks the service, and measures what an honest organization notices meanwhile. Exits 0 if all goals are kept.
 
@@ -57,8 +57,8 @@ Attacks the service, and measures what an honest organization notices meanwhile.
   --json          the rows as JSON
 
 Examples:
-  scripts/siege --store both --seconds 3
-  scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs`;
+  scripts/lab/siege --store both --seconds 3
+  scripts/lab/siege --only 8 --program /old/dist/robot-policy-service.cjs`;
 
 const options = readFlags(USAGE, {
   store: { type: "string", default: "sqlite" },

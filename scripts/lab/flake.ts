@@ -2,7 +2,7 @@
  * Finds tests that fail by chance: runs them repeatedly in random order, beside programs that use the processors and sync the disk, while the
  * tests themselves are stopped and continued at random.
  *
- *   scripts/flake --runs 20 test/unit/agent       a failure is printed with its seed; exits 1 when there was one
+ *   scripts/lab/flake --runs 20 test/unit/agent       a failure is printed with its seed; exits 1 when there was one
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,10 +11,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
-import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "./support/flags.ts";
+import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "../support/flags.ts";
 
-const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
+const HELP = `Usage: scripts/lab/flake [TEST FILE or FOLDER …] [options]
 
   --changed [REV]   the test files that differ from REV (default: main)
   --all             every test
@@ -24,9 +24,9 @@ const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
   --quiet           without the stress, only the order is random
 
 Examples:
-  scripts/flake --runs 20 test/integration/agent
-  scripts/flake --changed main --minutes 2
-  scripts/flake --runs 1 --seed 1234 test/unit/agent/lock.test.ts      a failure again
+  scripts/lab/flake --runs 20 test/integration/agent
+  scripts/lab/flake --changed main --minutes 2
+  scripts/lab/flake --runs 1 --seed 1234 test/unit/agent/lock.test.ts      a failure again
 `;
 
 const { values, positionals } = readFlagsAndNames(HELP, {
@@ -41,7 +41,7 @@ const runs = wholeNumber(HELP, "runs", values.runs);
 const minutes = optionalNumber(HELP, "minutes", values.minutes);
 const givenSeed = optionalNumber(HELP, "seed", values.seed);
 
-const root = resolve(import.meta.dirname, "..");
+const root = resolve(import.meta.dirname, "../..");
 
 /** Programs that run beside the tests: two busy loops, and one that syncs the disk. */
 const STRESS = ["for (;;);", "for (;;);", "setInterval(() => require('child_process').spawnSync('sync'), 300)"];

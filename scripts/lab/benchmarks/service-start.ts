@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { endWithScript, scratchFolder } from "../../support/end-of-script.ts";
 import { endProcess } from "./robot.ts";
 import type { Target } from "./service-load.ts";
 

@@ -8,12 +8,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { createIdentityFiles } from "../../src/agent/identity/identity-files.ts";
-import { createKey } from "../../src/agent/identity/key.ts";
-import { systemFiles } from "../../src/platform/files/files.ts";
-import { systemMachine } from "../../src/platform/machine.ts";
-import { systemRandom } from "../../src/platform/random.ts";
-import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { createIdentityFiles } from "../../../src/agent/identity/identity-files.ts";
+import { createKey } from "../../../src/agent/identity/key.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { endWithScript, scratchFolder } from "../../support/end-of-script.ts";
 
 /** The agent's default settle time. */
 export const SETTLE_MS = 500;

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { endWithScript, scratchFolder } from "../../support/end-of-script.ts";
 
 /** A service and a key with all scopes. */
 export interface Target {

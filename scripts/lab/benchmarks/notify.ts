@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { endWithScript } from "../support/end-of-script.ts";
+import { endWithScript } from "../../support/end-of-script.ts";
 import { endProcess, until } from "./robot.ts";
 
 /** A datagram as received by the service manager, with a time on the clock of `nowMs`. */

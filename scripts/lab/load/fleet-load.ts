@@ -18,12 +18,12 @@
  *   involves two organizations. A region that was offline is registered again within minutes, by the delays of the agent.
  * - A list of one organization of this size has 300 MB: programs and the console have to use pages, and filter in the service.
  */
-import { failures, fleetTable, overBudget, remarks, type StoreScene } from "./load/fleet-table.ts";
-import { playFleet } from "./load/fleet-scenes.ts";
-import { playLarge } from "./load/large-organization.ts";
-import { startLoadedService, type StoreKind } from "./load/load-service.ts";
-import { readFlags, refuseFlags, wholeNumber } from "./support/flags.ts";
-import { freshBuild } from "./support/fresh-build.ts";
+import { failures, fleetTable, overBudget, remarks, type StoreScene } from "./fleet-table.ts";
+import { playFleet } from "./fleet-scenes.ts";
+import { playLarge } from "./large-organization.ts";
+import { startLoadedService, type StoreKind } from "./load-service.ts";
+import { readFlags, refuseFlags, wholeNumber } from "../../support/flags.ts";
+import { freshBuild } from "../../support/fresh-build.ts";
 
 const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
   sqlite: ["sqlite"],
@@ -31,7 +31,7 @@ const STORES: Readonly<Record<string, readonly StoreKind[]>> = {
   both: ["sqlite", "postgres"],
 };
 
-const USAGE = `Usage: node scripts/fleet-load.ts [options]
+const USAGE = `Usage: scripts/lab/fleet-load [options]
 
 Runs thousands of robots against the service. Exits 0 if nothing was lost and all budgets are met.
 
@@ -45,8 +45,8 @@ Runs thousands of robots against the service. Exits 0 if nothing was lost and al
   --json            the figures as JSON
 
 Examples:
-  node scripts/fleet-load.ts --store both      all figures: half an hour on an idle machine
-  node scripts/fleet-load.ts --quick           a minute`;
+  scripts/lab/fleet-load --store both      all figures: half an hour on an idle machine
+  scripts/lab/fleet-load --quick           a minute`;
 
 const options = readFlags(USAGE, {
   store: { type: "string", default: "sqlite" },

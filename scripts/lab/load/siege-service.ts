@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { endProcess } from "../benchmarks/robot.ts";
 import { LAUNCHER_ENVIRONMENT, listening, serve } from "../benchmarks/service-start.ts";
-import { scratchFolder } from "../support/end-of-script.ts";
+import { scratchFolder } from "../../support/end-of-script.ts";
 import { type Answer, sendRequest } from "./send-request.ts";
 
 export type Answered = Pick<Answer, "status" | "text">;
@@ -38,7 +38,7 @@ export async function startBesieged(
   const folder = scratchFolder("robot-policy-siege-");
   const store = storeFlags.length > 0 ? storeFlags : ["--data", join(folder, "data")];
   const keyFile = join(folder, "api-key");
-  const models = join(import.meta.dirname, "../../config/models.example.yaml");
+  const models = join(import.meta.dirname, "../../../config/models.example.yaml");
   const args = [...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
   // An unread pipe simulates a log collector that hangs.
   const child = serve(program, args, isLogStalled ? null : join(folder, "log"));

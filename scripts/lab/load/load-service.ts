@@ -4,11 +4,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { freePort } from "../../test/support/service/free-port.ts";
-import { startPostgres } from "../../test/support/service/postgres.ts";
+import { freePort } from "../../../test/support/service/free-port.ts";
+import { startPostgres } from "../../../test/support/service/postgres.ts";
 import { endProcess } from "../benchmarks/robot.ts";
 import { listening, serve } from "../benchmarks/service-start.ts";
-import { scratchFolder } from "../support/end-of-script.ts";
+import { scratchFolder } from "../../support/end-of-script.ts";
 import { type CommitCounter, postgresLog, sqliteLog } from "./commit-counters.ts";
 
 export type StoreKind = "sqlite" | "postgres";

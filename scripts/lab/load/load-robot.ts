@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from "node:crypto";
 
-import { createAlarm } from "../../src/agent/alarm.ts";
-import { createIdentityLoop } from "../../src/agent/identity/identity.ts";
-import type { IdentityFiles, StoredIdentity } from "../../src/agent/identity/identity-files.ts";
-import { REGISTRATION_BACKOFF, RETURN_SPREAD_MS } from "../../src/agent/reconciler.ts";
-import { createClient } from "../../src/client/client.ts";
-import { createIdentityClient, type IdentityClient } from "../../src/client/identity-client.ts";
-import { Secret } from "../../src/client/secret.ts";
-import type { ServiceAccess } from "../../src/client/send-request.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import type { Log } from "../../src/platform/log/log.ts";
-import { systemMachine } from "../../src/platform/machine.ts";
-import { createBackoff } from "../../src/platform/retry.ts";
+import { createAlarm } from "../../../src/agent/alarm.ts";
+import { createIdentityLoop } from "../../../src/agent/identity/identity.ts";
+import type { IdentityFiles, StoredIdentity } from "../../../src/agent/identity/identity-files.ts";
+import { REGISTRATION_BACKOFF, RETURN_SPREAD_MS } from "../../../src/agent/reconciler.ts";
+import { createClient } from "../../../src/client/client.ts";
+import { createIdentityClient, type IdentityClient } from "../../../src/client/identity-client.ts";
+import { Secret } from "../../../src/client/secret.ts";
+import type { ServiceAccess } from "../../../src/client/send-request.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Log } from "../../../src/platform/log/log.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
+import { createBackoff } from "../../../src/platform/retry.ts";
 
 /** A robot with the agent's own identity loop, client and delays, but without files. */
 export interface LoadRobot {

@@ -1,7 +1,7 @@
 /**
  * Plants mistakes in source files, one at a time, runs the tests that import each file, and prints the mistakes that no test notices.
  *
- *   scripts/mutate src/agent/decide.ts src/client      files and folders; --changed for what differs from a revision
+ *   scripts/lab/mutate src/agent/decide.ts src/client      files and folders; --changed for what differs from a revision
  *
  * It works in a copy of the checkout. Exits 1 when a mistake survives.
  */
@@ -21,14 +21,14 @@ import { join, relative, resolve } from "node:path";
 
 import { createVitest, type TestSpecification } from "vitest/node";
 
-import { memoryFolder } from "../../test/support/memory.ts";
-import { scratchFolder } from "../support/end-of-script.ts";
-import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "../support/flags.ts";
+import { memoryFolder } from "../../../test/support/memory.ts";
+import { scratchFolder } from "../../support/end-of-script.ts";
+import { optionalNumber, readFlagsAndNames, refuseFlags, wholeNumber } from "../../support/flags.ts";
 import { type Mutation, MUTATION_KINDS, type MutationKind, mutationsOf } from "./mutations.ts";
 import { BROWSER, nearestTests, readImports } from "./nearest-tests.ts";
 import { TestRuns } from "./test-runs.ts";
 
-const HELP = `Usage: scripts/mutate [FILE or FOLDER …] [options]
+const HELP = `Usage: scripts/lab/mutate [FILE or FOLDER …] [options]
 
   --changed [REV]     the source files that differ from REV (default: main)
   --kind KIND         only this kind of mistake; may be repeated: ${MUTATION_KINDS.join(", ")}
@@ -38,9 +38,9 @@ const HELP = `Usage: scripts/mutate [FILE or FOLDER …] [options]
   --tests N           run at most the N test files that are nearest by imports (default 5)
 
 Examples:
-  scripts/mutate src/agent/decide.ts
-  scripts/mutate --changed --minutes 10
-  scripts/mutate src/service --kind dropped-organization
+  scripts/lab/mutate src/agent/decide.ts
+  scripts/lab/mutate --changed --minutes 10
+  scripts/lab/mutate src/service --kind dropped-organization
 `;
 
 const { values, positionals } = readFlagsAndNames(HELP, {
@@ -59,7 +59,7 @@ const numbers = {
   tests: wholeNumber(HELP, "tests", values.tests),
 };
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../..");
 /** The parts of the checkout that its tests need. */
 const COPIED = [
   "src",

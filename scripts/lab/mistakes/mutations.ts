@@ -1,4 +1,4 @@
-/** The mistakes that scripts/mistakes/mutate.ts plants: each kind is one that a person makes, found in the syntax tree. */
+/** The mistakes that scripts/lab/mistakes/mutate.ts plants: each kind is one that a person makes, found in the syntax tree. */
 import { type CallExpression, type Expression, type Node, parseSync, type Program, visitorKeys } from "oxc-parser";
 
 /** One mistake in one place of a file. */

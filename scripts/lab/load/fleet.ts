@@ -1,8 +1,8 @@
 /** Thousands of robots in this process. */
-import { createUndiciTransport } from "../../src/client/transport/undici-transport.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/client/transport/transport.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { systemFiles } from "../../src/platform/files/files.ts";
+import { createUndiciTransport } from "../../../src/client/transport/undici-transport.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { createLoadRobot, type LoadRobot } from "./load-robot.ts";
 import type { LoadedService } from "./load-service.ts";
 import { measuredTransport } from "./measured-transport.ts";

@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-import { readFlags, refuseFlags } from "../support/flags.ts";
-import { freshBuild } from "../support/fresh-build.ts";
+import { readFlags, refuseFlags } from "../../support/flags.ts";
+import { freshBuild } from "../../support/fresh-build.ts";
 import { measureBoot } from "./boot.ts";
 import { measureBurst } from "./burst.ts";
 import { measureChange } from "./change.ts";
@@ -19,13 +19,13 @@ const measurements = {
   burst: measureBurst,
 };
 
-const USAGE = `Usage: scripts/bench [options]
+const USAGE = `Usage: scripts/lab/bench [options]
 
 Measures the agent's budgets: a quarter of an hour on an idle machine. Exits 0 if all are met.
 
   --only NAME    only this measurement; may be repeated: ${Object.keys(measurements).join(", ")}
   --quick        fewer rounds: two minutes
-  --day          also run the simulated machines, including outages of a day (scripts/simulate.ts)
+  --day          also run the simulated machines, including outages of a day (scripts/lab/simulate)
   --bundle FILE  a launcher to measure instead of a new build
   --json         the rows as JSON`;
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript } from "../support/end-of-script.ts";
+import { endWithScript } from "../../support/end-of-script.ts";
 import { smallFiles } from "./boot.ts";
 import { openNotifySocket } from "./notify.ts";
 import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "./process.ts";
