@@ -143,7 +143,7 @@ test.concurrent("no NOTIFY_SOCKET → works without notifications", async ({ sce
   expect(await daemon.stop()).toBe(0);
 });
 
-/** Command prefix: starts a program in its own session, so that scripts/lab/flake does not stop and continue it. It ends with the tests. */
+/** Command prefix: starts a program in its own session, by which `statesOfSession` finds its processes. It ends with the tests. */
 const inOwnSession = ["setpriv", "--pdeathsig=KILL", "setsid"];
 
 /** Resolves after `count` more WATCHDOG=1 messages. */

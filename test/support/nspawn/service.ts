@@ -68,8 +68,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     "--config",
     join(FOLDER, "config.yaml"),
   ]);
-  // Its own process group: scripts/lab/flake stops and continues the group of the tests, and would continue a stopped service.
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   endWithTest(child);
   const ended = once(child, "close");
   const requests: LoggedRequest[] = [];
