@@ -1,5 +1,6 @@
 /** Cleans up at the end of a script, also after an error, a signal, or a closed terminal. */
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,14 @@ const paths = new Set<string>();
 export function endWithScript(child: ChildProcess, kill: () => void = () => child.kill("SIGKILL")): void {
   children.set(child, kill);
   child.once("exit", () => children.delete(child));
+}
+
+/** Ends the process now; resolves once it has ended. */
+export async function endProcess(child: ChildProcess, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
 }
 
 /** Removes the file at the end, if it still exists. */

@@ -1,12 +1,28 @@
 /** Measures the service's budgets on the release bundle, on SQLite and on PostgreSQL, alternating with another service if one is given. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { POSTGRES_PROGRAMS, startPostgres } from "../../../test/support/service/postgres.ts";
+import { endProcess, endWithScript, scratchFolder } from "../../support/end-of-script.ts";
 import { readFlags } from "../../support/flags.ts";
 import { freshBuild } from "../../support/fresh-build.ts";
-import { memoryOf } from "./process.ts";
+import { memoryOf } from "../support/process.ts";
+import { listening, serve } from "../support/service-process.ts";
+import { alignColumns } from "../support/table.ts";
 import { median } from "./row.ts";
 import { drive, hasWrk, register, type Target } from "./service-load.ts";
-import { type Started, startOther, startOurs } from "./service-start.ts";
+
+/** A running service. Disposal ends it and removes its data. */
+interface Started extends AsyncDisposable {
+  readonly target: Target;
+  /** Null if this script did not start it. */
+  readonly processId: number | null;
+}
+
+/** Longest wait for another service to answer. */
+const PATIENCE_MS = 30_000;
 
 /** The measurements of one service in one round. */
 interface Figures {
@@ -92,6 +108,76 @@ if (options.json)
 else for (const text of table(results)) console.log(text);
 process.exitCode = over.length === 0 ? 0 : 1;
 
+/** The program as released, on its own store, without rate limits. `flags` can select another store. */
+async function startOurs(launcher: string, flags: readonly string[]): Promise<Started> {
+  const folder = scratchFolder("robot-policy-service-");
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const { child, target } = await launch(launcher, folder, ["--listen", "127.0.0.1:0", ...flags]);
+    return {
+      target,
+      processId: child.pid ?? null,
+      async [Symbol.asyncDispose]() {
+        await endProcess(child);
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Starts the launcher with its data and log in `folder`; resolves once it accepts requests. */
+async function launch(
+  launcher: string,
+  folder: string,
+  flags: readonly string[],
+): Promise<{ readonly child: ChildProcess; readonly target: Target }> {
+  const store = flags.includes("--database") ? [] : ["--data", join(folder, "data")];
+  const keyFile = join(folder, "api-key");
+  const args = [...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
+  const child = serve(launcher, args, join(folder, "log"));
+  const url = await listening(child);
+  return { child, target: { url, key: (await readFile(keyFile, "utf8")).trim() } };
+}
+
+/** Another service: started by a shell command that keeps its data in $BENCH_FOLDER, or already running. */
+async function startOther(target: Target, command: string | undefined): Promise<Started> {
+  if (command === undefined) return { target, processId: null, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const folder = scratchFolder("beside-");
+  const child = spawn("sh", ["-c", command], {
+    env: { ...process.env, BENCH_FOLDER: folder, BENCH_KEY: target.key },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  endWithScript(child);
+  const service: Started = {
+    target,
+    processId: child.pid ?? null,
+    async [Symbol.asyncDispose]() {
+      await endProcess(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await answering(target);
+    return service;
+  } catch (error) {
+    await service[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function answering({ url, key }: Target): Promise<void> {
+  const deadlineMs = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } }).catch(() => null);
+    if (answer?.status === 200) return;
+    if (Date.now() > deadlineMs) throw new Error(`${url} does not answer with 200: ${answer?.status ?? "no answer"}`);
+    await sleep(100);
+  }
+}
+
 async function measure({ target, processId }: Started): Promise<Figures> {
   await register(target, 100);
   const list100 = await drive(target, "list", durationS);
@@ -142,14 +228,7 @@ function table(results: ReadonlyMap<string, Figures>): readonly string[] {
     const cells = names.flatMap((name) => cellsOf(name, line, results.get(name)?.[line.figure], beside));
     return [line.what].concat(cells, budgetOf(line), verdictOf(line, results));
   });
-  const all = [["", ...heads, "budget", ""], ...lines];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0))) ?? [];
-  return all.map((cells) =>
-    cells
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
+  return alignColumns([["", ...heads, "budget", ""], ...lines], 1);
 }
 
 /** A figure; for our service also the factor relative to the other one. */

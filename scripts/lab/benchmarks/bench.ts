@@ -4,12 +4,10 @@ import { join } from "node:path";
 
 import { readFlags, refuseFlags } from "../../support/flags.ts";
 import { freshBuild } from "../../support/fresh-build.ts";
-import { measureBoot } from "./boot.ts";
-import { measureBurst } from "./burst.ts";
-import { measureChange } from "./change.ts";
-import { measureHashing } from "./hashing.ts";
+import { measureBurst, measureChange } from "./edits.ts";
 import { measureIdle } from "./idle.ts";
 import type { Bench, Row } from "./row.ts";
+import { measureBoot, measureHashing } from "./start.ts";
 
 const measurements = {
   boot: measureBoot,

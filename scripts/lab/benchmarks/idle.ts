@@ -1,11 +1,9 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript } from "../../support/end-of-script.ts";
-import { smallFiles } from "./boot.ts";
-import { openNotifySocket } from "./notify.ts";
-import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "./process.ts";
-import { bareEnvironment, createRobot, endProcess, startListener } from "./robot.ts";
+import { endProcess, endWithScript } from "../../support/end-of-script.ts";
+import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "../support/process.ts";
+import { bareEnvironment, createRobot, openNotifySocket, smallFiles, startListener } from "./robot.ts";
 import { type Bench, compared, limited, type Row, skipped } from "./row.ts";
 
 const BEFORE_LIMIT = 1.6;

@@ -1,11 +1,12 @@
-/** The setup of the measurements: a robot in a temporary folder, a minimal service, and the agent as released. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** The setup of the measurements: a robot in a temporary folder, a minimal service, a service manager, and the agent as released. */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createIdentityFiles } from "../../../src/agent/identity/identity-files.ts";
@@ -13,7 +14,7 @@ import { createKey } from "../../../src/agent/identity/key.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { endWithScript, scratchFolder } from "../../support/end-of-script.ts";
+import { endProcess, endWithScript, scratchFolder } from "../../support/end-of-script.ts";
 
 /** The agent's default settle time. */
 export const SETTLE_MS = 500;
@@ -64,6 +65,25 @@ export interface Daemon extends AsyncDisposable {
   output(): string;
   stop(): Promise<void>;
 }
+
+/** A datagram as received by the service manager, with a time on the clock of `nowMs`. */
+export interface Notification {
+  readonly at_ms: number;
+  readonly text: string;
+}
+
+export interface NotifySocket extends AsyncDisposable {
+  /** The value of NOTIFY_SOCKET. */
+  readonly path: string;
+  /** Resolves with the first datagram after `sinceMs` that contains the assignment. */
+  received(assignment: string, sinceMs: number): Promise<Notification>;
+}
+
+/** Two files, as on a bimanual robot. */
+export const smallFiles = {
+  "left.yaml": "can_channel: can_left\njoint_offsets_deg: [0.0, 0.2, -0.1, 0.0, 0.3, 0.0]\n",
+  "right.yaml": "can_channel: can_right\njoint_offsets_deg: [0.1, 0.0, 0.0, -0.2, 0.0, 0.0]\n",
+};
 
 /** CLOCK_MONOTONIC, which all processes of a machine share. */
 export function nowMs(): number {
@@ -205,16 +225,45 @@ function startDaemon(args: readonly string[], environment: Readonly<Record<strin
   return daemon;
 }
 
+const RECEIVER = `
+import socket, sys, time
+receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    data = receiver.recv(65536)
+    print(time.monotonic_ns(), data.decode().replace("\\n", " "), flush=True)
+`;
+
+/** The service manager's end of NOTIFY_SOCKET, held by Python because Node has no datagram sockets of files. @returns null if Python is missing. */
+export async function openNotifySocket(folder: string): Promise<NotifySocket | null> {
+  const path = join(folder, "notify.sock");
+  const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
+  endWithScript(child);
+  const isThere = await Promise.race([once(child, "spawn").then(() => true), once(child, "error").then(() => false)]);
+  if (!isThere) return null;
+  const notifications: Notification[] = [];
+  const lines = createInterface(child.stdout);
+  const [greeting] = await once(lines, "line");
+  if (greeting !== "listening") throw new Error(`the receiver said ${greeting}`);
+  lines.on("line", (line) => {
+    const [stamp = "", ...rest] = line.split(" ");
+    notifications.push({ at_ms: Number(stamp) / 1e6, text: rest.join(" ") });
+  });
+  return {
+    path,
+    received: (assignment, sinceMs) =>
+      until(
+        () => notifications.find(({ at_ms: atMs, text }) => atMs > sinceMs && text.split(" ").includes(assignment)),
+        assignment,
+      ),
+    [Symbol.asyncDispose]: () => endProcess(child),
+  };
+}
+
 /** The environment of a unit, without the user's variables. */
 export function bareEnvironment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", ...more };
-}
-
-export async function endProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
 }
 
 /** Polls at short intervals until there is a result. */

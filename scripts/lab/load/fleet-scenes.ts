@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { registrationListSchema } from "../../../src/api/registrations.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import type { LoadedService } from "./load-service.ts";
-import { createSamples, type Samples, type Taken } from "./samples.ts";
-import { meter, type Usage } from "./usage-meter.ts";
+import { createSamples, meter, type Samples, type Taken, type Usage } from "./measurements.ts";
 
 export interface Scene {
   readonly title: string;

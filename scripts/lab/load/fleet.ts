@@ -1,12 +1,13 @@
 /** Thousands of robots in this process. */
+import { randomInt } from "node:crypto";
+
 import { createUndiciTransport } from "../../../src/client/transport/undici-transport.ts";
-import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
+import { DEFAULT_TIMEOUTS, type Transport, TransportError } from "../../../src/client/transport/transport.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { createLoadRobot, type LoadRobot } from "./load-robot.ts";
 import type { LoadedService } from "./load-service.ts";
-import { measuredTransport } from "./measured-transport.ts";
-import type { Samples } from "./samples.ts";
+import type { Samples } from "./measurements.ts";
 
 export interface Fleet extends AsyncDisposable {
   readonly robots: readonly LoadRobot[];
@@ -84,4 +85,43 @@ async function createBulkKey({ urls, key }: LoadedService, uses: number): Promis
     return created.api_key;
   }
   throw new Error(`No key for enrolments: ${answer.status} ${JSON.stringify(created)}`);
+}
+
+/** The paths whose requests are measured separately. */
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ["/v1/robot-agent/enrollment", "enroll: start"],
+  ["/v1/robot-agent/enrollment/poll", "enroll: poll"],
+  ["/v1/robot-agent/heartbeat", "heartbeat"],
+  ["/v1/robot-agent/credential/renew", "renewal"],
+  ["/v1/robots/setup", "setup"],
+]);
+
+/**
+ * The agent's transport behind a simulated load balancer: each request goes to the next replica, and names the robot's address.
+ *
+ * @param urls of the replicas.
+ */
+function measuredTransport(inner: Transport, urls: readonly string[], samples: Samples): Transport {
+  let turn = randomInt(1000);
+  const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  return {
+    async send(request, signal) {
+      const { pathname } = new URL(request.url);
+      const url = `${urls[turn++ % urls.length] ?? ""}${pathname}`;
+      const headers = { ...request.headers, "x-forwarded-for": address };
+      const startedMs = performance.now();
+      const kind = KINDS.get(pathname) ?? pathname;
+      try {
+        const answer = await inner.send({ ...request, url, headers }, signal);
+        samples.answered(kind, answer.status, performance.now() - startedMs);
+        return answer;
+      } catch (error) {
+        if (error instanceof TransportError && error.reason !== "aborted")
+          samples.unanswered(error.code ?? error.reason);
+        throw error;
+      }
+    },
+    prepare: () => inner.prepare(),
+    close: () => inner.close(),
+  };
 }

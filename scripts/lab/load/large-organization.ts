@@ -1,11 +1,10 @@
 /** One organization with very many robots: the costs of its lists and of the console's first screen. */
 import http from "node:http";
 
-import { sendRequest } from "./send-request.ts";
-import type { LoadedService } from "./load-service.ts";
+import { sendRequest } from "../support/service-process.ts";
 import type { Scene } from "./fleet-scenes.ts";
-import { createSamples, type Samples } from "./samples.ts";
-import { meter } from "./usage-meter.ts";
+import type { LoadedService } from "./load-service.ts";
+import { createSamples, meter, type Samples } from "./measurements.ts";
 
 export interface LargePlan {
   readonly robots: number;

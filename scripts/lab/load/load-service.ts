@@ -1,17 +1,26 @@
 /** The service under load: the shipped program in its own processes, on SQLite or as two replicas on PostgreSQL. */
 import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+import type { Client } from "pg";
+
 import { freePort } from "../../../test/support/service/free-port.ts";
 import { startPostgres } from "../../../test/support/service/postgres.ts";
-import { endProcess } from "../benchmarks/robot.ts";
-import { listening, serve } from "../benchmarks/service-start.ts";
-import { scratchFolder } from "../../support/end-of-script.ts";
-import { type CommitCounter, postgresLog, sqliteLog } from "./commit-counters.ts";
+import { endProcess, scratchFolder } from "../../support/end-of-script.ts";
+import { listening, serve } from "../support/service-process.ts";
 
 export type StoreKind = "sqlite" | "postgres";
+
+/** The number of commits that a store wrote. */
+export interface CommitCounter extends AsyncDisposable {
+  /** Commits that changed something, of all processes, from an arbitrary start. */
+  count(): Promise<number>;
+  /** Process of the database; null when it runs inside the service. */
+  readonly databaseProcessId: number | null;
+}
 
 export interface LoadedService extends AsyncDisposable {
   readonly store: StoreKind;
@@ -74,7 +83,7 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
   }
 
   async function end(): Promise<void> {
-    await Promise.all(running.splice(0).map(profiles === null ? endProcess : stopProcess));
+    await Promise.all(running.splice(0).map((child) => endProcess(child, profiles === null ? "SIGKILL" : "SIGTERM")));
   }
 
   const ports = await Promise.all(Array.from({ length: REPLICAS[store] }, freePort));
@@ -104,11 +113,30 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
   };
 }
 
-/** Writes its profile. */
-async function stopProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  child.once("exit", () => resolve());
-  child.kill("SIGTERM");
-  await promise;
+/** Offset of `iChange` in the index of the log: one more with each transaction that is written (sqlite.org/walformat.html, section 2.1). */
+const CHANGE_COUNTER_OFFSET = 8;
+
+function sqliteLog(dataDirectory: string): CommitCounter {
+  const index = join(dataDirectory, "service.db-shm");
+  return {
+    databaseProcessId: null,
+    count: () => Promise.resolve(readFileSync(index).readUInt32LE(CHANGE_COUNTER_OFFSET)),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+/** Counts transaction ids, which only writing transactions get; `xact_commit` also counts reads. */
+async function postgresLog(connect: () => Promise<Client>): Promise<CommitCounter> {
+  const client = await connect();
+  const ask = async (question: string) => {
+    const { rows } = await client.query<{ readonly answer: string }>(question);
+    return rows[0]?.answer ?? "";
+  };
+  const directory = await ask("select current_setting('data_directory') as answer");
+  const [processId = ""] = (await readFile(join(directory, "postmaster.pid"), "utf8")).split("\n");
+  return {
+    databaseProcessId: Number(processId),
+    count: async () => Number(await ask("select pg_snapshot_xmax(pg_current_snapshot())::text as answer")),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
 }

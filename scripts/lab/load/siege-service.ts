@@ -4,10 +4,15 @@ import http from "node:http";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 
-import { endProcess } from "../benchmarks/robot.ts";
-import { LAUNCHER_ENVIRONMENT, listening, serve } from "../benchmarks/service-start.ts";
-import { scratchFolder } from "../../support/end-of-script.ts";
-import { type Answer, sendRequest } from "./send-request.ts";
+import { endProcess, scratchFolder } from "../../support/end-of-script.ts";
+import {
+  type Answer,
+  LAUNCHER_ENVIRONMENT,
+  listening,
+  longestTurnMs,
+  sendRequest,
+  serve,
+} from "../support/service-process.ts";
 
 export type Answered = Pick<Answer, "status" | "text">;
 
@@ -66,7 +71,7 @@ export async function startBesieged(
     honestKey: makeKey("honest", []),
     async longestTurnMs() {
       const { text } = await send(agent, url, "GET", "/metrics", null, null);
-      return Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]) * 1000;
+      return longestTurnMs(text);
     },
     makeKey: (...scopes) => makeKey("attacker", scopes),
     send: (method, path, body = null, by = key) => send(agent, url, method, path, body, by),

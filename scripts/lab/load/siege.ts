@@ -17,10 +17,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { startPostgres } from "../../../test/support/service/postgres.ts";
-import { memoryOf } from "../benchmarks/process.ts";
 import { endWithScript } from "../../support/end-of-script.ts";
 import { readFlags, refuseFlags, wholeNumber } from "../../support/flags.ts";
 import { freshBuild } from "../../support/fresh-build.ts";
+import { memoryOf } from "../support/process.ts";
+import { alignColumns } from "../support/table.ts";
 import { type Attack, ATTACKS } from "./siege-attacks.ts";
 import { type Besieged, startBesieged } from "./siege-service.ts";
 
@@ -143,12 +144,5 @@ function table(all: readonly Row[]): readonly string[] {
     isKept(row) ? "ok" : "OVER",
     row.outcome,
   ]);
-  const cells = [head, ...lines];
-  const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
-  return cells.map((line) =>
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return alignColumns([head, ...lines], head.length);
 }

@@ -5,10 +5,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript } from "../../support/end-of-script.ts";
-import { endProcess } from "./robot.ts";
+import { endProcess, endWithScript } from "../../support/end-of-script.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
+/** Ticks are hundredths of a second on Linux. */
+const TICKS_PER_S = 100;
+/** Fields of /proc/PID/stat after the name: of the process, and of its children that ended. The time in the kernel follows each. */
+const UTIME = 11;
+const CUTIME = 13;
 
 /** Resident memory in MiB: current and peak. */
 export function memoryOf(processId: number): { readonly residentMb: number; readonly peakMb: number } {
@@ -56,6 +60,30 @@ export async function diskCallsOf(processId: number, durationMs: number): Promis
   await endProcess(tracer);
   // Event descriptors, pipes and sockets have no path; files opened for reading are not writes.
   return lines.filter((line) => /\((?:\d+<\/|"|AT_FDCWD)/.test(line) && !line.includes("O_RDONLY")).length;
+}
+
+/** Processor seconds of a process, of its children, and of ended ones. */
+export function secondsOfFamily(processId: number): number {
+  const children = readdirSync(`/proc/${processId}/task`).flatMap((task) =>
+    readFileSync(`/proc/${processId}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+  return secondsOf([processId, ...children]) + ticksOf(processId, CUTIME) / TICKS_PER_S;
+}
+
+/** Processor seconds of the processes; those that ended meanwhile count as zero. */
+export function secondsOf(processIds: readonly number[]): number {
+  return processIds.reduce((sum, id) => sum + ticksOf(id, UTIME), 0) / TICKS_PER_S;
+}
+
+function ticksOf(processId: number, field: typeof UTIME | typeof CUTIME): number {
+  try {
+    const stat = readFileSync(`/proc/${processId}/stat`, "utf8");
+    // The name of the program, in parentheses, may contain spaces.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[field]) + Number(fields[field + 1]);
+  } catch {
+    return 0;
+  }
 }
 
 function numberIn(text: string, name: string): number {
