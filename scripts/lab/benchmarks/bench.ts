@@ -1,9 +1,6 @@
 /** Measures the agent's budgets on the release bundle, next to bare Node and openssl in the same run. Exits 0 if all budgets are met. */
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-
 import { readFlags, refuseFlags } from "../../support/flags.ts";
-import { freshBuild } from "../../support/fresh-build.ts";
+import { freshBuild } from "../support/release.ts";
 import { measureBurst, measureChange } from "./edits.ts";
 import { measureIdle } from "./idle.ts";
 import type { Bench, Row } from "./row.ts";
@@ -23,7 +20,6 @@ Measures the agent's budgets: a quarter of an hour on an idle machine. Exits 0 i
 
   --only NAME    only this measurement; may be repeated: ${Object.keys(measurements).join(", ")}
   --quick        fewer rounds: two minutes
-  --day          also run the simulated machines, including outages of a day (scripts/lab/simulate)
   --bundle FILE  a launcher to measure instead of a new build
   --json         the rows as JSON`;
 
@@ -31,7 +27,6 @@ const options = readFlags(USAGE, {
   only: { type: "string", multiple: true },
   quick: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
-  day: { type: "boolean", default: false },
   bundle: { type: "string" },
 });
 
@@ -59,15 +54,7 @@ for (const [name, measure] of Object.entries(measurements)) {
   rows.push(...measured);
 }
 if (options.json) console.log(JSON.stringify(rows, null, 2));
-const dayFailed = options.day && !simulate();
-process.exitCode = dayFailed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
-
-function simulate(): boolean {
-  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "../simulate.ts"), "--seeds", "50"], {
-    stdio: ["ignore", 2, "inherit"],
-  });
-  return status === 0;
-}
+process.exitCode = rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
 
 /** At most 100 columns. */
 function lineOf({ what, measured, baseline, ratio, budget, verdict }: Row | typeof heading): string {

@@ -19,7 +19,7 @@
  * - A list of one organization of this size has 300 MB: programs and the console have to use pages, and filter in the service.
  */
 import { readFlags, refuseFlags, wholeNumber } from "../../support/flags.ts";
-import { freshBuild } from "../../support/fresh-build.ts";
+import { freshBuild } from "../support/release.ts";
 import { alignColumns } from "../support/table.ts";
 import { playFleet, type Scene } from "./fleet-scenes.ts";
 import { playLarge } from "./large-organization.ts";

@@ -1,7 +1,7 @@
 /** One organization with very many robots: the costs of its lists and of the console's first screen. */
 import http from "node:http";
 
-import { sendRequest } from "../support/service-process.ts";
+import { sendRequest } from "../support/release.ts";
 import type { Scene } from "./fleet-scenes.ts";
 import type { LoadedService } from "./load-service.ts";
 import { createSamples, meter, type Samples } from "./measurements.ts";

@@ -10,7 +10,7 @@ import type { Client } from "pg";
 import { freePort } from "../../../test/support/service/free-port.ts";
 import { startPostgres } from "../../../test/support/service/postgres.ts";
 import { endProcess, scratchFolder } from "../../support/end-of-script.ts";
-import { listening, serve } from "../support/service-process.ts";
+import { listening, serve } from "../support/release.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 

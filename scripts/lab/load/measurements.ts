@@ -1,6 +1,6 @@
 /** What a scene of the fleet measures: the times of its answers, and its costs. */
 import { memoryOf, secondsOf, secondsOfFamily } from "../support/process.ts";
-import { longestTurnMs } from "../support/service-process.ts";
+import { longestTurnMs } from "../support/release.ts";
 import type { LoadedService } from "./load-service.ts";
 
 /** How long the answers to one kind of request took, in milliseconds. */

@@ -5,14 +5,7 @@ import { setPriority } from "node:os";
 import { join } from "node:path";
 
 import { endProcess, scratchFolder } from "../../support/end-of-script.ts";
-import {
-  type Answer,
-  LAUNCHER_ENVIRONMENT,
-  listening,
-  longestTurnMs,
-  sendRequest,
-  serve,
-} from "../support/service-process.ts";
+import { type Answer, LAUNCHER_ENVIRONMENT, listening, longestTurnMs, sendRequest, serve } from "../support/release.ts";
 
 export type Answered = Pick<Answer, "status" | "text">;
 

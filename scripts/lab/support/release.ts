@@ -1,10 +1,19 @@
-/** The service as released, in a process of its own, and requests to it. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** The programs as released, and requests to the service. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { openSync } from "node:fs";
 import http from "node:http";
-import { delimiter, dirname } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
-import { endWithScript } from "../../support/end-of-script.ts";
+import { endWithScript, scratchFolder } from "../../support/end-of-script.ts";
+
+/** The release launcher of a program, built for this script. */
+export function freshBuild(program: string): string {
+  const out = scratchFolder("robot-policy-build-");
+  const args = [join(import.meta.dirname, "../../build.ts"), "--out", out];
+  const { status } = spawnSync(process.execPath, args, { stdio: ["ignore", 2, "inherit"] });
+  if (status !== 0) throw new Error("the build failed");
+  return join(out, `${program}.cjs`);
+}
 
 /** The environment of a launcher. Its own first line sets the flags of Node with which it is released. */
 export const LAUNCHER_ENVIRONMENT = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
