@@ -79,7 +79,10 @@ const options = readFlags(USAGE, {
   "beside-key": { type: "string", default: "" },
   "beside-start": { type: "string" },
 });
-if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
+if (!hasWrk()) {
+  console.error("error: wrk is missing: apt-get install wrk");
+  process.exit(1);
+}
 const rounds = options.quick ? 1 : 3;
 const durationS = options.quick ? 2 : 8;
 

@@ -235,7 +235,11 @@ while True:
     print(time.monotonic_ns(), data.decode().replace("\\n", " "), flush=True)
 `;
 
-/** The service manager's end of NOTIFY_SOCKET, held by Python because Node has no datagram sockets of files. @returns null if Python is missing. */
+/**
+ * Opens the service manager's end of NOTIFY_SOCKET. Python holds it, because Node has no Unix datagram sockets.
+ *
+ * @returns null if Python is missing.
+ */
 export async function openNotifySocket(folder: string): Promise<NotifySocket | null> {
   const path = join(folder, "notify.sock");
   const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });

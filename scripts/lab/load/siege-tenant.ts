@@ -1,6 +1,6 @@
 /**
- * The honest organization of scripts/lab/siege: fifty requests a second on a fixed schedule, whether or not the previous one was answered, as
- * from independent robots and people. Prints its measurements when it is asked to end.
+ * The honest organization of scripts/lab/siege: fifty requests a second on a fixed schedule, whether or not the previous one was answered,
+ * as from independent robots and people. Prints its measurements when it is asked to end.
  */
 import http from "node:http";
 

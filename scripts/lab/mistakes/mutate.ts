@@ -1,6 +1,6 @@
 /**
- * Plants the mistakes that would harm robots most, one at a time, runs the nearest tests, and prints the mistakes that none of them notices.
- * Works in a copy of the checkout.
+ * Plants the mistakes that would harm robots most, one at a time, runs the nearest tests, and prints the mistakes that no test notices. Works
+ * in a copy of the checkout.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
