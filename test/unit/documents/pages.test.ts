@@ -36,7 +36,7 @@ test("src/README.md: named files and folders → exist", async () => {
 });
 
 /** `scenario 9:`, `scenarios 11 and 16:`, `"12, 13: copied image`, and `41:` at the start of a file's comment. */
-const NUMBERS = /\bscenarios? (\d+(?:(?:, | and )\d+)*)\b|(?:["`]|^\/\*\* )(\d+(?:, \d+)*): /gim;
+const NUMBERS = /\bscenarios? (\d+(?:(?:, | and )\d+)*)\b|(?:["`]|^(?:\/\*| )\*\*? )(\d+(?:, \d+)*): /gim;
 
 test("test/README.md: each of the 44 scenarios → test files that name its number", async () => {
   const { text } = await readPage("test/README.md");
