@@ -19,7 +19,8 @@ export class ClosingWords implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     console.log(`Slowest files: ${this.#slowestFiles(modules)}`);
-    if (this.#isQuick) console.log(describeLeft(tests));
+    const left = this.#isQuick ? describeLeft(tests) : null;
+    if (left !== null) console.log(left);
     const failures = [...modules.flatMap((module) => this.#failedFile(module)), ...this.#failedTests(tests)];
     if (failures.length > 0) console.log(["", "Failed:", ...failures].join("\n"));
   }
@@ -46,15 +47,15 @@ export class ClosingWords implements Reporter {
   }
 }
 
-/** How many tests of each kind `--all` has beside these. */
-export function describeLeft(tests: readonly { readonly options: Pick<TestCase["options"], "tags"> }[]): string {
+/** How many tests of each kind `--all` has beside these; null if none. */
+function describeLeft(tests: readonly TestCase[]): string | null {
   const left = tests.filter(({ options }) => (options.tags ?? []).length > 0);
   const kinds = NEEDS.map(({ name, description }) => {
     // A test may need several things: the last one is the rarest.
     const count = left.filter(({ options }) => options.tags?.at(-1) === name).length;
     return count === 0 ? [] : [`${count} ${description}`];
   });
-  return `Left to scripts/test --all: ${left.length} tests (${kinds.flat().join(", ")})`;
+  return left.length === 0 ? null : `Left to scripts/test --all: ${left.length} tests (${kinds.flat().join(", ")})`;
 }
 
 /** The seed of a property's counterexample, as fast-check prints it. A simulated world has its seed in the test's name. */

@@ -4,9 +4,14 @@ import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Folders of slow test files (tens of seconds), the slowest first. */
-const LONG = ["simulation", "integration/package", "integration/installer", "integration/console", "conformance"].map(
-  (folder) => `test/${folder}/`,
-);
+const LONG = [
+  "integration/lab",
+  "simulation",
+  "integration/package",
+  "integration/installer",
+  "integration/console",
+  "conformance",
+].map((folder) => `test/${folder}/`);
 /**
  * Booting machines and settling files wait more than they compute: one of these starts after every three others, to keep the processors
  * busy.
