@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
 import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
@@ -5,6 +6,8 @@ import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 import { NEEDS, WITHOUT_NEEDS } from "./tier.ts";
 
 const MOST_LISTED = 10;
+/** Where scripts/test wants the failed tests, to print them after the findings of the check. */
+const FAILURES_PATH = process.env["ROBOT_POLICY_TEST_FAILURES"];
 
 /** What a run says at its end: the slowest files, what it left to `--all`, and last the tests that failed. */
 export class ClosingWords implements Reporter {
@@ -16,13 +19,20 @@ export class ClosingWords implements Reporter {
     this.#isQuick = vitest.config.tagsFilter?.includes(WITHOUT_NEEDS) === true;
   }
 
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { readonly message: string }[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     console.log(`Slowest files: ${this.#slowestFiles(modules)}`);
     const left = this.#isQuick ? describeLeft(tests) : null;
     if (left !== null) console.log(left);
-    const failures = [...modules.flatMap((module) => this.#failedFile(module)), ...this.#failedTests(tests)];
-    if (failures.length > 0) console.log(["", "Failed:", ...failures].join("\n"));
+    const failures = [
+      ...unhandled.map(({ message }) => `  beside the tests: ${firstLine(message)}`),
+      ...modules.flatMap((module) => this.#failedFile(module)),
+      ...this.#failedTests(tests),
+    ];
+    if (failures.length === 0) return;
+    const listed = ["", "== failed", ...failures, ""].join("\n");
+    if (FAILURES_PATH === undefined) console.log(listed);
+    else writeFileSync(FAILURES_PATH, listed);
   }
 
   #slowestFiles(modules: readonly TestModule[]): string {
@@ -33,7 +43,7 @@ export class ClosingWords implements Reporter {
 
   /** A file that cannot be imported, or whose hooks fail, may have no failed test. */
   #failedFile(module: TestModule): readonly string[] {
-    return module.errors().map(({ message }) => `  ${this.#path(module)}: ${message.split("\n", 1)[0]}`);
+    return module.errors().map(({ message }) => `  ${this.#path(module)}: ${firstLine(message)}`);
   }
 
   #failedTests(tests: readonly TestCase[]): readonly string[] {
@@ -56,6 +66,10 @@ function describeLeft(tests: readonly TestCase[]): string | null {
     return count === 0 ? [] : [`${count} ${description}`];
   });
   return left.length === 0 ? null : `Left to scripts/test --all: ${left.length} tests (${kinds.flat().join(", ")})`;
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }
 
 /** The seed of a property's counterexample, as fast-check prints it. A simulated world has its seed in the test's name. */
