@@ -123,7 +123,7 @@ const LOOK_AGAIN_MS = 2000;
  *
  * @returns null for an invalid configuration without systemd, and when the agent is stopped.
  */
-export async function awaitConfiguration(
+async function awaitConfiguration(
   configuration: DocumentInput<AgentConfiguration>,
   context: Pick<CommandContext, "machine" | "signal" | "environment" | "terminal">,
 ): Promise<AgentConfiguration | null> {

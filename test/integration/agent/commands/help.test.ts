@@ -13,72 +13,8 @@ describe("usage", () => {
   const COMMANDS = agentProgram.commands.map(({ name }) => name).filter((name) => !name.startsWith("--"));
 
   test("--help → every command", async () => {
-    for (const command of COMMANDS) expect((await runAgent(["--help"])).stdout).toContain(`\n  ${command} `);
-    expect((await runAgent(["--help"])).stdout).toMatchInlineSnapshot(`
-      "Usage: robot-policy-agent [options] [command]
-
-      Keeps this robot registered with a robot policy service, and registers it again
-      whenever its configuration files change.
-
-      Options:
-        -V, --version                 print the version
-        --setup                       register now, once, and exit
-        --dry-run                     with --setup: show the request; send and write
-                                      nothing
-        --if-changed                  with --setup: send nothing if the service has
-                                      this registration already
-        --json                        print one JSON document
-        --config <file>               agent configuration (default:
-                                      /etc/robot-policy-agent/config.yaml)
-        --state-dir <dir>             where the registration is kept (default:
-                                      /var/lib/robot-policy-agent)
-        --runtime-dir <dir>           where the control socket is (default:
-                                      /run/robot-policy-agent)
-        -h, --help                    display help for command
-
-      Commands:
-        init [options]                write a commented configuration and manifest;
-                                      asks for values that no flag gives, and tests
-                                      the service
-        run [options]                 watch the configuration files and keep the
-                                      registration up to date, until stopped
-        check [options]               check configuration, manifest and files, without
-                                      network
-        digest [options]              print the digest of the configuration files
-        status [options]              show what is registered and whether it is up to
-                                      date; the exit code tells the health
-        reload [options]              make the running agent apply edited files now;
-                                      fails if they are invalid
-        rebind [options]              register this machine as a robot of its own,
-                                      after its image was copied or its name changed
-        doctor [options]              find out why this robot is not registered:
-                                      checks files, network, key, clock and more
-        set-key [options]             store the API key where the agent reads it and
-                                      no other user can; asks for the key, or reads it
-                                      from stdin
-        enroll [options]              get this robot a credential of its own, which an
-                                      operator approves by a code
-        grant [options] [file]        let the agent's user read the robot's
-                                      configuration files, with the least access that
-                                      suffices
-        contract [options] [file]     show the contract that is sent for a custom
-                                      robot type
-        catalog [options] [id]        list the robot types of the catalog, or show one
-        schema [options] <document>   print the JSON Schema of a file, for editors
-        install [options]             install this program as a service, on this
-                                      machine or in an image, or upgrade it
-        uninstall [options]           remove the installed program; configuration, key
-                                      and registration stay without --purge
-        completion [options] <shell>  print the completion script of a shell
-
-      Examples:
-        robot-policy-agent init                 write a commented configuration and manifest
-        robot-policy-agent check                see what is wrong with them
-        robot-policy-agent --setup              register this robot once
-        robot-policy-agent status               see what the service holds
-        robot-policy-agent doctor               find out why it does not work
-      "
-    `);
+    const { stdout } = await runAgent(["--help"]);
+    for (const command of COMMANDS) expect(stdout).toContain(`\n  ${command} `);
   });
 
   test.each(COMMANDS)("%s --help → a description and an example, within 80 columns", async (command) => {
