@@ -153,57 +153,6 @@ describe.skipIf(whySkipped !== "")(
         await expectOnDisk(robot);
       });
 
-      test("37: SIGHUP before it is ready → continues", async () => {
-        const robot = await running();
-        // Before Node has started, SIGHUP ends any process; systemctl reload sends no signal but asks the agent. SIGSTOP keeps the agent
-        // from becoming ready between the check and the signal; if it was ready already, it is restarted.
-        const script = `while :; do
-          systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
-          until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
-          kill -STOP $process; state=$(systemctl show --value -p ActiveState ${UNIT})
-          kill -HUP $process; kill -CONT $process
-          if [ $state = activating ]; then break; fi
-        done; echo $state`;
-        expect(await robot.ask(script, { limitMs: RESTARTS_LIMIT_MS })).toBe("activating");
-        await robot.until(isRegistered);
-        expect(await robot.show("NRestarts")).toBe("0");
-      });
-
-      test("3: clock at 1970 → failure clock; clock set → registered", async () => {
-        const robot = await running();
-        // With libfaketime, a file sets the time of this process only. It is read on each use of the clock.
-        const library = await robot.ask("ls /usr/lib/*/faketime/libfaketime.so.1");
-        await robot.write("/etc/faketimerc", "@1970-01-01 00:10:00\n");
-        await dropIn(
-          robot,
-          `[Service]\nEnvironment=LD_PRELOAD=${library} FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1\n`,
-        );
-        await edit(robot, "offsets: [0.9]");
-        const { failure } = await robot.until((status) => status.failure !== null);
-        expect(failure?.reason).toBe("clock");
-        expect(sent()).toBe(0);
-        await robot.write("/etc/faketimerc", "+0\n");
-        await expectOnDisk(robot);
-      });
-
-      test("30: invalid edit → systemctl reload fails, the last valid configuration stays; valid edit → applied", async () => {
-        const robot = await running();
-        await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}`);
-        const { code } = await robot.run(`systemctl reload ${UNIT}`, { may_fail: true });
-        expect(code).not.toBe(0);
-        const status = await robot.status();
-        expect(status).toMatchObject({ state: "registered", healthy: false });
-        expect(status.findings.map(({ id }) => id).toSorted()).toEqual(["missing", "unknown_key"]);
-        expect(await robot.show("ActiveState")).toBe("active");
-        await edit(robot, "offsets: [1.2]");
-        await expectOnDisk(robot);
-        await robot.run(
-          `sed 's|region: .*|region: eu-central-2|' /root/good >${CONFIGURATION_FILE}; systemctl reload ${UNIT}`,
-        );
-        const mended = await robot.until(({ robot: { view } }) => view?.region === "eu-central-2");
-        expect(mended.findings).toEqual([]);
-      });
-
       test("start with an invalid configuration → waits for a valid one, and logs the error with its position", async () => {
         const robot = await running();
         await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robots:/' ${CONFIGURATION_FILE}
@@ -214,33 +163,6 @@ describe.skipIf(whySkipped !== "")(
         await robot.until(isRegistered);
         expect(await robot.show("NRestarts")).toBe("0");
         expect(sent()).toBe(0);
-      });
-
-      test("7, 18: wrong key → unauthorized; right key → registered at once, without a restart", async () => {
-        const robot = await running();
-        const processId = await robot.show("MainPID");
-        await putKey(
-          robot,
-          plant.service.key.replace(/.$/, (last) => (last === "x" ? "y" : "x")),
-        );
-        await edit(robot, "offsets: [1.3]");
-        await robot.until(({ state }) => state === "unauthorized");
-        expect((await robot.agent("--setup")).code).toBe(5);
-        const { body } = await plant.service.send("POST", "/v1/me/api-keys", { label: "arm-7" });
-        await putKey(robot, body["api_key"] as string);
-        await expectOnDisk(robot);
-        expect(await robot.show("MainPID")).toBe(processId);
-      });
-
-      test("15: --setup beside the daemon → the daemon registers; a second daemon → refused", async () => {
-        const robot = await running();
-        const { stdout, code } = await robot.agent("--setup");
-        expect(stdout).toContain("Registered arm-7");
-        expect(code).toBe(0);
-        await expect.poll(sent).toBe(1);
-        const second = await robot.agent("run");
-        expect(second.stderr).toContain("another agent uses this state directory");
-        expect(second.code).toBe(1);
       });
 
       test("40: program always crashes → restarted until it is fixed", async () => {
@@ -256,55 +178,86 @@ describe.skipIf(whySkipped !== "")(
         await robot.until(isRegistered);
         expect(sent()).toBe(0);
       });
-    });
 
-    test("1: no network at boot → ready at once, and registered by the first attempt after the cable is plugged in", async ({
-      annotate,
-    }) => {
-      await using robot = await plant.registered();
-      await robot.image.run(`echo 'offsets: [0.6]' >${ROBOT_FILES[0]}`);
-      await robot.cable("pulled");
-      await robot.boot();
-      expect(await robot.show("ActiveState")).toBe("active");
-      expect(await robot.failedUnits()).toBe("");
-      const { failure } = await robot.until(({ state }) => state === "unreachable");
-      const pluggedAt = Date.now();
-      await robot.cable("plugged");
-      const { daemon } = await robot.status();
-      await expectOnDisk(robot);
-      await annotate(
-        `cable to registered: ${Date.now() - pluggedAt} ms; the next attempt was due at ${failure?.next_attempt_at}`,
-      );
-      // Another attempt may have been running when the cable was plugged in.
-      const attempts = (await robot.status()).daemon?.attempts ?? Infinity;
-      expect(attempts - (daemon?.attempts ?? 0)).toBeLessThanOrEqual(2);
-    });
+      describe.runIf(isLong)("at night, because the integration tests show it too", () => {
+        test("37: SIGHUP before it is ready → continues", async () => {
+          const robot = await running();
+          // Before Node has started, SIGHUP ends any process; systemctl reload sends no signal but asks the agent. SIGSTOP keeps the agent
+          // from becoming ready between the check and the signal; if it was ready already, it is restarted.
+          const script = `while :; do
+            systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
+            until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
+            kill -STOP $process; state=$(systemctl show --value -p ActiveState ${UNIT})
+            kill -HUP $process; kill -CONT $process
+            if [ $state = activating ]; then break; fi
+          done; echo $state`;
+          expect(await robot.ask(script, { limitMs: RESTARTS_LIMIT_MS })).toBe("activating");
+          await robot.until(isRegistered);
+          expect(await robot.show("NRestarts")).toBe("0");
+        });
 
-    test("35: disk full → registers and reports that it cannot save; after the next boot → the same robot", async () => {
-      await using robot = await boot();
-      await robot.run(`systemctl stop ${UNIT}
-      mount -t tmpfs -o size=64k,mode=750,uid=$(id -u ${PACKAGE}),gid=$(id -g ${PACKAGE}) tmpfs /var/lib/${PACKAGE}
-      cat /dev/zero >/var/lib/${PACKAGE}/ballast 2>/dev/null || true; systemctl start ${UNIT}`);
-      const { state_problem: stateProblem } = await robot.until(
-        (status) => status.state === "registered" && status.state_problem !== null,
-      );
-      expect(stateProblem).toContain("ENOSPC");
-      await edit(robot, "offsets: [1.0]");
-      await expectOnDisk(robot);
-      await robot.shutdown();
-      await robot.boot();
-      await expectOnDisk(robot);
-      expect((await robot.status()).state_problem).toBeNull();
-    });
+        test("3: clock at 1970 → failure clock; clock set → registered", async () => {
+          const robot = await running();
+          // With libfaketime, a file sets the time of this process only. It is read on each use of the clock.
+          const library = await robot.ask("ls /usr/lib/*/faketime/libfaketime.so.1");
+          await robot.write("/etc/faketimerc", "@1970-01-01 00:10:00\n");
+          await dropIn(
+            robot,
+            `[Service]\nEnvironment=LD_PRELOAD=${library} FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1\n`,
+          );
+          await edit(robot, "offsets: [0.9]");
+          const { failure } = await robot.until((status) => status.failure !== null);
+          expect(failure?.reason).toBe("clock");
+          expect(sent()).toBe(0);
+          await robot.write("/etc/faketimerc", "+0\n");
+          await expectOnDisk(robot);
+        });
 
-    test("35: read-only disk → starts, watches and registers", async () => {
-      await using robot = await plant.registered();
-      await robot.boot({ disk: "read-only" });
-      await robot.until(isRegistered);
-      // Written from outside, as by another computer that can write to the disk.
-      await plant.site.run(["sh", "-ec", `echo 'offsets: [1.1]' >${robot.disk(ROBOT_FILES[0] ?? "")}`]);
-      await expectOnDisk(robot);
-      expect((await robot.status()).state_problem).toContain("EROFS");
+        test("30: invalid edit → systemctl reload fails, the last valid configuration stays; valid edit → applied", async () => {
+          const robot = await running();
+          await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}`);
+          const { code } = await robot.run(`systemctl reload ${UNIT}`, { may_fail: true });
+          expect(code).not.toBe(0);
+          const status = await robot.status();
+          expect(status).toMatchObject({ state: "registered", healthy: false });
+          expect(status.findings.map(({ id }) => id).toSorted()).toEqual(["missing", "unknown_key"]);
+          expect(await robot.show("ActiveState")).toBe("active");
+          await edit(robot, "offsets: [1.2]");
+          await expectOnDisk(robot);
+          await robot.run(
+            `sed 's|region: .*|region: eu-central-2|' /root/good >${CONFIGURATION_FILE}; systemctl reload ${UNIT}`,
+          );
+          const mended = await robot.until(({ robot: { view } }) => view?.region === "eu-central-2");
+          expect(mended.findings).toEqual([]);
+        });
+
+        test("7, 18: wrong key → unauthorized; right key → registered at once, without a restart", async () => {
+          const robot = await running();
+          const processId = await robot.show("MainPID");
+          await putKey(
+            robot,
+            plant.service.key.replace(/.$/, (last) => (last === "x" ? "y" : "x")),
+          );
+          await edit(robot, "offsets: [1.3]");
+          await robot.until(({ state }) => state === "unauthorized");
+          expect((await robot.agent("--setup")).code).toBe(5);
+          const { body } = await plant.service.send("POST", "/v1/me/api-keys", { label: "arm-7" });
+          await putKey(robot, body["api_key"] as string);
+          await expectOnDisk(robot);
+          expect(await robot.show("MainPID")).toBe(processId);
+        });
+
+        test("15: --setup beside the daemon → the daemon registers; a second daemon → refused", async () => {
+          const robot = await running();
+          const { stdout, code } = await robot.agent("--setup");
+          expect(stdout).toContain("Registered arm-7");
+          expect(code).toBe(0);
+          await expect.poll(sent).toBe(1);
+          const second = await robot.agent("run");
+          expect(second.stderr).toContain("another agent uses this state directory");
+          expect(second.code).toBe(1);
+        });
+      });
     });
 
     test("12, 13: copied image → recognized before any request; rebind → a robot of its own", async () => {
@@ -345,6 +298,57 @@ describe.skipIf(whySkipped !== "")(
         await expectOnDisk(robot);
         expect(await robot.ask(`ls /var/lib/${PACKAGE}`)).toBe(basename(STATE_FILE));
       }
+    });
+
+    describe.runIf(isLong)("at night, because the integration tests show it too", () => {
+      test("1: no network at boot → ready at once, and registered by the first attempt after the cable is plugged in", async ({
+        annotate,
+      }) => {
+        await using robot = await plant.registered();
+        await robot.image.run(`echo 'offsets: [0.6]' >${ROBOT_FILES[0]}`);
+        await robot.cable("pulled");
+        await robot.boot();
+        expect(await robot.show("ActiveState")).toBe("active");
+        expect(await robot.failedUnits()).toBe("");
+        const { failure } = await robot.until(({ state }) => state === "unreachable");
+        const pluggedAt = Date.now();
+        await robot.cable("plugged");
+        const { daemon } = await robot.status();
+        await expectOnDisk(robot);
+        await annotate(
+          `cable to registered: ${Date.now() - pluggedAt} ms; the next attempt was due at ${failure?.next_attempt_at}`,
+        );
+        // Another attempt may have been running when the cable was plugged in.
+        const attempts = (await robot.status()).daemon?.attempts ?? Infinity;
+        expect(attempts - (daemon?.attempts ?? 0)).toBeLessThanOrEqual(2);
+      });
+
+      test("35: disk full → registers and reports that it cannot save; after the next boot → the same robot", async () => {
+        await using robot = await boot();
+        await robot.run(`systemctl stop ${UNIT}
+        mount -t tmpfs -o size=64k,mode=750,uid=$(id -u ${PACKAGE}),gid=$(id -g ${PACKAGE}) tmpfs /var/lib/${PACKAGE}
+        cat /dev/zero >/var/lib/${PACKAGE}/ballast 2>/dev/null || true; systemctl start ${UNIT}`);
+        const { state_problem: stateProblem } = await robot.until(
+          (status) => status.state === "registered" && status.state_problem !== null,
+        );
+        expect(stateProblem).toContain("ENOSPC");
+        await edit(robot, "offsets: [1.0]");
+        await expectOnDisk(robot);
+        await robot.shutdown();
+        await robot.boot();
+        await expectOnDisk(robot);
+        expect((await robot.status()).state_problem).toBeNull();
+      });
+
+      test("35: read-only disk → starts, watches and registers", async () => {
+        await using robot = await plant.registered();
+        await robot.boot({ disk: "read-only" });
+        await robot.until(isRegistered);
+        // Written from outside, as by another computer that can write to the disk.
+        await plant.site.run(["sh", "-ec", `echo 'offsets: [1.1]' >${robot.disk(ROBOT_FILES[0] ?? "")}`]);
+        await expectOnDisk(robot);
+        expect((await robot.status()).state_problem).toContain("EROFS");
+      });
     });
   },
 );
