@@ -14,7 +14,7 @@ import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { startService } from "../support/service/service.ts";
 import { type NewStore, usePostgres, useSqlite } from "../support/service/stores.ts";
 import { createExchange, type Exchange, type RawRequest, type RawResponse } from "./exchange.ts";
-import { endpoints, type JsonValue, plant } from "./planted.ts";
+import { type Endpoint, endpoints } from "./valid-bodies.ts";
 
 /** Number of requests to each operation, AT_ONCE in parallel. Few of them reach the store. */
 const REQUESTS = { sqlite: times(200, 2000), postgres: times(75, 2000) } as const;
@@ -69,53 +69,28 @@ function judge({ status, content_type, body }: RawResponse): void {
   expect(validationErrorBodySchema.parse(JSON.parse(body)).detail).not.toHaveLength(0);
 }
 
-const text = fc.oneof(
-  fc.string({ unit: anyCharacter, maxLength: 20 }),
-  fc.constantFrom(
-    "\0",
-    "a\0",
-    "..",
-    "__proto__",
-    "pi0.5",
-    "x".repeat(3000),
-    "😀".repeat(65),
-    "sk_rps_0123456789abcdef",
-  ),
-);
-const escaped = text.map((value) => encodeURIComponent(value.toWellFormed()));
+const TEXTS = ["\0", "a\0", "..", "__proto__", "pi0.5", "x".repeat(3000), "😀".repeat(65), "sk_rps_0123456789abcdef"];
+const text = fc.oneof(fc.string({ unit: anyCharacter, maxLength: 20 }), fc.constantFrom(...TEXTS));
+const SEGMENTS = "% %zz %ff %c0%80 %ed%a0%80 %2F .. . ; a;b ' fleet_1 key_1 %u0000".split(" ");
 const segment = fc.oneof(
-  escaped,
-  fc.constantFrom(
-    "%",
-    "%zz",
-    "%ff",
-    "%c0%80",
-    "%ed%a0%80",
-    "%2F",
-    "..",
-    ".",
-    ";",
-    "a;b",
-    "'",
-    "fleet_1",
-    "key_1",
-    "%u0000",
-  ),
+  text.map((value) => encodeURIComponent(value.toWellFormed())),
+  fc.constantFrom(...SEGMENTS),
 );
 const query = fc
   .array(fc.tuple(fc.constantFrom("limit", "cursor", "other", ""), fc.oneof(segment, fc.integer().map(String))), {
     maxLength: 3,
   })
   .map((parts) => parts.map(([name, value]) => `${name}=${value}`).join("&"));
+const OTHER_TYPES = [
+  "text/plain",
+  "application/problem+json",
+  "application/json; charset=utf-16",
+  "",
+  "application/x-ndjson",
+];
 const contentType = fc.oneof(
   { weight: 9, arbitrary: fc.constant("application/json") },
-  fc.constantFrom(
-    "text/plain",
-    "application/problem+json",
-    "application/json; charset=utf-16",
-    "",
-    "application/x-ndjson",
-  ),
+  fc.constantFrom(...OTHER_TYPES),
 );
 
 function requestTo({ method, path }: Operation): fc.Arbitrary<RawRequest> {
@@ -136,14 +111,12 @@ function requestTo({ method, path }: Operation): fc.Arbitrary<RawRequest> {
     }));
 }
 
-/** Valid bodies, bodies with one mistake, and both with bytes cut or changed. */
-function bodies(endpoint: (typeof endpoints)[number]): fc.Arbitrary<Buffer> {
-  const wrong = endpoint.body.chain((body) =>
-    endpoint.mistakes(body).map(({ path, sent }) => plant(body, path, sent) ?? null),
-  );
-  const whole = fc
-    .oneof<fc.Arbitrary<JsonValue>[]>(endpoint.body, wrong)
-    .map((body) => Buffer.from(JSON.stringify(body)));
+/** Valid bodies, bodies with another value in one member, and both with bytes cut or changed. */
+function bodies({ body: valid, members }: Endpoint): fc.Arbitrary<Buffer> {
+  const wrong = fc
+    .tuple(valid, fc.constantFrom(...members), fc.jsonValue({ maxDepth: 2 }))
+    .map(([body, member, value]) => ({ ...body, [member]: value }));
+  const whole = fc.oneof<fc.Arbitrary<unknown>[]>(valid, wrong).map((body) => Buffer.from(JSON.stringify(body)));
   const damaged = fc.tuple(whole, fc.nat(400), fc.nat(255), fc.boolean()).map(([body, at, byte, isCut]) => {
     if (isCut) return body.subarray(0, at);
     const copy = Buffer.from(body);
@@ -153,20 +126,10 @@ function bodies(endpoint: (typeof endpoints)[number]): fc.Arbitrary<Buffer> {
   return fc.oneof({ weight: 2, arbitrary: whole }, damaged);
 }
 
+const deep = ["[".repeat(600), '{"a":'.repeat(600)];
+const BODIES = ["", "null", "{", ...deep, "\ufeff{}", "NaN", "1e400", `{"a":${"9".repeat(5000)}}`];
 const bytes = fc.oneof(
   fc.json().map((json) => Buffer.from(json)),
-  fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array)),
-  fc
-    .constantFrom(
-      "",
-      "null",
-      "{",
-      "[".repeat(600),
-      '{"a":'.repeat(600),
-      "\ufeff{}",
-      "NaN",
-      "1e400",
-      `{"a":${"9".repeat(5000)}}`,
-    )
-    .map((value) => Buffer.from(value)),
+  fc.uint8Array({ maxLength: 40 }).map((values) => Buffer.from(values)),
+  fc.constantFrom(...BODIES).map((value) => Buffer.from(value)),
 );

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { otherContractSchema, type RobotContract, robotContractSchema } from "../../../src/api/contract.ts";
-import { robotSetupSchema } from "../../../src/api/robots.ts";
+import { type RobotContract, robotContractSchema } from "../../../src/api/contract.ts";
 
 const example = new URL("../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
 const contract = robotContractSchema.parse(JSON.parse(readFileSync(example, "utf8")));
@@ -57,26 +56,5 @@ describe("robotContractSchema", () => {
     expect(contradictionsOf({ state_axes: [{ ...axis, native }] })).toEqual([
       "state_axes.0.native.scale: 0 makes every number the same",
     ]);
-  });
-});
-
-describe("a contract of a registration", () => {
-  const setup = {
-    name: "arm",
-    robot_type_id: contract.robot_type_id,
-    region: "eu",
-    configuration_digest: `sha256:${"0".repeat(64)}`,
-  };
-
-  test("our schema name → must have the registered robot type", () => {
-    expect(robotSetupSchema.safeParse({ ...setup, contract }).success).toBe(true);
-    const { error } = robotSetupSchema.safeParse({ ...setup, robot_type_id: "acme.other.v1", contract });
-    expect(error?.issues).toMatchObject([{ path: ["contract", "robot_type_id"] }]);
-  });
-
-  test("another schema name → any content", () => {
-    const other = { schema: "acme/v1", robot_type_id: "anything" };
-    expect(robotSetupSchema.safeParse({ ...setup, contract: other }).success).toBe(true);
-    expect(otherContractSchema.safeParse({ schema: "robot-contract/v1" }).success).toBe(false);
   });
 });

@@ -3,14 +3,14 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
-import { enrolmentApprovalSchema } from "../../../../src/api/enrolments.ts";
+import { deploymentCreateSchema } from "../../../../src/api/deployments.ts";
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
+import { apiKeyCreateSchema } from "../../../../src/api/keys.ts";
 import { loginStartSchema } from "../../../../src/api/logins.ts";
-import { ROBOT_LABELS_COUNT, robotSetupSchema } from "../../../../src/api/robots.ts";
+import { robotSetupSchema } from "../../../../src/api/robots.ts";
 import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { pageQuerySchema } from "../../../../src/api/wire/pages.ts";
-import { text } from "../../../../src/api/wire/text.ts";
 import { type Json, parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
 import {
   ANSWER_CUT_BYTES,
@@ -36,6 +36,9 @@ function findingsOf(schema: z.ZodType, text: string) {
   return validated.state === "valid" ? [] : validated.findings;
 }
 
+const emoji = (length: number) => "😀".repeat(length);
+const labels = (count: number, length = 1) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, emoji(length)]));
 const withMember = (name: string, json: string) =>
   `${JSON.stringify(setup).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 
@@ -98,7 +101,6 @@ describe("validate", () => {
 
   it.each([
     ["an unpaired surrogate", "site", '"\\ud800"', "string_unicode", ["body", "site"]],
-    ["NUL", "site", '"a\\u0000"', "value_error", ["body", "site"]],
     [
       "a label key that is too long",
       "labels",
@@ -119,6 +121,25 @@ describe("validate", () => {
     expect(findingsOf(robotSetupSchema, withMember(name, json))).toMatchObject([{ type, loc }]);
   });
 
+  it.each<[string, z.ZodType, (length: number) => object, maximum: number]>([
+    ["region", robotSetupSchema, (length) => ({ ...setup, region: emoji(length) }), 256],
+    ["key of a label", robotSetupSchema, (length) => ({ ...setup, labels: { [emoji(length)]: "v" } }), 256],
+    ["value of a label", robotSetupSchema, (length) => ({ ...setup, labels: { k: emoji(length) } }), 1024],
+    ["number of labels", robotSetupSchema, (length) => ({ ...setup, labels: labels(length) }), 256],
+    [
+      "all labels",
+      robotSetupSchema,
+      (length) => ({ ...setup, labels: { ...labels(15, 1024), k: emoji(length) } }),
+      988,
+    ],
+    ["model of a deployment", deploymentCreateSchema, (length) => ({ model: emoji(length), robot: "r" }), 256],
+    ["robot of a deployment", deploymentCreateSchema, (length) => ({ model: "m", robot: emoji(length) }), 256],
+    ["label of a key", apiKeyCreateSchema, (length) => ({ label: emoji(length) }), 256],
+  ])("%s: bounded by this service, not by its document", (_what, schema, body, maximum) => {
+    expect(findingsOf(schema, JSON.stringify(body(maximum)))).toEqual([]);
+    expect(findingsOf(schema, JSON.stringify(body(maximum + 1)))).toHaveLength(1);
+  });
+
   it("integers of a contract → exact", () => {
     const validated = validate(robotSetupSchema, read(withMember("contract", '{"a":9007199254740993}')), ["body"]);
     expect(validated).toMatchObject({ state: "valid", value: { contract: { a: 9007199254740993n } } });
@@ -127,18 +148,6 @@ describe("validate", () => {
   it("many mistakes → findings up to the limit", () => {
     const labels = JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, 1])));
     expect(findingsOf(robotSetupSchema, withMember("labels", labels))).toHaveLength(FINDINGS_MAXIMUM);
-  });
-
-  it("too many labels, some invalid → finding about their number if enough are valid", () => {
-    const labels = (right: number) =>
-      JSON.stringify({
-        wrong: 1,
-        ...Object.fromEntries(Array.from({ length: right }, (_, index) => [`k${index}`, "v"])),
-      });
-    const typesOf = (right: number) =>
-      findingsOf(robotSetupSchema, withMember("labels", labels(right))).map(({ type }) => type);
-    expect(typesOf(ROBOT_LABELS_COUNT.maximum)).toEqual(["string_type"]);
-    expect(typesOf(ROBOT_LABELS_COUNT.maximum + 1)).toEqual(["too_long"]);
   });
 
   it.each([
@@ -167,18 +176,6 @@ describe("validate", () => {
   });
 
   it.each([
-    ["limit=abc", "int_parsing", ["query", "limit"]],
-    ["limit=", "int_parsing", ["query", "limit"]],
-    ["limit=0", "greater_than_equal", ["query", "limit"]],
-    ["limit=1001", "less_than_equal", ["query", "limit"]],
-    ["cursor=%00", "value_error", ["query", "cursor"]],
-    [`cursor=${"x".repeat(257)}`, "string_too_long", ["query", "cursor"]],
-  ])("query %s → refused", (query, type, loc) => {
-    const validated = validate(pageQuerySchema, new Map(new URLSearchParams(query)), ["query"]);
-    expect(validated).toMatchObject({ state: "invalid", findings: [{ type, loc }] });
-  });
-
-  it.each([
     ["an open tuple", z.tuple([z.string()]).rest(z.string())],
     ["a union without a discriminator", z.union([z.object({ a: z.string() }), z.unknown()])],
     ["a bigint", z.bigint()],
@@ -188,70 +185,34 @@ describe("validate", () => {
     expect(() => validate(z.object({ a: schema }), read('{"a":"x"}'), ["body"])).toThrow("does not understand");
   });
 
-  it.each([
+  it.each<[json: string, z.ZodType, { readonly type: string; readonly msg?: string; readonly ctx?: object } | null]>([
     ["5", z.number().gt(5), { type: "greater_than", msg: "Input should be greater than 5", ctx: { gt: 5 } }],
-    ["4", z.number().min(5), { type: "greater_than_equal", ctx: { ge: 5 } }],
+    ["5.1", z.number().gt(5), null],
+    ["4.9", z.number().min(5), { type: "greater_than_equal", ctx: { ge: 5 } }],
+    ["5", z.number().min(5).max(5), null],
     ["5", z.number().lt(5), { type: "less_than", msg: "Input should be less than 5", ctx: { lt: 5 } }],
-    ["1e23", z.number().max(5), { type: "less_than_equal", ctx: { le: 5 } }],
+    ["4.9", z.number().lt(5), null],
     ["123456789012345678901234567890", z.number().max(5), { type: "less_than_equal", ctx: { le: 5 } }],
     ["7.5", z.number().multipleOf(2.5), null],
-    [
-      "7",
-      z.number().multipleOf(2.5),
-      { type: "multiple_of", msg: "Input should be a multiple of 2.5", ctx: { multiple_of: 2.5 } },
-    ],
+    ["7", z.number().multipleOf(2.5), { type: "multiple_of", msg: "Input should be a multiple of 2.5" }],
     ['"7"', z.number(), { type: "float_type", msg: "Input should be a valid number" }],
     ["true", z.number(), { type: "float_type" }],
-    ["null", z.number(), { type: "float_type" }],
     ["NaN", z.number().max(5), { type: "finite_number" }],
     ["-1e400", z.number().max(5), { type: "finite_number" }],
     ["90", z.literal([0, 90]), null],
-    [
-      '"90"',
-      z.literal([0, 90]),
-      { type: "literal_error", msg: "Input should be 0 or 90", ctx: { expected: "0 or 90" } },
-    ],
-  ])("number %s → as in pydantic's strict mode", (json, schema, fault) => {
+    ['"90"', z.literal([0, 90]), { type: "literal_error", msg: "Input should be 0 or 90" }],
+    ["9007199254740991", z.int(), null],
+    ["9007199254740992", z.int(), { type: "less_than_equal" }],
+    ["-9007199254740992", z.int(), { type: "greater_than_equal" }],
+    ['"maybe"', z.boolean(), { type: "bool_parsing" }],
+    ['"No"', z.boolean(), null],
+  ])("%s → as pydantic reads it", (json, schema, fault) => {
     expect(findingsOf(schema, json)).toMatchObject(fault === null ? [] : [{ ...fault, loc: ["body"] }]);
-  });
-
-  it.each<[string, z.ZodType, Readonly<Record<string, string | null>>]>([
-    ["an integer", z.int().min(2).max(4), { 1: "greater_than_equal", 2: null, 4: null, 5: "less_than_equal" }],
-    ["any integer", z.int(), { "9007199254740991": null, "9007199254740992": "less_than_equal" }],
-    ["any negative integer", z.int(), { "-9007199254740991": null, "-9007199254740992": "greater_than_equal" }],
-    ["a number", z.number().min(2).max(4), { 1.9: "greater_than_equal", 2: null, 4: null, 4.1: "less_than_equal" }],
-    ["an open number", z.number().gt(2).lt(4), { 2: "greater_than", 2.1: null, 3.9: null, 4: "less_than" }],
-    [
-      "a list",
-      z.array(z.int()).min(1).max(2),
-      { "[]": "too_short", "[1]": null, "[1,1]": null, "[1,1,1]": "too_long" },
-    ],
-    ["a short text", text({ minimum: 2, maximum: 3 }), { '"😀"': "string_too_short", '"😀😀"': null }],
-    ["a long text", text({ minimum: 2, maximum: 3 }), { '"😀😀😀"': null, '"😀😀😀😀"': "string_too_long" }],
-  ])("%s → exactly its limits", (_what, schema, cases) => {
-    const types = Object.keys(cases).map((json) => [json, findingsOf(schema, json)[0]?.type ?? null]);
-    expect(types).toEqual(Object.entries(cases));
-  });
-
-  it.each([
-    ["true", []],
-    ['"No"', []],
-    ['"maybe"', [{ type: "bool_parsing", loc: ["body", "confirm_replace"], input: "maybe" }]],
-    ["[]", [{ type: "bool_type", loc: ["body", "confirm_replace"], input: [] }]],
-  ])("confirm_replace %s → read or refused as a boolean", (json, findings) => {
-    const approval = `{"user_code":"WXYZ-2345","confirm_replace":${json}}`;
-    expect(findingsOf(enrolmentApprovalSchema, approval)).toMatchObject(findings);
   });
 
   it.each([
     ["[1,2]", []],
-    [
-      "[]",
-      [
-        { type: "missing", loc: ["body", 0], input: [] },
-        { type: "missing", loc: ["body", 1], input: [] },
-      ],
-    ],
+    ["[1]", [{ type: "missing", loc: ["body", 1], input: [1] }]],
     ['["a",2]', [{ type: "float_type", loc: ["body", 0], input: "a" }]],
     ["[1,2,3]", [{ type: "too_long", loc: ["body"], ctx: { field_type: "Tuple", max_length: 2, actual_length: 3 } }]],
     ["{}", [{ type: "tuple_type", msg: "Input should be a valid tuple" }]],
@@ -306,12 +267,6 @@ describe("validate", () => {
 
 describe("validationAnswer", () => {
   const answerTo = (text: string) => validationAnswer(findingsOf(robotSetupSchema, text));
-
-  it("small answer → complete inputs", () => {
-    expect(JSON.parse(answerTo('{"name":5}'))).toMatchObject({
-      detail: [{ loc: ["body", "name"], input: 5 }, { input: { name: 5 } }, {}, {}],
-    });
-  });
 
   it("inputs → complete up to the limit, to the byte", () => {
     const answerOfLength = (length: number) => {
@@ -370,13 +325,6 @@ describe("validationAnswer", () => {
     ]);
   });
 
-  it("body with mistakes everywhere → bounded answer", () => {
-    const labels = Object.fromEntries(
-      Array.from({ length: 5000 }, (_, index) => [`${index}${"k".repeat(150)}`, index]),
-    );
-    expect(Buffer.byteLength(answerTo(JSON.stringify({ labels })))).toBeLessThan(FINDINGS_MAXIMUM * 320);
-  });
-
   it("long locations → bounded answer", () => {
     const depth = 400;
     const contract = `${`{"${"n".repeat(200)}":`.repeat(depth)}[${"NaN,".repeat(FINDINGS_MAXIMUM)}NaN]${"}".repeat(depth)}`;
@@ -390,13 +338,24 @@ describe("validationAnswer", () => {
     expect(JSON.parse(answer)).toMatchObject({ detail: [{ input: `x${"😀".repeat(63)}…` }] });
   });
 
+  it("body with a secret anywhere → bounded answer without it", () => {
+    const token = fc.string({ unit: fc.constantFrom(..."0123456789abcdefXYZ"), minLength: 22, maxLength: 22 });
+    const key = fc.tuple(fc.constantFrom("sk_rps_", "sk_live_", "rps_session_"), token).map((parts) => parts.join(""));
+    const member = fc.constantFrom(...Object.keys(robotSetupSchema.shape), "other");
+    const beside = fc.jsonValue({ maxDepth: 3 });
+    fc.assert(
+      fc.property(key, member, fc.nat(3), fc.nat(3000), beside, (secret, name, place, filling, other) => {
+        const values = [secret, [`Bearer ${secret}`], { [secret]: 1 }, { deep: [{ secret }] }];
+        const answer = answerTo(JSON.stringify({ [name]: values[place], beside: [other, "x".repeat(filling)] }));
+        expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(ANSWER_CUT_BYTES);
+        expect(answer).not.toContain(secret.slice(-22));
+      }),
+      { numRuns: times(200, 2000) },
+    );
+  });
+
   it.each([
-    ["a key as a value", { ...setup, site: ["sk_rps_0123456789abcdef"] }],
-    ["a key inside a text", { ...setup, labels: "curl -H 'Bearer sk_rps_0123456789abcdef'" }],
-    ["a key as a member name", { ...setup, labels: { sk_rps_0123456789abcdef: 1 } }],
-    ["a session token", { ...setup, site: ["rps_session_0123456789abcdef"] }],
     ["a secret that is not a text", { password: ["0123456789abcdef"] }],
-    ["a key in an answer that is cut", { ...setup, name: `sk_rps_0123456789abcdef${"x".repeat(9000)}` }],
     ["a secret member of the enclosing object", { api_key: "sk_rps_0123456789abcdef", token: "0123456789abcdef" }],
   ])("%s → omitted", (_what, body) => {
     const answer = answerTo(JSON.stringify(body));
