@@ -89,13 +89,24 @@ describe("answers", () => {
     expect(requests).toEqual([`GET /v1/me/deployments${query}`]);
   });
 
-  it("unknown members → kept in --json; items with only an id → listed", async () => {
-    const items = [
-      { id: "k1", colour: "blue" },
-      { id: "k2", label: null, scopes: null, nested: { a: [1] } },
-    ];
-    const { run } = await startForeign((_request, response) => json(response, 200, { items, next: null }));
-    expect(JSON.parse((await run("keys", "list", "--json")).out)).toEqual({ items, next: null });
+  const unknown = { colour: { nested: [1, null] } };
+  const robot = { id: "r1", name: "arm-7", robot_type_id: "t", region: "here", created_at: "2026-01-01", ...unknown };
+  const fleet = { id: "f1", name: "f", subject: "pi", readiness_mode: "on_demand", status: "ready", ...unknown };
+  const counts = { registered: 1, ready: 1, active: 0, waiting: 0, blocked: 0 };
+  it.each([
+    ["robots list", [robot]],
+    ["models list", { models: [{ slug: "pi", ...unknown }], ...unknown }],
+    ["deployments list", { items: [{ id: "d1", status: "active", ...unknown }], ...unknown }],
+    ["fleets list", [{ ...fleet, peak_active_robots: 1, robots: counts }]],
+    ["keys list", { items: [key("k1", unknown)], next: null }],
+  ])("%s --json → the answer of the service, with members that are unknown here", async (commandLine, answer) => {
+    const { run } = await startForeign((_request, response) => json(response, 200, answer));
+    expect(JSON.parse((await run(...commandLine.split(" "), "--json")).out)).toEqual(answer);
+  });
+
+  it("items with only an id → listed", async () => {
+    const items = [{ id: "k1" }, { id: "k2", label: null, scopes: null }];
+    const { run } = await startForeign((_request, response) => json(response, 200, { items }));
     // k1 has no scopes member, so its scopes are unknown; null means every scope.
     expect((await run("keys", "list")).out).toBe("SCOPES      ID\n            k1\neverything  k2\n");
   });
