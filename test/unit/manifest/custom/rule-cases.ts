@@ -1,4 +1,4 @@
-/** Test cases of rules for custom types: a manifest without findings, and a few edits. */
+/** Manifests without findings, to which the rules for custom types make a few edits. */
 import { expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
@@ -21,7 +21,7 @@ cameras:
 configuration_files: [/etc/arm.yaml]
 `;
 
-const PAIR = `robot_type_id: acme.pair.v1
+export const PAIR = `robot_type_id: acme.pair.v1
 topology: bimanual
 action_semantics: joint_position
 control_rate_hz: 30
@@ -74,63 +74,28 @@ extends: droid.franka-panda.v1
 configuration_files: [/etc/cell.json]
 `;
 
-const ALOHA = `robot_type_id: acme.cell.v1
+export const ALOHA = `robot_type_id: acme.cell.v1
 extends: trossen.aloha-bimanual.v1
 configuration_files: [/etc/cell.json]
 `;
 
-type Edit = readonly [from: string, to: string];
+/** Edits of a manifest, from a text that it has to another, and the findings that they cause: `id loc`, warnings with `warning` before it. */
+type Rule = readonly [edits: Readonly<Record<string, string>>, ...findings: string[]];
 
-/** Findings as `id loc @word`, where the word stands at the line and column; warnings in parentheses. */
-async function findingsOf(text: string): Promise<readonly string[]> {
-  const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
-  if (findings.some(({ severity }) => severity === "error")) expect(manifest).toBeNull();
-  const lines = text.split("\n");
-  return findings.map(({ id, severity, loc, line, column }) => {
-    const [word] = /^(?:[\w.-]+|.|$)/.exec((lines[line - 1] ?? "").slice(column - 1)) ?? [];
-    const shown = `${id} ${loc} @${word}`;
-    return severity === "error" ? shown : `(${shown})`;
+/** One test for each rule, by its title. */
+export function rules(manifest: string, table: Readonly<Record<string, Rule>>): void {
+  test.each(Object.entries(table))("readManifest: %s", async (_title, [edits, ...expected]) => {
+    const text = Object.entries(edits).reduce((before, [from, to]) => {
+      expect(before).toContain(from);
+      return before.replace(from, to);
+    }, manifest);
+    const read = await readManifest(Buffer.from(text), READY_CATALOG);
+    const findings = read.findings.map(
+      ({ id, severity, loc }) => `${severity === "error" ? "" : "warning "}${id} ${loc}`,
+    );
+    expect(findings).toEqual(expected);
+    if (read.findings.some(({ severity }) => severity === "error")) expect(read.manifest).toBeNull();
   });
-}
-
-function edited(text: string, edits: readonly Edit[]): string {
-  return edits.reduce((before, [from, to]) => {
-    if (!before.includes(from)) throw new Error(`${JSON.stringify(from)} is not in the manifest`);
-    return before.replace(from, to);
-  }, text);
-}
-
-/** The findings of a manifest after some edits. */
-type Case = readonly [title: string, text: string, expected: readonly string[], ...edits: Edit[]];
-
-export function run(cases: readonly Case[]): void {
-  test.each(cases.map(([title, ...rest]) => ({ title, rest })))("readManifest: $title", async ({ rest }) => {
-    const [text, expected, ...edits] = rest;
-    expect(await findingsOf(edited(text, edits))).toEqual(expected);
-  });
-}
-
-const BASES = { ARM, PAIR, POINTER, ROVER, SO101, DROID, ALOHA };
-
-/**
- * Parses cases in text form: the manifest and a title, then each edit as `from → to`, then the findings. `\n` stands for a line feed, `∅`
- * for nothing.
- */
-export function readCases(text: string): readonly Case[] {
-  const cases: [title: string, text: string, expected: string[], ...edits: Edit[]][] = [];
-  for (const line of text.trim().split("\n")) {
-    const [, base, title] = /^(\w+): (.*)$/.exec(line) ?? [];
-    const [from, to] = line
-      .slice(2)
-      .replaceAll(String.raw`\n`, "\n")
-      .replace(/∅$/, "")
-      .split(" → ");
-    if (base !== undefined && title !== undefined) {
-      cases.push([title, BASES[base as keyof typeof BASES], []]);
-    } else if (from !== undefined && to !== undefined) cases.at(-1)?.push([from, to]);
-    else cases.at(-1)?.[2].push(line.trim());
-  }
-  return cases;
 }
 
 /** This many lines, each with its own name. */
