@@ -34,8 +34,16 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const before = new Set(describeTree(root));
     const { exitCode } = await runInstall({ root }, setting);
     expect(exitCode).toBe(0);
-    const tree = describeTree(root).filter((line) => !before.has(line));
-    const shown = tree.map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
+    const tree = describeTree(root);
+    const added = tree.filter((line) => !before.has(line));
+    // In its folder, the version has a copy of each file that it puts elsewhere.
+    const COPY = /^\/usr\/local\/lib\/robot-policy-agent\/versions\/[^/]+\/files(?=\/\w)/;
+    const copies = added.filter((line) => COPY.test(line)).map((line) => line.replace(COPY, ""));
+    expect(copies.length).toBeGreaterThan(8);
+    expect(tree).toEqual(expect.arrayContaining(copies));
+    const shown = added
+      .filter((line) => !COPY.test(line))
+      .map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
     expect(shown).toMatchInlineSnapshot(`
       [
         "/etc/group 644 0:0 …",
@@ -58,31 +66,6 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
         "/usr/local/lib/robot-policy-agent/versions/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/robot-policy-agent/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/robot-policy-agent/config.example.yaml 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/robot-policy-agent/robot-manifest.example.yaml 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/sysusers.d/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/etc/sysusers.d/robot-policy-agent.conf 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent-setup.service 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent-setup.service.d/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent-setup.service.d/00-credential-store.conf 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent.service 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent.service.d/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent.service.d/00-credential-store.conf 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/lib/systemd/system/robot-policy-agent.service.d/growing-delay.conf 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/bash-completion/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/bash-completion/completions/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/bash-completion/completions/robot-policy-agent 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/zsh/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/zsh/site-functions/ 755 0:0",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/files/usr/local/share/zsh/site-functions/_robot-policy-agent 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/robot-policy-agent.cjs 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/zod.cjs 644 0:0 …",
