@@ -140,17 +140,10 @@ describe("a valid configuration", () => {
   test("scenario 31: read-only commands → no request, no changed file", async () => {
     const { robot, proxy } = scene;
     const before = treeOf(robot.folder);
-    const commands = [
-      "check",
-      "check --json",
-      "digest",
-      "contract",
-      "status",
-      "catalog",
-      "schema manifest",
-      "completion bash",
-    ];
-    for (const command of [...commands, "--setup --dry-run", "--setup --dry-run --if-changed"]) {
+    const commands = ["check", "digest", "digest --explain", "contract", "status", "catalog", "schema manifest"];
+    const asJson = ["check --json", "digest --json", "status --json", "--setup --dry-run --json"];
+    const others = ["completion bash", "--setup --dry-run", "--setup --dry-run --if-changed"];
+    for (const command of [...commands, ...asJson, ...others]) {
       await robot.run(command.split(" "));
       expect([command, treeOf(robot.folder)]).toEqual([command, before]);
     }
