@@ -100,10 +100,3 @@ it("disallow: asks once, and names the fingerprint", async () => {
   expect((await computer.start({ requested_name: "arm-9" })).approval_required).toBe(true);
   expect(await site.run("robots", "disallow", fingerprint)).toMatchObject(endedWith(6, "no allowed key is"));
 });
-
-it("a service without allowed keys → says so", async () => {
-  const path = await writeKeys(newComputer().publicKey);
-  for (const args of [["allow", "--keys", path], ["allowed"], ["disallow", "akey_1"]]) {
-    expect(await site.eleven("robots", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
-  }
-});

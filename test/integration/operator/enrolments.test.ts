@@ -168,14 +168,6 @@ describe("robots approve", () => {
       endedWith(5, "[forbidden]"),
     );
   });
-
-  it("a service without enrolments → says so", async () => {
-    expect(await site.eleven("robots", "approve", "AAAA-2222")).toMatchObject(
-      endedWith(6, "this service does not enroll robots [not-offered]"),
-    );
-    expect(await site.eleven("robots", "pending")).toMatchObject(endedWith(6, "[not-offered]"));
-    expect(await site.eleven("robots", "deny", "AAAA-2222")).toMatchObject(endedWith(6, "[not-offered]"));
-  });
 });
 
 describe("robots approve, for a robot that is online", () => {

@@ -144,9 +144,3 @@ it("remove: asks once; two webhooks with one host → their URL or id is require
   expect([removed.exitCode, neat(removed.out)]).toEqual([0, "The webhook to HOST is deleted (wh_ID).\n"]);
   expect(await site.json("webhooks", "show", host)).toMatchObject({ url: `${receiver.url}2` });
 });
-
-it("a service without webhooks → says so", async () => {
-  for (const args of [["list"], ["create", receiver.url], ["test", "any"]]) {
-    expect(await site.eleven("webhooks", ...args)).toMatchObject(endedWith(6, "[not-offered]"));
-  }
-});
