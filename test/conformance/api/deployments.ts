@@ -24,7 +24,7 @@ async function deploy(client: Client, robot: string, model: string = STEADY.slug
   return client.call("createDeployment", { body: { model, robot } });
 }
 
-export function deploymentsConformance({ target, it, itOnce }: Tests): void {
+export function deploymentsConformance({ target, it }: Tests): void {
   describe("deployments", () => {
     it("create → becomes active; get, poll, list and account show the same", async ({ client }) => {
       const [robot] = await register(client, ["r1"]);
@@ -117,26 +117,18 @@ export function deploymentsConformance({ target, it, itOnce }: Tests): void {
       expect((await deploy(client, "r1")).id).not.toBe(created.id);
     });
 
-    const expectInvalid = async (_what: string, body: unknown, locs: readonly Loc[]) => {
-      const client = await target().organization();
-      await register(client, ["r1"]);
-      const where = locs.map((loc) => ["body", ...loc]);
-      await client.invalid(where, "createDeployment", { body });
-      expect(await client.call("listDeployments")).toEqual({ items: [] });
-    };
-
     it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
       ["an unknown model", { model: "none", robot: "r1" }, [["model"]]],
       ["an unknown robot", { model: STEADY.slug, robot: "none" }, [["robot"]]],
       ["an unknown model and an unknown robot", { model: "none", robot: "none" }, [["model"], ["robot"]]],
       ["empty names", { model: "", robot: "" }, [["model"], ["robot"]]],
-    ])("create with %s → 422", expectInvalid);
-
-    itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["no members", {}, [["model"], ["robot"]]],
-      ["values that are not strings", { model: null, robot: 1 }, [["model"], ["robot"]]],
-      ["too long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
-    ])("create with %s → 422", expectInvalid);
+    ])("create with %s → 422", async (_what, body, locs) => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const where = locs.map((loc) => ["body", ...loc]);
+      await client.invalid(where, "createDeployment", { body });
+      expect(await client.call("listDeployments")).toEqual({ items: [] });
+    });
 
     it("endpoint fails from the start → stays preparing", async ({ client }) => {
       await register(client, ["r1"]);

@@ -1,13 +1,13 @@
 import { describe, expect } from "vitest";
 
 import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
-import { DIGEST, register, setupOf } from "./registering.ts";
+import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 
 /** Longer than any name, shorter than the longest request line. */
 export const LONG = "x".repeat(2000);
 
-export function robotsConformance({ target, it, itOnce }: Tests): void {
+export function robotsConformance({ target, it }: Tests): void {
   describe("robots", () => {
     it("setup again → replaces: id and created_at stay, omitted members are cleared", async ({ client }) => {
       const labels = { "": "", größe: "5 µm", "a.b/c": "🤖", 1: "one" };
@@ -65,37 +65,6 @@ export function robotsConformance({ target, it, itOnce }: Tests): void {
       const [robot] = await register(client, ["🤖".repeat(64)]);
       expect(robot?.name).toBe("🤖".repeat(64));
       await client.invalid([["body", "name"]], "setupRobot", { body: setupOf("🤖".repeat(65)) });
-    });
-
-    itOnce.each<[what: string, member: string, value: unknown, loc?: readonly string[]]>([
-      ["an empty name", "name", ""],
-      ["no name", "name", null],
-      ["a name with NUL", "name", "a\0b"],
-      ["an empty type", "robot_type_id", ""],
-      ["a type of 257 characters", "robot_type_id", "x".repeat(257)],
-      ["a region that is not a string", "region", 1],
-      ["a region of 257 characters", "region", "x".repeat(257)],
-      ["an invalid digest", "configuration_digest", "sha256:XYZ"],
-      ["a digest with a line feed", "configuration_digest", `${DIGEST}\n`],
-      ["an empty site", "site", ""],
-      ["a site of 129 characters", "site", "x".repeat(129)],
-      ["labels in an array", "labels", []],
-      ["a label that is not a string", "labels", { a: 1 }, ["labels", "a"]],
-      [
-        "labels that are too long together",
-        "labels",
-        Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}`, "x".repeat(1000)])),
-      ],
-      ["a contract that is not an object", "contract", "x"],
-    ])("setup with %s → 422, and nothing is stored", async (_what, member, value, loc = [member]) => {
-      const client = await target().organization();
-      await client.invalid([["body", ...loc]], "setupRobot", { body: setupOf("r1", { [member]: value }) });
-      expect(await client.call("listRobots")).toEqual([]);
-    });
-
-    itOnce("setup without members → every required member, in the order of the document", async ({ client }) => {
-      const locs = ["name", "robot_type_id", "region", "configuration_digest"].map((member) => ["body", member]);
-      await client.invalid(locs, "setupRobot", { body: {} });
     });
 
     it("list → all robots, oldest first", async ({ client }) => {

@@ -26,15 +26,42 @@ describe("operations", () => {
     ]);
   });
 
-  it("those that change something → no key that may only read", () => {
-    const changing = Object.entries<Operation>({ ...operations, ...beyondSpec }).filter(
-      ([, { method }]) => method !== "GET",
-    );
-    const allowed = changing.filter(
-      ([, { scopes }]) => scopes === "any" || [scopes].flat().some((scope) => scope.endsWith(":read")),
-    );
-    // A preview changes nothing; a person decides about a login, and each credential may end its own session.
-    expect(allowed.map(([name]) => name)).toEqual(["previewFleet", "decideLogin", "endSession"]);
+  it("each requires the scope to read or write what its path names, which limits the damage of a stolen key", () => {
+    const usual = ({ method, path }: Operation) => {
+      const [resource = ""] = path.replace(/^\/v1\/(?:me\/)?/, "").split("/");
+      return `${resource}:${method === "GET" ? "read" : "write"}`;
+    };
+    const others = Object.entries<Operation>({ ...operations, ...beyondSpec })
+      .map(([name, operation]) => [name, [operation.scopes].flat().join(" or "), usual(operation)] as const)
+      .filter(([, scopes, usualScope]) => scopes !== usualScope);
+    expect(Object.fromEntries(others)).toEqual({
+      setupRobot: "robots:setup or robots:self",
+      getRobot: "robots:read or robots:self",
+      getRegistration: "robots:read or robots:setup or robots:self",
+      heartbeat: "robots:self",
+      renewCredential: "signed",
+      claimRun: "signed",
+      listRegistrations: "robots:read",
+      listRefusals: "robots:read or audit:read",
+      listFleetNeeds: "fleets:read",
+      previewFleet: "robots:read",
+      listEndpoints: "models:read",
+      listRegions: "any",
+      startEnrolment: "robots:enroll",
+      pollEnrolment: "signed",
+      listEnrolments: "robots:write",
+      getEnrolment: "robots:write",
+      allowKeys: "robots:write",
+      listAllowedKeys: "robots:write",
+      removeAllowedKey: "robots:write",
+      startLogin: "public",
+      pollLogin: "public",
+      exchangeLogin: "public",
+      decideLogin: "any",
+      endSession: "any",
+      getSession: "any",
+      getAccount: "any",
+    });
   });
 
   it.each(all)("$method $path: JSON Schemas of its bodies", ({ request, response }) => {
