@@ -4,10 +4,9 @@ import { COLD, DEAD, PICKY, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import { createFleet, createFleetOfBoth, fleetOf, readyFleet, untilFleet, updateFleet, windowOf } from "./fleets.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
-import { soon } from "./waiting.ts";
 
 /** Status, robots and updates of a fleet. */
-export function fleetStatesConformance({ target, it }: Tests): void {
+export function fleetStatesConformance({ it }: Tests): void {
   describe("states of fleets", () => {
     it("snapshot membership → the robots that matched at the creation", async ({ client }) => {
       await register(client, ["r1", "r2"], { site: "lab" });
@@ -19,18 +18,6 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       });
     });
 
-    it("endpoint failed from the start → preparing, robots wait", async ({ equipped: client }) => {
-      const fleet = await createFleet(client, "f", { subject: DEAD.slug });
-      const before = target().inference.probes(DEAD.endpoint);
-      await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
-      expect(await client.call("getFleet", { path: { fleet_id: fleet.id } })).toMatchObject({
-        status: "preparing",
-        blocker: null,
-        robots: { waiting: 2 },
-        active_model: { status: "preparing" },
-      });
-    });
-
     it("no robot meets the requirements → blocked, with the reason; they change → ready", async ({ client }) => {
       await register(client, ["r1", "r2"], { robot_type_id: "wheelbarrow" });
       const fleet = await createFleetOfBoth(client, "f", { subject: PICKY.slug });
@@ -38,19 +25,6 @@ export function fleetStatesConformance({ target, it }: Tests): void {
       expect(fleet.blocker).toContain(ROBOT_TYPE);
       await register(client, ["r1", "r2"]);
       await untilFleet(client, fleet, { status: "ready", blocker: null, robots: { ready: 2, blocked: 0 } });
-    });
-
-    it("no endpoint in the region → blocked", async ({ client }) => {
-      await register(client, ["r1", "r2"], { region: "moon" });
-      const fleet = await createFleet(client, "f");
-      expect(fleet).toMatchObject({ status: "blocked", robots: { blocked: 2 } });
-      expect(fleet.blocker).toContain("moon");
-    });
-
-    it("some robots blocked → degraded", async ({ equipped: client }) => {
-      await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
-      const fleet = await createFleet(client, "f", { subject: PICKY.slug });
-      await untilFleet(client, fleet, { status: "degraded", blocker: null, robots: { ready: 1, blocked: 1 } });
     });
 
     it("scheduled, outside its windows → preparing, with an estimate", async ({ equipped: client }) => {

@@ -138,6 +138,8 @@ describe("validate", () => {
   ])("%s: bounded by this service, not by its document", (_what, schema, body, maximum) => {
     expect(findingsOf(schema, JSON.stringify(body(maximum)))).toEqual([]);
     expect(findingsOf(schema, JSON.stringify(body(maximum + 1)))).toHaveLength(1);
+    // Clients check with zod before they send.
+    expect([maximum, maximum + 1].map((size) => schema.safeParse(body(size)).success)).toEqual([true, false]);
   });
 
   it("integers of a contract → exact", () => {
