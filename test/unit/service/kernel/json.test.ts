@@ -58,6 +58,15 @@ describe("parseJson", () => {
     expect(roundTrip(text)).toBe(printed);
   });
 
+  it.each([
+    ['"a\\', "Unterminated string starting at", 0],
+    ["[nul", "Expecting value", 1],
+    ["[-", "Expecting value", 1],
+    ["[.5", "Expecting value", 1],
+  ])("%j: %s at %i", (text, message, position) => {
+    expect(parseJson(text)).toEqual({ state: "invalid", message, position });
+  });
+
   it("nesting → accepted up to the limit", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     expect(roundTrip(nested(JSON_DEPTH_MAXIMUM))).toBe(nested(JSON_DEPTH_MAXIMUM));
