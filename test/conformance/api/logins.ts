@@ -213,32 +213,11 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       },
     );
 
-    itOnce.each([
-      "https://evil.example/",
-      "http://evil.example/",
-      "http://127.0.0.1.evil.example/",
-      "http://localhost.evil.example/",
-      "http://localhost@evil.example/",
-      "http://user:pass@127.0.0.1/",
-      "http://127.0.0.1\\@evil.example/",
-      "//evil.example/",
-      "javascript:alert(1)",
-      "file:///etc/passwd",
-      "http://[::ffff:8.8.8.8]/",
-      "http://127.0.0.1:99999/",
-      "http://127.0.0.1/\r\nset-cookie: a=b",
-      "127.0.0.1",
-      "",
-    ])("callback %j → 422", async (callbackUrl) => {
-      const client = await target().organization();
-      const body = { verifier: VERIFIER, callback_url: callbackUrl };
-      await client.as(null).invalid([["body", "callback_url"]], "startLogin", { body });
-    });
-
     itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
       ["no members", {}, [["verifier"], ["callback_url"]]],
       ["a short verifier", { verifier: "x".repeat(31), callback_url: CALLBACK }, [["verifier"]]],
       ["a long verifier", { verifier: "x".repeat(257), callback_url: CALLBACK }, [["verifier"]]],
+      ["a callback elsewhere", { verifier: VERIFIER, callback_url: "https://evil.example/" }, [["callback_url"]]],
     ])("start with %s → 422", async (_what, body, locs) => {
       const where = locs.map((loc) => ["body", ...loc]);
       const client = await target().organization();
