@@ -39,6 +39,7 @@ function findingsOf(schema: z.ZodType, text: string) {
 const emoji = (length: number) => "😀".repeat(length);
 const labels = (count: number, length = 1) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, emoji(length)]));
+const withLabels = (members: object) => ({ ...setup, labels: members });
 const withMember = (name: string, json: string) =>
   `${JSON.stringify(setup).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 
@@ -123,15 +124,10 @@ describe("validate", () => {
 
   it.each<[string, z.ZodType, (length: number) => object, maximum: number]>([
     ["region", robotSetupSchema, (length) => ({ ...setup, region: emoji(length) }), 256],
-    ["key of a label", robotSetupSchema, (length) => ({ ...setup, labels: { [emoji(length)]: "v" } }), 256],
-    ["value of a label", robotSetupSchema, (length) => ({ ...setup, labels: { k: emoji(length) } }), 1024],
-    ["number of labels", robotSetupSchema, (length) => ({ ...setup, labels: labels(length) }), 256],
-    [
-      "all labels",
-      robotSetupSchema,
-      (length) => ({ ...setup, labels: { ...labels(15, 1024), k: emoji(length) } }),
-      988,
-    ],
+    ["key of a label", robotSetupSchema, (length) => withLabels({ [emoji(length)]: "v" }), 256],
+    ["value of a label", robotSetupSchema, (length) => withLabels({ k: emoji(length) }), 1024],
+    ["number of labels", robotSetupSchema, (length) => withLabels(labels(length)), 256],
+    ["all labels", robotSetupSchema, (length) => withLabels({ ...labels(15, 1024), k: emoji(length) }), 988],
     ["model of a deployment", deploymentCreateSchema, (length) => ({ model: emoji(length), robot: "r" }), 256],
     ["robot of a deployment", deploymentCreateSchema, (length) => ({ model: "m", robot: emoji(length) }), 256],
     ["label of a key", apiKeyCreateSchema, (length) => ({ label: emoji(length) }), 256],
