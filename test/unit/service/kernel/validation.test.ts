@@ -125,6 +125,7 @@ describe("validate", () => {
   });
 
   it.each<[string, z.ZodType, (length: number) => object, maximum: number]>([
+    ["name", robotSetupSchema, (length) => ({ ...setup, name: emoji(length) }), 64],
     ["region", robotSetupSchema, (length) => ({ ...setup, region: emoji(length) }), 256],
     ["key of a label", robotSetupSchema, (length) => withLabels({ [emoji(length)]: "v" }), 256],
     ["value of a label", robotSetupSchema, (length) => withLabels({ k: emoji(length) }), 1024],
