@@ -179,7 +179,7 @@ describe.skipIf(whySkipped !== "")(
         expect(sent()).toBe(0);
       });
 
-      describe.runIf(isLong)("at night, because the integration tests show it too", () => {
+      describe("at night, because the integration tests show it too", { tags: "needs/night" }, () => {
         test("37: SIGHUP before it is ready → continues", async () => {
           const robot = await running();
           // Before Node has started, SIGHUP ends any process; systemctl reload sends no signal but asks the agent. SIGSTOP keeps the agent
@@ -300,7 +300,7 @@ describe.skipIf(whySkipped !== "")(
       }
     });
 
-    describe.runIf(isLong)("at night, because the integration tests show it too", () => {
+    describe("at night, because the integration tests show it too", { tags: "needs/night" }, () => {
       test("1: no network at boot → ready at once, and registered by the first attempt after the cable is plugged in", async ({
         annotate,
       }) => {
