@@ -1,4 +1,4 @@
-import { FLEET_STATUSES, MEMBERSHIPS, READINESS_MODES } from "../api/fleets.ts";
+import { FLEET_STATUSES, READINESS_MODES } from "../api/fleets.ts";
 import { ROBOT_TEXT_NAMES, type RobotTextName } from "../api/robot-texts.ts";
 import { TEXT_FLAGS } from "../operator/robots/text-flags.ts";
 import type { FlagRow } from "./command-table.ts";
@@ -144,11 +144,6 @@ export const fleetRows: readonly OperatorRow[] = [
       },
       ...SELECTOR_FLAGS,
       {
-        flag: "--membership <membership>",
-        summary: "follow: robots join and leave as they come to match; snapshot: those that match now (the default)",
-        choices: MEMBERSHIPS,
-      },
-      {
         flag: "--peak <number>",
         summary: "maximum number of robots that are active at the same time (default: the number of --robot)",
       },
@@ -168,7 +163,6 @@ export const fleetRows: readonly OperatorRow[] = [
     examples: [
       "robot-policy fleets create --name packing --model pi0.5 --robot arm-1 --robot arm-2 --wait",
       "robot-policy fleets create --name night --model pi0.5 --site plant-1 --peak 4 --window 2030-01-31T20:00:00Z/2030-02-01T04:00:00Z",
-      "robot-policy fleets create --name plant --model pi0.5 --site plant-1 --membership follow --peak 40",
       "robot-policy fleets create --from fleet.yaml --dry-run",
     ],
     load: async () => (await import("../operator/fleets/create.ts")).fleetsCreate,
@@ -180,22 +174,6 @@ export const fleetRows: readonly OperatorRow[] = [
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
     load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdateModel,
-  },
-  {
-    name: "fleets update",
-    summary: "change whether robots join and leave a fleet as they come to match its selector",
-    argument: "FLEET",
-    flags: [
-      {
-        flag: "--membership <membership>",
-        summary: "follow: robots join and leave; snapshot: the fleet keeps the robots that it has",
-        choices: MEMBERSHIPS,
-      },
-      YES_FLAG,
-      DRY_RUN_FLAG,
-    ],
-    examples: ["robot-policy fleets update packing --membership follow"],
-    load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdate,
   },
   {
     name: "fleets remove",

@@ -57,7 +57,6 @@ export interface OperatorFlags extends TextFlags {
 
   // Of fleets and deployments
   readonly model?: string;
-  readonly membership?: string;
   readonly peak?: string;
   readonly mode?: string;
   /** `START/END`. */

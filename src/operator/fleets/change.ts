@@ -1,44 +1,15 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import { type FleetView, MEMBERSHIPS } from "../../api/fleets.ts";
+import type { FleetView } from "../../api/fleets.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import { withNamed } from "../operator.ts";
-import { refuseUsage } from "../refuse.ts";
 import { waitTimeout } from "../wait.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
 import { countsText, robotsText } from "./words.ts";
-
-/** `fleets update FLEET --membership follow|snapshot`: whether the fleet follows its selector. Asks once at a terminal. */
-export const fleetsUpdate: OperatorCommand = async (flags, context, name) => {
-  const { terminal } = context;
-  const membership = MEMBERSHIPS.find((each) => each === flags.membership);
-  if (membership === undefined) {
-    return refuseUsage("there is nothing to change", "give --membership follow or --membership snapshot", terminal);
-  }
-  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) =>
-    makeChange(service, {
-      row: beyondSpec.changeFleet,
-      input: { parameters: { fleet_id: fleet.id }, body: { membership } },
-      explain() {
-        terminal.note(effectOf(fleet, membership));
-        return "Change it?";
-      },
-      missing: ["does not change who belongs to a fleet", "create the fleet again"],
-      places: flagPlaces({ membership: "--membership" }),
-      show: (changed) => terminal.print(effectOf(changed, membership)),
-    }),
-  );
-};
-
-function effectOf({ name, robots: { registered } }: FleetView, membership: (typeof MEMBERSHIPS)[number]): string {
-  return membership === "follow"
-    ? `Robots that come to match the selector of ${name} join it, and leave when they no longer match.`
-    : `${name} keeps the ${registered === 1 ? "robot" : robotsText(registered)} that it has.`;
-}
 
 /** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
 export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, model) => {

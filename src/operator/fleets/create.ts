@@ -1,6 +1,6 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
-import { MEMBERSHIPS, READINESS_MODES } from "../../api/fleets.ts";
+import { READINESS_MODES } from "../../api/fleets.ts";
 import { fitGroups } from "../../api/words/fit-groups.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -30,7 +30,6 @@ const FLAGS = flagPlaces({
   "selection.selector.region": "--region",
   "selection.selector.robot_type_id": "--type",
   "selection.selector.labels": "--label",
-  "selection.membership": "--membership",
   peak_active_robots: "--peak",
   readiness_mode: "--mode",
   operating_windows: "--window",
@@ -46,12 +45,11 @@ export const fleetsCreate: OperatorCommand = async (flags, context) => {
   const rules = { subject: "fleet", reader, hints: FLEET_HINTS, json: flags.json === true } as const;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
   if (file?.kind === "unusable") return file.exitCode;
-  const written = withMembership({ ...file?.value, ...fromFlags }, flags);
+  const written = { ...file?.value, ...fromFlags };
   const body = withDefaults(written);
   if (body === null) return refuseMissing(written, flags, terminal);
   const places: Places = (loc) => {
-    const isMembershipFlag = loc[2] === "membership" && flags.membership !== undefined;
-    const isFlag = file === null || Object.hasOwn(fromFlags, String(loc[1])) || isMembershipFlag;
+    const isFlag = file === null || Object.hasOwn(fromFlags, String(loc[1]));
     return isFlag ? FLAGS(loc) : file.places(loc);
   };
   const describe = describeUnmatched(fromFlags.selection);
@@ -96,13 +94,6 @@ function readFlags(flags: OperatorFlags, terminal: Terminal): WrittenFleet | nul
     readiness_mode: READINESS_MODES.find((each) => each === mode),
     operating_windows: operatingWindows?.filter((each) => each !== null),
   });
-}
-
-/** A flag decides about the selection of a file, too. */
-function withMembership(written: WrittenFleet, flags: OperatorFlags): WrittenFleet {
-  const membership = MEMBERSHIPS.find((each) => each === flags.membership);
-  if (membership === undefined || written.selection === undefined) return written;
-  return { ...written, selection: { ...written.selection, membership } };
 }
 
 type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" | "selection">>;
@@ -163,10 +154,6 @@ async function preview(
 }
 
 function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
-  if (total === 0) {
-    terminal.note("No robot matches yet; robots join as they come to match.");
-    return;
-  }
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
   terminal.note(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);

@@ -3,7 +3,6 @@ import type * as z from "zod";
 import type { Immutable } from "../../api/contract.ts";
 import {
   type fleetCreateSchema,
-  MEMBERSHIPS,
   OPERATING_WINDOWS_COUNT,
   PEAK_ACTIVE_ROBOTS,
   READINESS_MODES,
@@ -61,7 +60,7 @@ const selection: Reader<WrittenSelection> = mapping((fields, place) => {
   const selected = defined({
     robots: fields.optional("robots", listOf(words, "robots", SELECTION_ROBOTS_COUNT)),
     selector: fields.optional("selector", selector),
-    membership: fields.optional("membership", oneOf(...MEMBERSHIPS)),
+    membership: fields.optional("membership", oneOf("snapshot")),
   });
   const written = place.node.kind === "mapping" ? place.node.entries.map(({ key }) => key) : [];
   const ways = ["robots", "selector"].filter((way) => written.includes(way));

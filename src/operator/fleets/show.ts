@@ -1,5 +1,5 @@
 import { beyondSpec } from "../../api/api.ts";
-import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from "../../api/fleet-details.ts";
+import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
@@ -38,7 +38,7 @@ export const fleetsShow: OperatorCommand = (flags, context, name) =>
 /** Members named per group; the rest is counted. */
 const NAMED_ROBOTS = 12;
 /** Display limits. */
-const SHOWN = { windows: 5, generations: 10, membershipChanges: 10 } as const;
+const SHOWN = { windows: 5, generations: 10 } as const;
 
 /** Display order: members that need an action first. */
 const STATES = ["blocked", "waiting", "ready", "active"] as const;
@@ -58,7 +58,6 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showFleetEndpoints(details, terminal, nowMs);
   showWindows(details.operating_windows, terminal, nowMs);
   showGenerations(details.generations, terminal, nowMs);
-  showMembershipChanges(details.membership_changes ?? [], terminal, nowMs);
 }
 
 /** The fleet's needs; only the blocker where the service shows no details. */
@@ -81,21 +80,13 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
   ]);
 }
 
-function selectionText({ selection, membership_changes: changes }: FleetDetails): string {
+function selectionText({ selection }: FleetDetails): string {
   if (selection.selector === null) return "named one by one";
   const { labels, ...filters } = selection.selector;
   const parts = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
-  return `${parts.join(", ")}, ${membershipText(selection, changes)}`;
-}
-
-function membershipText(
-  { membership }: FleetDetails["selection"],
-  changes: FleetDetails["membership_changes"],
-): string {
-  if (membership === "follow") return "joining and leaving as they match";
-  return changes === undefined ? "as of its creation" : "as of when it stopped following them";
+  return `${parts.join(", ")}, as of its creation`;
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
@@ -177,19 +168,4 @@ function showGenerations(generations: FleetDetails["generations"], terminal: Ter
   );
   noteHidden(hidden, DOCUMENT_REMEDY, terminal);
   if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
-}
-
-function showMembershipChanges(changes: readonly MembershipChange[], terminal: Terminal, nowMs: number): void {
-  if (changes.length === 0) return;
-  terminal.print("");
-  const hidden = terminal.table(
-    ["robot", "membership", "when", "why"],
-    changes
-      .slice(0, SHOWN.membershipChanges)
-      .map(({ robot, change, at, reason }) => [robot, change.replace("_", " "), relativeTime(at, nowMs), reason]),
-    ["why"],
-    [],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
-  if (changes.length > SHOWN.membershipChanges) terminal.print("and earlier: robot-policy audit");
 }

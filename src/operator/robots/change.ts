@@ -63,9 +63,8 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
       ? itemsIn(deployments.value).find((each) => each.robot_id === robot.id && isCurrent(each))
       : undefined;
   if (current !== undefined) terminal.note(`It retires ${deploymentText(current, nowMs)}.`);
-  const { stays, leaves, isComplete } = await fleetsOf(robot, service);
-  if (stays.length > 0) terminal.note(`It stays a member of ${stays.join(", ")}, as a blocked member.`);
-  if (leaves.length > 0) terminal.note(`It leaves ${leaves.join(", ")}.`);
+  const { names, isComplete } = await fleetsOf(robot, service);
+  if (names.length > 0) terminal.note(`It stays a member of ${names.join(", ")}, as a blocked member.`);
   if (!isComplete) terminal.note("Not all fleets could be looked through.");
   return "Remove it?";
 }
@@ -75,10 +74,9 @@ const FLEETS_MAXIMUM = 50;
 
 async function fleetsOf({ id }: IdentifiedRobotView, service: Service) {
   const fleets = await service.listAll(operations.listFleets, (list) => list);
-  if (fleets.kind !== "ok") return { stays: [], leaves: [], isComplete: false };
+  if (fleets.kind !== "ok") return { names: [], isComplete: false };
   const items = itemsIn(fleets.value);
-  const stays: string[] = [];
-  const leaves: string[] = [];
+  const names: string[] = [];
   let isComplete = items.length <= FLEETS_MAXIMUM;
   for (const fleet of items.slice(0, FLEETS_MAXIMUM)) {
     const details = await service.call(beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
@@ -86,9 +84,7 @@ async function fleetsOf({ id }: IdentifiedRobotView, service: Service) {
       isComplete = false;
       continue;
     }
-    const { members, selection } = details.value.value;
-    if (!members.some(({ robot_id: robotId }) => robotId === id)) continue;
-    (selection.membership === "follow" ? leaves : stays).push(fleet.name);
+    if (details.value.value.members.some(({ robot_id: robotId }) => robotId === id)) names.push(fleet.name);
   }
-  return { stays, leaves, isComplete };
+  return { names, isComplete };
 }

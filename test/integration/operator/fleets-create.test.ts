@@ -110,7 +110,7 @@ describe("fleets create", () => {
   it("--dry-run → the exact request from file and flags", async () => {
     const from = await write(
       "fleet.yaml",
-      `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\npeak_active_robots: 2\n`,
+      `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\n  membership: snapshot\npeak_active_robots: 2\n`,
     );
     const { exitCode, out } = await site.run(
       "fleets",
@@ -130,7 +130,7 @@ describe("fleets create", () => {
         body: {
           name: "other",
           subject: STEADY.slug,
-          selection: { selector: { site: "lab", labels: { cell: "4" } } },
+          selection: { selector: { site: "lab", labels: { cell: "4" } }, membership: "snapshot" },
           peak_active_robots: 2,
           readiness_mode: "always_ready",
         },
@@ -151,7 +151,7 @@ describe("fleets create", () => {
   it("--from: several mistakes → all at once, at file:line:column with suggestions", async () => {
     const from = await write(
       "bad.yaml",
-      `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
+      `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\n  membership: follow\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
     );
     const { exitCode, err } = await site.run("fleets", "create", "--from", from);
     const heads = err
@@ -166,10 +166,11 @@ describe("fleets create", () => {
         "2:10: error text_format: expected a non-empty text",
         "4:3: error selection: exactly one of robots and selector is required",
         "5:14: error unknown_key: unknown key stie; did you mean site?",
-        "6:21: error out_of_range: 0 is outside the range: 1 to 1000",
-        "7:17: error not_allowed: allways_ready is not one of always_ready, scheduled, on_demand; did you mean always_ready?",
-        "9:17: error date_time: 2030-01-01 is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00",
-        "10:1: error unknown_key: unknown key model; did you mean subject?",
+        "6:15: error not_allowed: follow is not one of snapshot",
+        "7:21: error out_of_range: 0 is outside the range: 1 to 1000",
+        "8:17: error not_allowed: allways_ready is not one of always_ready, scheduled, on_demand; did you mean always_ready?",
+        "10:17: error date_time: 2030-01-01 is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00",
+        "11:1: error unknown_key: unknown key model; did you mean subject?",
       ],
     ]);
   });
@@ -207,6 +208,7 @@ describe("fleets create", () => {
     [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
     [["--wait", "--timeout", "soon"], /--timeout 'soon' is not a duration/],
     [["--mode", "never"], /never/],
+    [["--membership", "follow"], /unknown option '--membership'/],
   ])("usage: %j", async (args, err) => {
     expect(await site.run("fleets", "create", ...args)).toMatchObject(endedWith(2, err));
   });

@@ -179,7 +179,6 @@ describe("fleets update-model", () => {
 
 it.each([
   ["show", "."],
-  ["update", "..", "--membership", "follow"],
   ["update-model", "..", STEADY.slug],
   ["remove", ""],
 ])("fleets %s %j: a name that cannot be part of a path → exit 2, no request", async (...args) => {

@@ -282,23 +282,6 @@ describe("Retry-After", () => {
   });
 });
 
-it("a fleet that got more members before it stopped following → says how many it keeps", async () => {
-  const fleet = (registered: number) => ({
-    id: "f",
-    name: "packing",
-    subject: "pi0.5",
-    readiness_mode: "always_ready",
-    peak_active_robots: 1,
-    status: "ready",
-    robots: { registered, ready: registered, active: 0, waiting: 0, blocked: 0 },
-  });
-  const { run } = await startForeign((request, response) =>
-    json(response, 200, request.method === "GET" ? [fleet(1)] : fleet(3)),
-  );
-  const { out } = await run("fleets", "update", "packing", "--membership", "snapshot");
-  expect(out).toBe("packing keeps the 3 robots that it has.\n");
-});
-
 it("the answer to a change is lost → says that the change may have been applied", async () => {
   const { run } = await startForeign((_request, response) => response.destroy());
   expect(await run("keys", "create", "x")).toMatchObject(

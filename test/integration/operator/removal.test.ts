@@ -20,8 +20,7 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
   await site.run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "arm-2", "--peak", "1");
   await site.run("fleets", "create", "--name", "other", "--model", "pi0.5", "--robot", "arm-1", "--peak", "1");
 
-  const following = ["--site", "lab", "--membership", "follow", "--peak", "1"];
-  await site.run("fleets", "create", "--name", "lab", "--model", "pi0.5", ...following);
+  await site.run("fleets", "create", "--name", "lab", "--model", "pi0.5", "--site", "lab", "--peak", "1");
 
   const declined = await site.runWith({ answers: ["n"] }, "robots", "remove", "arm-2");
   expect(declined.exitCode).toBe(1);
@@ -29,8 +28,7 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
     "This removes arm-2 (offline, not seen yet) for good; its history and usage stay.
     Its computer loses its credential.
     It retires pi0.5 on arm-2 (STATUS).
-    It stays a member of packing, as a blocked member.
-    It leaves lab.
+    It stays a member of packing, lab, as a blocked member.
     Remove it? [y/N] 
     error: nothing was changed [not-confirmed]
       → answer y to go on, or give --yes

@@ -85,8 +85,6 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("fleets update-model packing picky-vla --dry-run") },
   { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), unsteady: true },
   { words: words("fleets show nobody") },
-  { words: words("fleets update packing --membership follow --dry-run") },
-  { words: words("fleets update packing --membership follow") },
   { words: words("fleets remove packing --dry-run") },
   { words: words("fleets remove packing") },
   { words: words("robots rename arm-3 arm-9") },

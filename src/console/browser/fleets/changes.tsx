@@ -58,7 +58,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   );
 }
 
-/** Ids of the members that can be previewed: a fleet of named robots keeps those that were removed. */
+/** Ids of the members that can be previewed: a fleet keeps those that were removed. */
 function useExisting(members: readonly FleetMemberView[]): readonly string[] {
   const robots = useRobotViews().value;
   return useMemo(() => {
@@ -71,32 +71,6 @@ function useExisting(members: readonly FleetMemberView[]): readonly string[] {
 function outcomeText({ name, update }: FleetView, subject: string): string {
   if (update === null || update === undefined) return `${name} runs ${subject}.`;
   return `${name} is being updated to ${update.subject}.`;
-}
-
-interface ChangeMembershipProps extends ChangeProps {
-  /** Whether the fleet follows its selector now. */
-  readonly follows: boolean;
-}
-
-/** Has a fleet follow its selector, or keep the robots that it has. */
-export function ChangeMembership({ fleet: { id, name, robots }, follows, close }: ChangeMembershipProps) {
-  const body = { membership: follows ? "snapshot" : "follow" };
-  return (
-    <ChangeDialog
-      title={follows ? `Stop ${name} following its selector?` : `Have ${name} follow its selector?`}
-      verb={follows ? "Stop following" : "Follow selector"}
-      request={{ method: "PATCH", path: `/v1/fleets/${encodeURIComponent(id)}`, body }}
-      topics={["fleets"]}
-      done={follows ? `${name} keeps its robots.` : `${name} follows its selector.`}
-      close={close}
-    >
-      <p>
-        {follows
-          ? `It keeps the ${counted(robots.registered, "robot")} that it has, whatever becomes of them.`
-          : "Robots join as they come to match its selector, and leave as they no longer do. Their deployments stay."}
-      </p>
-    </ChangeDialog>
-  );
 }
 
 /** Deletes a fleet; its robots stay. */

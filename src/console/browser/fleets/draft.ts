@@ -11,7 +11,6 @@ export interface FleetDraft {
   readonly name: string;
   readonly subject: string;
   readonly selection: string;
-  readonly membership: string;
   readonly site: string;
   readonly region: string;
   readonly robot_type_id: string;
@@ -28,7 +27,6 @@ export const EMPTY_DRAFT: FleetDraft = {
   name: "",
   subject: "",
   selection: "selector",
-  membership: "snapshot",
   site: "",
   region: "",
   robot_type_id: "",
@@ -38,11 +36,6 @@ export const EMPTY_DRAFT: FleetDraft = {
   readiness_mode: "always_ready",
   windows: [],
 };
-
-export const MEMBERSHIPS = [
-  { value: "snapshot", word: "Fixed", hint: "The robots that match when the fleet is created." },
-  { value: "follow", word: "Follow", hint: "Robots join and leave as they come to match." },
-] as const;
 
 export const READINESS_MODES = [
   { value: "always_ready", word: "Always ready", hint: "Capacity is available at any time." },
@@ -64,7 +57,6 @@ export const FLEET_FIELDS: readonly string[] = [
   "selection.selector.robot_type_id",
   "selection.selector.labels",
   "selection.robots",
-  "selection.membership",
   "peak_active_robots",
   "readiness_mode",
   "operating_windows",
@@ -106,8 +98,7 @@ function selectionOf(draft: FleetDraft) {
     ...Object.fromEntries(filters),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };
-  // Services that do not know it refuse the other value.
-  return draft.membership === "follow" ? { selector, membership: draft.membership } : { selector };
+  return { selector };
 }
 
 /** What is wrong with the labels; null if nothing. The service cannot tell: the body has each name once. */

@@ -14,8 +14,8 @@ import { toneOf } from "../parts/status-badge.tsx";
 import { counted, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { useFleet, useFleetDetails } from "./data.ts";
-import { ChangeMembership, RemoveFleet, UpdateModel } from "./changes.tsx";
-import { GenerationTable, MembershipTable, membershipText } from "./history.tsx";
+import { RemoveFleet, UpdateModel } from "./changes.tsx";
+import { GenerationTable } from "./history.tsx";
 import { MembersByReason } from "./members.tsx";
 import { FleetBadge, NeedTexts } from "./needs.tsx";
 import { estimateText, type FleetRow, fleetRow, robotCounts } from "./rows.ts";
@@ -39,10 +39,10 @@ export function Fleet({ name: id }: PageParameters) {
       {(value) => (
         <>
           <State row={fleetRow(value, known)} />
-          <Section title="Members" note={known === undefined ? "" : membershipText(known)}>
+          <Section title="Members" note="Fixed when the fleet was created">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) =>
-                members.length === 0 ? <p class="muted">None yet.</p> : <MembersByReason members={members} />
+                members.length === 0 ? <p class="muted">None.</p> : <MembersByReason members={members} />
               }
             </Loaded>
           </Section>
@@ -60,17 +60,11 @@ interface ActionsProps {
 }
 
 function Actions({ fleet, details }: ActionsProps) {
-  const follows = details?.selection.membership === "follow";
   return (
     <>
       <DialogButton scope="fleets:write" word="Update model">
         {(close) => <UpdateModel fleet={fleet} members={details?.members ?? []} close={close} />}
       </DialogButton>
-      {details === undefined || details.selection.selector === null ? null : (
-        <DialogButton scope="fleets:write" word={follows ? "Stop following" : "Follow selector"}>
-          {(close) => <ChangeMembership fleet={fleet} follows={follows} close={close} />}
-        </DialogButton>
-      )}
       <DialogButton scope="fleets:write" word="Delete" kind="danger">
         {(close) => <RemoveFleet fleet={fleet} close={close} />}
       </DialogButton>
@@ -110,15 +104,10 @@ function State({ row }: { readonly row: FleetRow }) {
 }
 
 function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView }) {
-  const { membership_changes: changes = [], generations, endpoints, operating_windows: operatingWindows } = details;
+  const { generations, endpoints, operating_windows: operatingWindows } = details;
   const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
   return (
     <>
-      {changes.length === 0 ? null : (
-        <Section title="Membership changes" note="Newest first">
-          <MembershipTable changes={changes} />
-        </Section>
-      )}
       {operatingWindows.length === 0 ? null : (
         <Section title="Operating windows">
           <WindowsTimeline windows={operatingWindows} />

@@ -64,7 +64,7 @@ export function NewFleet() {
           />
           <SubjectField value={draft.subject} change={(subject) => change({ subject })} error={errors.of("subject")} />
           <SelectionFields draft={draft} change={change} errors={errors} />
-          {hasSide ? null : <PreviewSection draft={draft} preview={preview} />}
+          {hasSide ? null : <PreviewSection preview={preview} />}
           <TextField
             label="Peak of active robots"
             hint="The number of robots that capacity is kept for at one time."
@@ -98,24 +98,15 @@ export function NewFleet() {
             </button>
           </div>
         </Form>
-        {hasSide ? <PreviewSection draft={draft} preview={preview} /> : null}
+        {hasSide ? <PreviewSection preview={preview} /> : null}
       </div>
     </Page>
   );
 }
 
-interface PreviewSectionProps {
-  readonly draft: FleetDraft;
-  readonly preview: ReturnType<typeof usePreview>;
-}
-
-function PreviewSection({ draft, preview }: PreviewSectionProps) {
-  const follows = draft.selection === "selector" && draft.membership === "follow";
+function PreviewSection({ preview }: { readonly preview: ReturnType<typeof usePreview> }) {
   return (
-    <Section
-      title="Preview of its robots"
-      note={follows ? "Those that match now; others may join" : "Fixed when the fleet is created"}
-    >
+    <Section title="Preview of its robots" note="Fixed when the fleet is created">
       <PreviewList preview={preview} hint="Choose robots to see them here before the fleet is created." />
     </Section>
   );

@@ -9,7 +9,6 @@ import { FitList } from "./fit-list.tsx";
 export interface PreviewBody {
   readonly robots?: readonly string[];
   readonly selector?: Readonly<Record<string, unknown>>;
-  readonly membership?: string;
   readonly subject?: string;
 }
 

@@ -4,7 +4,7 @@ import { ChoiceField, FieldError, SelectField, TextAreaField } from "../parts/fo
 import type { FormErrors } from "../parts/form/form-errors.ts";
 import { compareTexts } from "../parts/text.ts";
 import { type RegisteredRobot, useRobots } from "../robots/data.ts";
-import { type FleetDraft, labelsProblem, MEMBERSHIPS } from "./draft.ts";
+import { type FleetDraft, labelsProblem } from "./draft.ts";
 
 interface SelectionFieldsProps {
   readonly draft: FleetDraft;
@@ -39,13 +39,6 @@ export function SelectionFields({ draft, change, errors }: SelectionFieldsProps)
         <>
           <SelectorFields draft={draft} change={change} errors={errors} />
           {whole === undefined ? null : <FieldError text={whole} />}
-          <ChoiceField
-            legend="Membership"
-            value={draft.membership}
-            change={(membership) => change({ membership })}
-            options={MEMBERSHIPS}
-            error={errors.of("selection.membership")}
-          />
         </>
       )}
     </>

@@ -27,7 +27,7 @@ export function RemoveRobot({ robot: { id, name, installation_id: installationId
         {current === undefined ? null : (
           <li>{current.model ?? "Its model"} does not serve it any more: its deployment is retired.</li>
         )}
-        <li>Fleets keep it as a member that is blocked; it leaves those that follow their selectors.</li>
+        <li>Fleets keep it as a member that is blocked.</li>
         <li>Its history and usage stay, and its name is free for another robot.</li>
       </ul>
     </ChangeDialog>

@@ -180,7 +180,7 @@ describeConsole("fleets", start, (demo) => {
     await dialog.getByText(/^1 robot; /).waitFor();
   });
 
-  it("fleet that follows its selector → created in the form, shows who joins, can stop and follow again", async () => {
+  it("a label twice, a selector that matches no robot → said in the form", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Yard north");
     await page.getByLabel("Model").selectOption("pi0.5");
@@ -189,31 +189,6 @@ describeConsole("fleets", start, (demo) => {
     await page.getByText("yard is given twice; a label has one value", { exact: true }).waitFor();
     await page.getByLabel("Labels").fill("yard=north");
     await page.getByRole("status").getByText("no robot matches").waitFor();
-    await page.getByLabel("Follow", { exact: false }).check();
-    await page.getByText("Those that match now; others may join").waitFor();
-    await page.getByText("0 robots").waitFor();
-    await page.getByRole("button", { name: "Create fleet" }).click();
-    await page.getByRole("heading", { level: 1, name: "Yard north" }).waitFor();
-    await page.getByText("No robot matches the selector of this fleet.", { exact: true }).waitFor();
-    await untilLive(page);
-    const setup = { name: "yard-1", robot_type_id: "so101_follower", region: "eu-central-1" };
-    await demo().service.send("POST", "/v1/robots/setup", {
-      ...setup,
-      configuration_digest: `sha256:${"0".repeat(64)}`,
-      labels: { yard: "north" },
-    });
-    await page.getByRole("row", { name: /^yard-1 joined .* it matches the selector$/ }).waitFor();
-    await page.getByText("Joining and leaving as they come to match").waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.getByRole("button", { name: "Stop following" }).click();
-    const dialog = page.getByRole("dialog", { name: "Stop Yard north following its selector?" });
-    await dialog.getByText("It keeps the 1 robot that it has").waitFor();
-    expect(await violationsInDialog(page)).toEqual([]);
-    await dialog.getByRole("button", { name: "Stop following" }).click();
-    await page.getByText("Fixed since it stopped following its selector").waitFor();
-    await page.getByRole("button", { name: "Follow selector" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Follow selector" }).click();
-    await page.getByText("Joining and leaving as they come to match").waitFor();
   });
 
   it("fleet created elsewhere → shown without a reload", async () => {
