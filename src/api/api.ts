@@ -22,7 +22,7 @@ import {
   startEnrolment,
 } from "./enrolments.ts";
 import { getFleetDetails, listFleetNeeds, previewFleet } from "./fleet-details.ts";
-import { changeFleet, createFleet, getFleet, listFleets, removeFleet, updateFleetModel } from "./fleets.ts";
+import { createFleet, getFleet, listFleets, removeFleet, updateFleetModel } from "./fleets.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat, renewCredential } from "./installations.ts";
 import { createApiKey, listApiKeys, revokeApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
@@ -75,7 +75,6 @@ export const beyondSpec = {
   listRefusals,
   listAudit,
   getFleet,
-  changeFleet,
   removeFleet,
   getFleetDetails,
   listFleetNeeds,

@@ -81,32 +81,9 @@ export const fleetSelectionViewSchema = z
       .enum(SELECTION_KINDS)
       .describe("robots: the request named the robots. selector: the robots matched the selector."),
     selector: selectorViewSchema.nullable().describe("Null for the kind robots."),
-    membership: z
-      .literal("follow")
-      .optional()
-      .describe(
-        "follow: robots join and leave as they come to match the selector. Absent for a fleet with fixed members.",
-      ),
   })
   .meta({ id: "FleetSelectionView" });
 export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
-
-/** Maximum number of changes of membership in the details: the newest. The audit log has all. */
-export const MEMBERSHIP_CHANGES_SHOWN = { maximum: 50 } as const;
-
-export const MEMBERSHIP_CHANGES = ["joined", "left", "left_out"] as const;
-
-/** A robot that joined or left a fleet that follows its selector. */
-export const membershipChangeSchema = z
-  .object({
-    at: moment,
-    robot_id: z.string(),
-    robot: z.string().describe("Name of the robot at that time."),
-    change: z.enum(MEMBERSHIP_CHANGES).describe("left_out: the robot matches, but the fleet was full."),
-    reason: z.string().describe("Why, in a few words."),
-  })
-  .meta({ id: "MembershipChange" });
-export type MembershipChange = z.output<typeof membershipChangeSchema>;
 
 /** A problem that needs attention: what it is and what to do, one sentence each. */
 export const fleetNeedSchema = z
@@ -156,10 +133,6 @@ export const fleetDetailsSchema = z
       .array(fleetGenerationViewSchema)
       .describe("At most 100, newest first. The active generation is always included."),
     members: z.array(fleetMemberViewSchema).describe("In the order of registration."),
-    membership_changes: z
-      .array(membershipChangeSchema)
-      .optional()
-      .describe("The newest 50, newest first. Absent for a fleet whose members were always fixed."),
     endpoints: z
       .array(fleetEndpointViewSchema)
       .describe("Endpoints of the active model and of the update, in the regions of the fleet's robots."),

@@ -35,9 +35,6 @@ export const robotSelectorSchema = z
   })
   .meta({ id: "RobotSelector", description: "At least one filter. A robot must match all given filters." });
 
-/** snapshot: members are fixed. follow, beyond the service document: robots join and leave as they come to match the selector. */
-export const MEMBERSHIPS = ["snapshot", "follow"] as const;
-
 const selectionMembers = {
   robots: z
     .array(text())
@@ -46,12 +43,7 @@ const selectionMembers = {
     .nullish()
     .describe("Names or ids of robots, each once."),
   selector: robotSelectorSchema.nullish(),
-  membership: z
-    .literal(MEMBERSHIPS)
-    .default("snapshot")
-    .describe(
-      "snapshot: the members are fixed when the fleet is created. follow, which needs a selector: robots join and leave as they come to match it.",
-    ),
+  membership: z.literal("snapshot").default("snapshot").describe("The members are fixed when the fleet is created."),
 };
 
 interface SelectionWays {
@@ -69,7 +61,7 @@ const ONE_WAY = "exactly one of robots and selector is required";
 export const fleetRobotSelectionSchema = z.strictObject(selectionMembers).refine(isOneWay, ONE_WAY).meta({
   id: "FleetRobotSelection",
   description:
-    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it, unless membership is follow.",
+    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
 });
 
 /** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint to check its robots against. */
@@ -99,9 +91,7 @@ export const fleetCreateSchema = z
     peak_active_robots: z
       .int()
       .min(PEAK_ACTIVE_ROBOTS.minimum)
-      .describe(
-        "Maximum number of robots that are active at the same time; not more than the fleet has members, or may have if it follows its selector.",
-      ),
+      .describe("Maximum number of robots that are active at the same time; not more than the fleet has members."),
     readiness_mode: readinessModeSchema,
     operating_windows: z
       .array(operatingWindowSchema)
@@ -111,18 +101,6 @@ export const fleetCreateSchema = z
   })
   .meta({ id: "FleetCreate" });
 export type FleetCreate = z.output<typeof fleetCreateSchema>;
-
-/** Body of `PATCH /v1/fleets/{fleet_id}`. */
-export const fleetChangeSchema = z
-  .strictObject({
-    membership: z
-      .enum(MEMBERSHIPS)
-      .describe(
-        "follow: robots join and leave as they come to match the selector. snapshot: the members stay as they are.",
-      ),
-  })
-  .meta({ id: "FleetChange" });
-export type FleetChange = z.output<typeof fleetChangeSchema>;
 
 /** Body of `POST /v1/fleets/{fleet_id}/model`. */
 export const fleetModelUpdateSchema = z
@@ -241,14 +219,6 @@ export const updateFleetModel = operation("POST", "/v1/fleets/{fleet_id}/model",
   summary: "Update a fleet model",
   scopes: ["fleets:write"],
   request: fleetModelUpdateSchema,
-  bodyBytes: BODY_BYTES.names,
-  response: fleetViewSchema,
-});
-
-export const changeFleet = operation("PATCH", "/v1/fleets/{fleet_id}", {
-  summary: "Change who belongs to a robot fleet",
-  scopes: ["fleets:write"],
-  request: fleetChangeSchema,
   bodyBytes: BODY_BYTES.names,
   response: fleetViewSchema,
 });

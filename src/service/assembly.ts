@@ -130,7 +130,7 @@ export async function assemble(
   const receivers = createReceivers(configuration.webhooks.allow);
   const sender = createSender(receivers, configuration.webhooks.timeoutMs);
   const tasks = [
-    ...createTasks({ ...context, history }, { ...configuration, health, sender }, resources),
+    ...createTasks(context, { ...configuration, health, sender }, resources),
     lastUsed.task,
     liveness.task,
     createReportPresence({ ...context, liveness, identity }),

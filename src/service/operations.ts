@@ -18,7 +18,6 @@ import { startEnrolment } from "./enrolments/start.ts";
 import { getEnrolment, listEnrolments } from "./enrolments/waiting.ts";
 import { getFleetDetails } from "./fleets/details.ts";
 import {
-  changeFleet,
   createFleet,
   getFleet,
   listFleetNeeds,
@@ -134,7 +133,6 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithBody(app, context, operations.createFleet, createFleet(context));
   mountWithQuery(app, context, operations.listFleets, listFleets(context));
   mount(app, context, beyondSpec.getFleet, getFleet(context));
-  mountWithBody(app, context, beyondSpec.changeFleet, changeFleet(context));
   mount(app, context, beyondSpec.removeFleet, removeFleet(context));
   mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
   mountWithQuery(app, context, beyondSpec.listFleetNeeds, listFleetNeeds(context));

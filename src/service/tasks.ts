@@ -4,10 +4,8 @@ import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import { createProber, type ReadinessTimes } from "./endpoints/prober.ts";
 import { createPruneEnrolments } from "./enrolments/tasks.ts";
-import { createFollowSelectors } from "./fleets/following/task.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
-import type { HistoryBudget } from "./robots/index.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
 import type { MeteringContext } from "./usage/clock.ts";
@@ -27,7 +25,7 @@ export interface TaskOptions {
 
 /** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
 export function createTasks(
-  context: MeteringContext & { readonly history: HistoryBudget },
+  context: MeteringContext,
   { readiness, health, webhooks, sender, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {
@@ -36,7 +34,6 @@ export function createTasks(
   const tasks: Task[] = [
     ...prober.tasks,
     createReconcileFleets(context, readiness.tickMs),
-    createFollowSelectors(context, readiness.tickMs),
     createReconcileDeployments(context),
     createMeterUsage(context),
     createPruneLogins(context),

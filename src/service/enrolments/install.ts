@@ -10,7 +10,6 @@ import {
   type Enrolled,
   type EnrolledRobot,
   lockRobotNamed,
-  requestFleetCheck,
 } from "../robots/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { lockAllowed, useAllowed } from "./allowed-keys.ts";
@@ -139,7 +138,6 @@ async function complete(
       ...(replaced === null ? {} : { replaced_installation_id: replaced }),
     },
   });
-  await requestFleetCheck(transaction, authorOf(approved, installing), organizationId, robotId);
   await announce(transaction, context, {
     organizationId,
     type: "robot.enrolled",

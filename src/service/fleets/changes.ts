@@ -1,16 +1,12 @@
 /** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
-import { fleetSelectionViewSchema } from "../../api/fleet-details.ts";
-import { type FleetChange, type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import { type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { resolveSubject } from "../models/index.ts";
-import { requestFleetCheck } from "../robots/index.ts";
 import { forgetReport } from "../webhooks/index.ts";
-import { listFollowing } from "./following/queries.ts";
-import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
 import {
   countFleets,
@@ -22,16 +18,12 @@ import {
   replaceUpdate,
 } from "./queries.ts";
 import { type FleetFacts, type GenerationFacts, printWindows } from "./readiness/fleet-facts.ts";
-import { followsNothing, membershipFindings, unknownSubject } from "./rules.ts";
+import { membershipFindings, unknownSubject } from "./rules.ts";
 
 /** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */
 export const FLEETS_MAXIMUM = 10_000;
 
 const FULL = refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
-const FULL_OF_FOLLOWING = refuse(
-  "Conflict",
-  `Of the fleets of an organization, ${FOLLOWING_MAXIMUM} at most follow their selectors`,
-);
 export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
 /** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
@@ -49,8 +41,6 @@ export async function makeFleet(
   if (subject === undefined) return refuseInvalid([unknownSubject(wanted), ...findings]);
   if (findings.length > 0) return refuseInvalid(findings);
   if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return FULL;
-  const follows = body.selection.membership === "follow";
-  if (follows && (await isFullOfFollowing(transaction, organizationId))) return FULL_OF_FOLLOWING;
   const { checkpoint_id: checkpointId } = subject;
   const fleet = {
     id: fleetId,
@@ -62,8 +52,6 @@ export async function makeFleet(
     selection: printSelection(body.selection),
     generation_id: generationId,
     update_generation_id: null,
-    follows_since: follows ? author.at : null,
-    left_out_robot_id: null,
     created_at: author.at,
     removed_at: null,
   };
@@ -73,10 +61,8 @@ export async function makeFleet(
     return refuse("Conflict", `A fleet called ${JSON.stringify(name)} exists already`);
   }
   await bringProbesForward(transaction, checkpointId, author.at);
-  const membership = follows ? ({ membership: "follow" } as const) : {};
-  const details = { name, subject: wanted, checkpoint_id: checkpointId, robots: robotIds.length, ...membership };
+  const details = { name, subject: wanted, checkpoint_id: checkpointId, robots: robotIds.length };
   await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
-  if (follows) await requestFleetCheck(transaction, author, organizationId, fleetId);
   return loadFleet(transaction, fleet);
 }
 
@@ -84,35 +70,6 @@ export async function makeFleet(
 export interface Changed {
   readonly isChanged: boolean;
   readonly facts: FleetFacts;
-}
-
-/** Has a fleet follow its selector from now on, or keep the members that it has. */
-export async function changeMembership(
-  transaction: Transaction,
-  key: FleetKey,
-  membership: FleetChange["membership"],
-  author: Authorship,
-): Promise<Changed | Answer> {
-  const fleet = await lockFleet(transaction, key);
-  if (fleet === undefined) return UNKNOWN_FLEET;
-  const follows = membership === "follow";
-  if (follows === (fleet.follows_since !== null)) {
-    return { isChanged: false, facts: await loadFleet(transaction, key) };
-  }
-  if (follows && !isSelector(fleet.selection)) return refuseInvalid([followsNothing(["body", "membership"])]);
-  if (follows && (await isFullOfFollowing(transaction, key.organization_id))) return FULL_OF_FOLLOWING;
-  await transaction
-    .updateTable("fleets")
-    .set({ follows_since: follows ? author.at : null, left_out_robot_id: null })
-    .where("id", "=", fleet.id)
-    .execute();
-  await audit(transaction, author, { action: "fleet.change", subjectId: fleet.id, details: { membership } });
-  if (follows) await requestFleetCheck(transaction, author, key.organization_id, fleet.id);
-  return { isChanged: true, facts: await loadFleet(transaction, key) };
-}
-
-async function isFullOfFollowing(transaction: Transaction, organizationId: string): Promise<boolean> {
-  return (await listFollowing(transaction, organizationId)).length >= FOLLOWING_MAXIMUM;
 }
 
 /**
@@ -170,10 +127,6 @@ function printSelection({ selector }: FleetCreate["selection"]): string {
   if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
   const { site = null, region = null, robot_type_id: robotTypeId = null, labels = {} } = selector;
   return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
-}
-
-function isSelector(selection: string): boolean {
-  return fleetSelectionViewSchema.parse(JSON.parse(selection)).kind === "selector";
 }
 
 /** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */

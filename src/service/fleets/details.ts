@@ -4,7 +4,6 @@ import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import { judgeMembers, membersOf } from "./fact-queries.ts";
-import { listMembershipChanges } from "./following/queries.ts";
 import { UNKNOWN_FLEET } from "./changes.ts";
 import { findFleetFacts } from "./queries.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";
@@ -19,14 +18,13 @@ export function getFleetDetails(context: Pick<OperationContext, "store" | "machi
     const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organizationId, id));
     if (facts === undefined) return UNKNOWN_FLEET;
     const selection: object = JSON.parse(facts.selection);
-    const membership = facts.follows_since === null ? {} : { membership: "follow" };
     const nowMs = machine.clock.wallMs();
     const details = deriveDetails(facts, nowMs);
     const presence = presenceAt(nowMs, context);
     const installations = await listMemberInstallations(store.reader, id);
     const statuses = new Map(installations.map((row) => [row.robot_id, presenceOf(row, presence).status]));
     const members = details.members.map((member) => ({ ...member, status: statuses.get(member.robot_id) }));
-    return answerValue({ ...details, members, selection: { ...selection, ...membership } });
+    return answerValue({ ...details, members, selection });
   };
 }
 
@@ -39,8 +37,7 @@ export async function findFleetDetails(
   const facts = await findFleetFacts(reader, organizationId, fleetId);
   if (facts === undefined) return undefined;
   const members = await loadMembers(reader, facts);
-  const membershipChanges = await listMembershipChanges(reader, fleetId);
-  return { ...facts, members, generations: await loadGenerations(reader, facts), membershipChanges };
+  return { ...facts, members, generations: await loadGenerations(reader, facts) };
 }
 
 /** The live installations of the members of a fleet. */

@@ -32,10 +32,6 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
   const generations = await loadGenerations(reader, generationIds);
   const fleetIds = fleets.map(({ id }) => id);
   const members = Map.groupBy(await groupMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
-  const leftOut = await loadNames(
-    reader,
-    fleets.flatMap((fleet) => fleet.left_out_robot_id ?? []),
-  );
   const facts: FleetFacts[] = [];
   for (const fleet of fleets) {
     const active = generationOf(generations, fleet.generation_id);
@@ -44,7 +40,6 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     if (rows.length > LARGE_FLEET) await yieldEventLoop();
     facts.push({
       ...fleet,
-      leftOut: leftOut.get(fleet.left_out_robot_id) ?? null,
       windows: parseWindows(fleet.operating_windows),
       active,
       update,
@@ -52,12 +47,6 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     });
   }
   return facts;
-}
-
-async function loadNames(reader: Reader, robotIds: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
-  if (robotIds.length === 0) return new Map();
-  const rows = await reader.selectFrom("robots").select(["id", "name"]).where("id", "in", robotIds).execute();
-  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 function generationOf(generations: ReadonlyMap<string, GenerationFacts>, id: string): GenerationFacts {

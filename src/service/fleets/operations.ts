@@ -2,22 +2,21 @@
  * Fleets: groups of robots that use one model. This file answers requests; changes.ts creates and updates fleets, readiness/ derives
  * their status from observations, tasks.ts activates generations.
  */
-import type { FleetChange, FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
+import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import { type Answer, answerValue, isAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS, type List } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import { authorship, type Call, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
-import type { Authorship } from "../kernel/store/audit.ts";
-import { readSnapshot, type Transaction } from "../kernel/store/store.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
+import { readSnapshot } from "../kernel/store/store.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { measureWork } from "../kernel/traffic/requester.ts";
-import { type Changed, changeMembership, makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
+import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
-import { findFleetFacts, type FleetKey, listFleetFacts } from "./queries.ts";
+import { findFleetFacts, listFleetFacts } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
@@ -114,44 +113,22 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
-export function updateFleetModel(context: OperationContext): Handler<FleetModelUpdate> {
-  return (call) => {
+export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
+  return async (call) => {
     const { subject } = call.body;
-    const generationId = context.newId("gen");
-    return changeWith(context, call, "fleet_model_updated", { subject }, (transaction, key, author) =>
-      updateModel(transaction, key, subject, generationId, author),
-    );
+    const id = call.path["fleet_id"] ?? "";
+    const generationId = newId("gen");
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, isoTime(nowMs));
+    const key = { id, organization_id: call.principal.organizationId };
+    const changed = await call.write((transaction) => updateModel(transaction, key, subject, generationId, author));
+    if (isAnswer(changed)) return changed;
+    if (changed.isChanged) {
+      logChange(machine, "fleet_model_updated", author, { fleet_id: id, subject });
+      nudge();
+    }
+    return answerFleet(changed.facts, nowMs);
   };
-}
-
-/** `PATCH /v1/fleets/{fleet_id}`: whether it follows its selector. */
-export function changeFleet(context: OperationContext): Handler<FleetChange> {
-  return (call) => {
-    const { membership } = call.body;
-    return changeWith(context, call, "fleet_changed", { membership }, (transaction, key, author) =>
-      changeMembership(transaction, key, membership, author),
-    );
-  };
-}
-
-async function changeWith(
-  { newId, machine, nudge }: OperationContext,
-  call: Call<unknown>,
-  event: string,
-  fields: Readonly<Record<string, string>>,
-  change: (transaction: Transaction, key: FleetKey, author: Authorship) => Promise<Changed | Answer>,
-): Promise<Answer> {
-  const id = call.path["fleet_id"] ?? "";
-  const nowMs = machine.clock.wallMs();
-  const author = authorship(call, newId, isoTime(nowMs));
-  const key = { id, organization_id: call.principal.organizationId };
-  const changed = await call.write((transaction) => change(transaction, key, author));
-  if (isAnswer(changed)) return changed;
-  if (changed.isChanged) {
-    logChange(machine, event, author, { fleet_id: id, ...fields });
-    nudge();
-  }
-  return answerFleet(changed.facts, nowMs);
 }
 
 /** `DELETE /v1/fleets/{fleet_id}`: its robots and their deployments stay. */

@@ -100,7 +100,7 @@ export async function insertFleet(
   if (inserted === undefined) return false;
   await transaction.insertInto("generations").values(generation).execute();
   const members = robotIds.map((robotId) => ({ fleet_id: fleet.id, robot_id: robotId }));
-  if (members.length > 0) await transaction.insertInto("fleet_members").values(members).execute();
+  await transaction.insertInto("fleet_members").values(members).execute();
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
     const rows = windows.map(({ startsMs, endsMs }) => ({

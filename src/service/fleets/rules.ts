@@ -21,9 +21,8 @@ type Selection = FleetCreate["selection"];
  *
  * @param at location of the selection in the request.
  */
-export function selectionFindings({ robots, selector, membership }: Selection, at: Location): Finding[] {
+export function selectionFindings({ robots, selector }: Selection, at: Location): Finding[] {
   if (robots !== null && robots !== undefined) {
-    if (membership === "follow") return [followsNothing([...at, "membership"])];
     return robots.flatMap((robot, index) =>
       robots.indexOf(robot) === index ? [] : [finding([...at, "robots", index], robot, "names a robot twice")],
     );
@@ -89,25 +88,20 @@ export function membershipFindings(
 ): Finding[] {
   const findings = matchFindings(selection, robotIds, SELECTION);
   if (findings.length > 0) return findings;
-  const { maximum } = SELECTION_ROBOTS_COUNT;
-  const follows = selection.membership === "follow";
-  if (peakActiveRobots <= (follows ? maximum : robotIds.length)) return [];
-  const message = follows
-    ? `cannot be more than ${maximum}, the most robots that a fleet may have`
-    : `cannot be more than the robots of the fleet, which are ${robotIds.length}`;
+  if (peakActiveRobots <= robotIds.length) return [];
+  const message = `cannot be more than the robots of the fleet, which are ${robotIds.length}`;
   return [finding(PEAK, peakActiveRobots, message)];
 }
 
 /** Findings on the robots of a selection; `robotIds` as above. */
 export function matchFindings(
-  { robots, selector, membership }: Selection,
+  { robots, selector }: Selection,
   robotIds: readonly (string | null)[],
   at: Location,
 ): Finding[] {
-  const isNamed = robots !== null && robots !== undefined;
-  // Robots may join a fleet that follows its selector later.
-  if (!isNamed && membership === "follow" && robotIds.length === 0) return [];
-  if (!isNamed) return countFindings(selector, robotIds.length, [...at, "selector"]);
+  if (robots === null || robots === undefined) {
+    return countFindings(selector, robotIds.length, [...at, "selector"]);
+  }
   return robots.flatMap((robot, index) => {
     const id = robotIds[index] ?? null;
     const loc = [...at, "robots", index];
@@ -120,11 +114,6 @@ function countFindings(selector: Selection["selector"], count: number, loc: Loca
   if (count > 0 && count <= SELECTION_ROBOTS_COUNT.maximum) return [];
   const message = count === 0 ? "no robot matches" : `more than ${SELECTION_ROBOTS_COUNT.maximum} robots match`;
   return [finding(loc, selectorJson(selector), message)];
-}
-
-/** For named robots that are to follow a selector. */
-export function followsNothing(at: Location): Finding {
-  return finding(at, "follow", "a fleet of named robots has no selector to follow");
 }
 
 /** For a subject that is not in the catalog. */

@@ -4,7 +4,6 @@ import { ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/transition.ts";
 import { FLEETS_MAXIMUM } from "../fleets/changes.ts";
-import { FOLLOWING_MAXIMUM } from "../fleets/following/rules.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import { API_KEYS_MAXIMUM } from "../keys/queries.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
@@ -24,7 +23,7 @@ const WHOLE_LIST = "The whole list or one page, oldest first.";
 /** One entry for each operation under /v1. */
 export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWords>> = {
   setupRobot: {
-    does: "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets, and joins and leaves those that follow their selectors. If its type, region or contract changed, its deployments and fleets are evaluated again. If the robot's computer has a credential of its own, a setup by anyone else replaces that computer: its credential ends.",
+    does: "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets. If its type, region or contract changed, its deployments and fleets are evaluated again. If the robot's computer has a credential of its own, a setup by anyone else replaces that computer: its credential ends.",
     200: "The registered robot.",
     403: "The credential lacks the scope robots:setup, or it is a key that is restricted to other robot names, or it would replace the computer of a robot and lacks robots:write.",
     409: "The robot is online with a credential of its own, and confirm_replace is not true (reason robot_online). Or the organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
@@ -34,9 +33,9 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: WHOLE_LIST,
   },
   createFleet: {
-    does: "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment. With membership follow, robots join and leave about a second after they come to match the selector or no longer do, and the selector may match no robot yet. The model and its generation stay; readiness follows from the members of the moment. Robots that match a fleet of 1000 robots are left out, and the fleet's needs say so. Who joined and left, when and why, is in the fleet's details and in the audit log.",
+    does: "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment.",
     200: "The new fleet. Its status is preparing, or blocked if a person has to do something first.",
-    409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets, or ${FOLLOWING_MAXIMUM} that follow their selectors.`,
+    409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets.`,
     422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, a selector that matches no robot or more than 1000, a peak_active_robots above the number of members, and operating windows that overlap, are all in the past or do not suit the readiness mode.",
   },
   listFleets: { does: "Lists the fleets of the organization with their current status.", 200: WHOLE_LIST },
@@ -85,7 +84,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: `At most ${HISTORY_SHOWN.maximum}, newest first.`,
   },
   removeRobot: {
-    does: "Removes a robot: its computer loses its credential, its current deployment is retired, and its name is free for another robot. Fleets keep it as a blocked member, unless they follow their selectors; its usage stays, as does its history, at its id.",
+    does: "Removes a robot: its computer loses its credential, its current deployment is retired, and its name is free for another robot. Fleets keep it as a blocked member; its usage stays, as does its history, at its id.",
     200: "The robot, and when it was removed.",
   },
   renameRobot: {
@@ -167,12 +166,6 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "The whole list or one page, newest first.",
   },
   getFleet: { does: "Returns one fleet of the organization with its current status.", 200: "The fleet." },
-  changeFleet: {
-    does: "Has a fleet with a selector follow it from now on, or keep the members that it has. Robots that match join, and members that do not match leave, about a second later. Naming the membership that the fleet has changes nothing.",
-    200: "The fleet.",
-    409: `The organization has ${FOLLOWING_MAXIMUM} fleets that follow their selectors.`,
-    422: "An input is invalid, or the fleet has named robots and no selector.",
-  },
   removeFleet: {
     does: "Deletes a fleet. Its robots and their deployments stay, the service keeps no more capacity for it, and its name is free. Its changes stay in the audit log.",
     200: "The fleet, and when it was deleted.",

@@ -11,7 +11,6 @@ export {
 export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
-export { requestFleetCheck } from "./selection.ts";
 export type { HistoryBudget } from "./history/budget.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
 export type { IdentifiedRow } from "./identified-robots.ts";
@@ -21,4 +20,3 @@ export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
 export { pruneRefusals } from "./refusals/queries.ts";
 export { labelHash, readLabels } from "./selection.ts";
-export type { Label } from "./selection.ts";

@@ -7,14 +7,14 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { announce, forgetReport } from "../webhooks/index.ts";
-import { removeLabels, requestFleetCheck } from "./selection.ts";
+import { removeLabels } from "./selection.ts";
 import type { Room } from "./room.ts";
 import { lockRobot } from "./queries.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 
 /**
  * `DELETE /v1/robots/{robot}`: its computer loses its credential, its deployment retires, and its name is free. Its row stays for
- * history, usage and the fleets with fixed members that it belongs to.
+ * history, usage and the fleets that it belongs to.
  */
 export function removeRobot(context: MeteringContext, room: Room): Handler<null> {
   const { newId, machine, nudge } = context;
@@ -36,7 +36,6 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
       const installationId = await revokeInstallationOf(transaction, organizationId, robotId, at);
       await markRemoved(transaction, robotId, at);
       await forgetReport(transaction, robotId);
-      await requestFleetCheck(transaction, author, organizationId, robotId);
       const details = { name, installation_id: installationId, deployment_id: deploymentId };
       await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });
       const data = () => ({ robot_id: robotId, ...details });

@@ -17,7 +17,6 @@ import { bulkEnrolmentsConformance } from "./enrolments/bulk.ts";
 import { enrolmentsConformance } from "./enrolments/enrolments.ts";
 import { enrolmentStartsConformance } from "./enrolments/starts.ts";
 import { fleetsConformance } from "./fleets.ts";
-import { followingConformance } from "./following.ts";
 import { isolationConformance } from "./isolation.ts";
 import { lifeCycleConformance } from "./life-cycle.ts";
 import { loginsConformance } from "./logins.ts";
@@ -40,7 +39,6 @@ const PARTS = [
   fleetStatesConformance,
   readinessConformance,
   fleetDetailsConformance,
-  followingConformance,
   detailsConformance,
   deploymentsConformance,
   usageConformance,

@@ -58,7 +58,7 @@ export function updateFleet(client: Client, { id }: FleetView, subject: string):
 export const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 export const windowOf = (from: number, to: number) => ({ starts_at: inHours(from), ends_at: inHours(to) });
 
-export function fleetsConformance({ target, it }: Tests): void {
+export function fleetsConformance({ target, it, itOnce }: Tests): void {
   describe("fleets", () => {
     it("create, get, list → the same view", async ({ equipped: client }) => {
       const created = await createFleetOfBoth(client, "line 1 🤖");
@@ -151,6 +151,17 @@ export function fleetsConformance({ target, it }: Tests): void {
       const client = await withRobots(target());
       const where = locs.map((loc) => ["body", "selection", ...loc]);
       await client.invalid(where, "createFleet", { body: fleetOf("f", { selection }) });
+      expect(await client.call("listFleets")).toEqual([]);
+    });
+
+    itOnce("a membership that follows → 422, as the document words it", async ({ equipped: client }) => {
+      const selection = { selector: { region: "us-west-2" }, membership: "follow" };
+      const created = client.invalid([["body", "selection", "membership"]], "createFleet", {
+        body: fleetOf("f", { selection }),
+      });
+      expect(await created).toEqual(["Input should be 'snapshot'"]);
+      const previewed = client.invalid([["body", "membership"]], "previewFleet", { body: selection });
+      expect(await previewed).toEqual(["Input should be 'snapshot'"]);
       expect(await client.call("listFleets")).toEqual([]);
     });
 

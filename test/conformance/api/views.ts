@@ -195,20 +195,7 @@ const fleetDetails = z.strictObject({
         labels: z.record(z.string(), z.string()),
       })
       .nullable(),
-    membership: z.literal("follow").optional(),
   }),
-  membership_changes: z
-    .array(
-      z.strictObject({
-        at: time,
-        robot_id: id("rob"),
-        robot: z.string(),
-        change: z.enum(["joined", "left", "left_out"]),
-        reason: z.string().min(1).max(200),
-      }),
-    )
-    .max(50)
-    .optional(),
   generations: z
     .array(
       z.strictObject({
@@ -486,7 +473,6 @@ export const answers = {
   changeInstallation: installationView,
   listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
-  changeFleet: fleetView,
   removeFleet: z.strictObject({ fleet_id: id("fleet"), removed_at: time }),
   getFleetDetails: fleetDetails,
   listFleetNeeds: z.strictObject({ items: z.array(z.strictObject({ fleet_id: id("fleet"), needs, waiting })) }),

@@ -173,7 +173,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     },
   });
   const count = options.robots ?? dice.pick([2, 3, 3, 4, 5]);
-  // In some worlds robots enroll, fleets follow, and operators remove. Their separate dice keep the other worlds unchanged.
+  // In some worlds robots enroll, and operators remove. Their separate dice keep the other worlds unchanged.
   const moreDice = createDice(~options.seed);
   const hasLifeCycle = moreDice.chance(LIFE_CYCLES);
   const robots: readonly FleetRobot[] = Array.from({ length: count }, (_, index) => {

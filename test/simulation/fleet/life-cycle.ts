@@ -2,9 +2,8 @@ import type { Dice } from "../dice.ts";
 import type { Kind } from "./plan.ts";
 import { type Belongings, type Call, type DECISIONS, LISTS } from "./requests.ts";
 import type { FleetRobot } from "./robots.ts";
-import { REGION } from "./service/prepared-database.ts";
 
-/** Operations that create and remove: enrolment, fleets that follow their selectors, removal. */
+/** Operations that create and remove: enrolment, removal. */
 export interface LifeCycle {
   readonly kinds: readonly Kind[];
   /** Performs what robots with an identity need a person for: approval, thawing, recovery, a new enrolment. */
@@ -15,7 +14,6 @@ interface LifeCycleOptions {
   readonly robots: readonly FleetRobot[];
   readonly ids: Belongings;
   readonly call: Call;
-  addFleet(dice: Dice, what: string, selection: object): Promise<void>;
   onRemove(what: string): void;
   fail(message: string): void;
 }
@@ -24,7 +22,7 @@ const RECOVERIES = 5;
 /** Often longer than the lifetime of a credential. */
 const OFF_MS = { minimum: 20_000, maximum: 240_000 } as const;
 
-export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }: LifeCycleOptions): LifeCycle {
+export function createLifeCycle({ robots, ids, call, onRemove, fail }: LifeCycleOptions): LifeCycle {
   const enrolled = robots.filter(({ world }) => world.isEnrolled);
 
   async function decide(dice: Dice, decision: (typeof DECISIONS)[number], robot: FleetRobot): Promise<void> {
@@ -38,11 +36,6 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
   async function decideOne(dice: Dice, decision: (typeof DECISIONS)[number]): Promise<void> {
     const waiting = enrolled.filter((robot) => robot.userCode() !== null);
     if (waiting.length > 0) await decide(dice, decision, dice.pick(waiting));
-  }
-
-  function addFollowingFleet(dice: Dice): Promise<void> {
-    const selector = dice.pick([{ region: REGION }, { labels: { line: dice.pick(["1", "2"]) } }]);
-    return addFleet(dice, "following", { selector, membership: "follow" });
   }
 
   async function removeFleet(dice: Dice): Promise<void> {
@@ -75,7 +68,6 @@ export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }:
   const acts: readonly (readonly [what: string, weight: number, act: (dice: Dice) => Promise<void>])[] = [
     ["an operator approves an enrolment", 8, (dice) => decideOne(dice, "/approve")],
     ["an operator denies an enrolment", 1, (dice) => decideOne(dice, "/deny")],
-    ["an operator makes a fleet that follows", 2, addFollowingFleet],
     ["an operator removes a fleet", 1, removeFleet],
     ["an operator removes a robot", 1, removeRobot],
     ["a robot is switched off for a while", 3, switchOff],

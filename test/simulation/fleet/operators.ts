@@ -112,19 +112,15 @@ export function createOperator(options: OperatorOptions): Operator {
     await call(dice, "DELETE", `/v1/me/api-keys/${id}`);
   }
 
-  function createFleet(dice: Dice): Promise<void> {
+  async function createFleet(dice: Dice): Promise<void> {
     const selection =
       robots.length > 0 && dice.chance(0.5)
         ? { robots: [dice.pick(robots).name] }
         : { selector: { region: REGION }, membership: "snapshot" };
-    return addFleet(dice, "fleet", selection);
-  }
-
-  async function addFleet(dice: Dice, what: string, selection: object): Promise<void> {
     fleetsMade += 1;
     const made = await call(dice, "POST", "/v1/fleets", {
       // Sometimes the name is taken.
-      name: `${what} ${dice.chance(0.1) ? 1 : fleetsMade}`,
+      name: `fleet ${dice.chance(0.1) ? 1 : fleetsMade}`,
       subject: dice.pick(MODELS),
       selection,
       peak_active_robots: 1,
@@ -225,7 +221,7 @@ export function createOperator(options: OperatorOptions): Operator {
     mend() {
       for (const robot of keyed) giveKey(robot, organization.key);
     },
-    lifeCycle: createLifeCycle({ robots, ids, call, addFleet, onRemove: options.onRemove, fail }),
+    lifeCycle: createLifeCycle({ robots, ids, call, onRemove: options.onRemove, fail }),
   };
   return operator;
 }

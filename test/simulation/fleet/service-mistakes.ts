@@ -196,8 +196,6 @@ export const SERVICE_MISTAKES = {
   }),
   "the previous installation of a robot is not revoked": () =>
     replacing('"state" = ?', `"state" = coalesce(nullif(?, 'revoked'), "state")`, begins('update "installations"')),
-  "a following fleet keeps robots that no longer match": () =>
-    replacing(' where "robot_id"', ' where 0 and "robot_id"', begins('delete from "fleet_members"')),
   "a key is in the log": () => {
     let log: ServiceMachine["log"] | null = null;
     return {

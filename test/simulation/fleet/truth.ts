@@ -19,7 +19,6 @@ import type { Watcher } from "./service/service-disk.ts";
  * 8. reads are answered as long as the disk is readable
  * 9. a robot has at most one current deployment; its usage periods never overlap and are as long as they state
  * 10. at most one computer is the installation of a robot, and only real copies are reported as copies
- * 11. at the end a following fleet contains exactly the robots that match its selector
  */
 export interface Truth {
   sent(name: string, digest: string): void;
@@ -76,16 +75,6 @@ const periodRow = z.object({
   period_end: z.string(),
 });
 
-/** Finds differences between the members of a following fleet and its selector, as operators.ts chooses it. */
-const STRAYS = `
-select fleets.id, robots.name from fleets join robots using (organization_id)
-where follows_since is not null and fleets.removed_at is null
-  and exists (select 1 from fleet_members where fleet_id = fleets.id and robot_id = robots.id) <> (
-    robots.removed_at is null
-    and coalesce(selection ->> '$.selector.region', region) = region
-    and coalesce(selection ->> '$.selector.labels.line', labels ->> '$.line', '') = coalesce(labels ->> '$.line', '')
-  ) limit 1`;
-
 /** Creating paths, and the lists that must contain the result. */
 const LISTS = new Map<string, readonly [path: string, member: "items" | null, table: string]>([
   ["/v1/robots/setup", ["/v1/robots", null, "robots"]],
@@ -113,10 +102,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const removals = new Map<string, number>();
   /** A restored service may have forgotten issued credentials, and report a robot as a copy of itself. */
   let hasLost = false;
-  /** Fleets that follow are changed by a registration. */
-  const hasEntry = database.prepare(
-    "select count(*) as count from audit_log where request_id = ? and action not in ('fleet.join', 'fleet.leave', 'fleet.leave_out')",
-  );
+  const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
   const allRobots = database.prepare(
     "select organization_id, id, name, configuration_digest from robots where removed_at is null",
   );
@@ -133,7 +119,6 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     "select robot_id from installations where state <> 'revoked' group by robot_id having count(*) > 1",
   );
   const frozen = database.prepare("select robot_id from installations where state = 'frozen' limit 1");
-  const strays = database.prepare(STRAYS);
   const restless = database.prepare(
     "select id, status, last_error_code from deployments where status in ('preparing', 'failed') limit 1",
   );
@@ -190,8 +175,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     made.set(key, ids);
     if (!ids.has(id)) ids.set(id, scheduler.nowMs);
     if (pathname === "/v1/me/api-keys") keys.set(id, z.looseObject({ api_key: z.string() }).parse(body).api_key);
-    const isFollowing = request.body?.includes('"membership":"follow"') ?? false;
-    if (pathname === "/v1/fleets" && !isFollowing) members.set(id, fleet.parse(body).robots.registered);
+    if (pathname === "/v1/fleets") members.set(id, fleet.parse(body).robots.registered);
   }
 
   function noteRevoked({ request }: ReceivedRequest, { status }: HttpAnswer): void {
@@ -387,9 +371,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       const deployment = restless.get();
       if (deployment !== undefined) return `a deployment does not settle: ${JSON.stringify(deployment)}`;
       const update = updating.get();
-      if (update !== undefined) return `a fleet update does not complete: ${JSON.stringify(update)}`;
-      const stray = strays.get();
-      return stray === undefined ? null : `a following fleet differs from its selector: ${JSON.stringify(stray)}`;
+      return update === undefined ? null : `a fleet update does not complete: ${JSON.stringify(update)}`;
     },
     digestOf,
   };

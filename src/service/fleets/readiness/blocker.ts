@@ -1,5 +1,4 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
-import { SELECTION_ROBOTS_COUNT } from "../../../api/fleets.ts";
 import { shown } from "../../../manifest/shown.ts";
 import type { UnableMembers } from "./assessment.ts";
 
@@ -12,14 +11,9 @@ export function needInWords({ reason, action }: FleetNeed): string {
 }
 
 /** For a fleet in which no robot can run the model. */
-export function allMembersBlocked(subject: string, unable: readonly UnableMembers[], doesFollow: boolean): FleetNeed {
+export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
   if (unable.length === 0) {
-    return doesFollow
-      ? {
-          reason: "No robot matches the selector of this fleet.",
-          action: "Set up robots that match it, or delete the fleet.",
-        }
-      : { reason: "This fleet has no robots.", action: "Have it follow its selector, or delete it." };
+    return { reason: "This fleet has no robots.", action: "Delete the fleet, or create it again with robots." };
   }
   if (areRemoved(unable)) {
     return {
@@ -30,15 +24,6 @@ export function allMembersBlocked(subject: string, unable: readonly UnableMember
   return {
     reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
     action: "Set up robots again so that they fit, or update the fleet to another model.",
-  };
-}
-
-/** For a fleet that follows its selector. @param leftOut name of one of the robots that match and are no members. */
-export function moreThanMaximum(leftOut: string): FleetNeed {
-  const { maximum } = SELECTION_ROBOTS_COUNT;
-  return {
-    reason: `The fleet has ${maximum} robots, the most it may have: ${shown(leftOut)} matches its selector and is left out, perhaps among others.`,
-    action: "Create fleets with narrower selectors.",
   };
 }
 

@@ -33,9 +33,6 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
     })),
     generations: facts.generations.map((generation) => generationView(generation, view)),
     members: memberViews(facts, nowMs),
-    ...(facts.follows_since === null && facts.membershipChanges.length === 0
-      ? {}
-      : { membership_changes: [...facts.membershipChanges] }),
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
       endpointViews(generation, facts.members),
     ),

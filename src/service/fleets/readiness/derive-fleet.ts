@@ -51,11 +51,11 @@ export function positionOf({ readiness_mode: readinessMode, windows }: FleetFact
 
 /** Why the fleet cannot become ready until a person does something; null if it can. */
 export function blockerOf(
-  { active, follows_since: followsSince }: FleetFacts,
+  { active }: FleetFacts,
   { able, unable }: Assessment,
   position: WindowPosition,
 ): FleetNeed | null {
-  if (able.length === 0) return allMembersBlocked(active.subject, unable, followsSince !== null);
+  if (able.length === 0) return allMembersBlocked(active.subject, unable);
   return position.state === "after" ? allWindowsPast() : null;
 }
 
@@ -131,7 +131,7 @@ function updateView(facts: FleetFacts, update: GenerationFacts, nowMs: number): 
 export function updateBlocker(facts: FleetFacts, update: GenerationFacts, nowMs: number): FleetNeed | null {
   const { able, unable } = assessUpdate(facts, update, nowMs);
   const members = robotsIn(facts.members);
-  if (members === 0) return allMembersBlocked(update.subject, unable, facts.follows_since !== null);
+  if (members === 0) return allMembersBlocked(update.subject, unable);
   if (able.length === 0) return someMembersBlocked(update.subject, unable, members);
   const working = new Set(assessActive(facts, nowMs).able);
   const lost = unable.filter(({ group }) => working.has(group));

@@ -1,14 +1,11 @@
-import type { MembershipChange } from "../../../api/fleet-details.ts";
 import type { EndpointFacts } from "../../endpoints/index.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 
 /** Everything that a fleet's view is derived from, from one snapshot of the store. */
 export interface FleetFacts extends Pick<
   Tables["fleets"],
-  "id" | "name" | "readiness_mode" | "peak_active_robots" | "selection" | "follows_since" | "created_at"
+  "id" | "name" | "readiness_mode" | "peak_active_robots" | "selection" | "created_at"
 > {
-  /** Name of a robot that matches the selector and did not join, because the fleet was full; null if there is none. */
-  readonly leftOut: string | null;
   readonly windows: Boundaries;
   /** The active generation. */
   readonly active: GenerationFacts;
@@ -37,7 +34,7 @@ export interface MemberGroup {
   /** Name of one of them, for sentences. */
   readonly example: string;
   readonly region: string;
-  /** Whether an operator removed them: they stay members of fleets that do not follow a selector, and run nothing. */
+  /** Whether an operator removed them: they stay members, and run nothing. */
   readonly isRemoved: boolean;
   /** State of the robots' current deployments of the active generation's checkpoint. */
   readonly deployment: "active" | "inactive" | "none";
@@ -60,8 +57,6 @@ export interface FleetDetailFacts extends FleetFacts {
   readonly members: readonly Member[];
   /** Newest first; always includes the active generation. */
   readonly generations: readonly GenerationRow[];
-  /** Newest first. */
-  readonly membershipChanges: readonly MembershipChange[];
 }
 
 export type GenerationRow = Pick<

@@ -2,7 +2,7 @@ import type { FleetNeed, FleetNeeds } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
 import { type EndpointFacts, unhealthySince } from "../../endpoints/index.ts";
 import { assessActive, type Assessment, assessUpdate, neededEndpoints } from "./assessment.ts";
-import { moreThanMaximum, someMembersBlocked } from "./blocker.ts";
+import { someMembersBlocked } from "./blocker.ts";
 import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
 import type { FleetFacts, GenerationFacts, WindowPosition } from "./fleet-facts.ts";
 
@@ -21,11 +21,7 @@ export function deriveNeeds(facts: FleetFacts, nowMs: number): FleetNeeds {
   const position = positionOf(facts, nowMs);
   return {
     fleet_id: facts.id,
-    needs: [
-      ...needsOfActive(facts, assessment, position, nowMs),
-      ...needsOfUpdate(facts, nowMs),
-      ...(facts.leftOut === null ? [] : [moreThanMaximum(facts.leftOut)]),
-    ],
+    needs: [...needsOfActive(facts, assessment, position, nowMs), ...needsOfUpdate(facts, nowMs)],
     waiting: countWaiting(facts, assessment, position),
   };
 }

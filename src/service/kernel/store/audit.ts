@@ -40,20 +40,6 @@ export async function audit(transaction: Transaction, author: Authorship, entry:
   await insert(transaction, rowOf(author, entry));
 }
 
-/** Rows of one insert: SQLite takes 32,766 parameters, and PostgreSQL twice as many. */
-const ROWS_AT_A_TIME = 1000;
-
-/** The same of many changes. */
-export async function auditAll(
-  transaction: Transaction,
-  entries: readonly (AuditEntry & { readonly author: Authorship })[],
-): Promise<void> {
-  for (let start = 0; start < entries.length; start += ROWS_AT_A_TIME) {
-    const rows = entries.slice(start, start + ROWS_AT_A_TIME).map(({ author, ...entry }) => rowOf(author, entry));
-    await transaction.insertInto("audit_log").values(rows).execute();
-  }
-}
-
 function rowOf(
   { auditId, at, organizationId, actor, requestId }: Authorship,
   { action, subjectId, details, previousId = null }: AuditEntry,

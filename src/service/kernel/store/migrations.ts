@@ -1,6 +1,6 @@
 import { type CreateTableBuilder, type Kysely, sql } from "kysely";
 
-import { type Column, TABLES } from "./tables.ts";
+import { type Column, DROPPED, TABLES } from "./tables.ts";
 
 /** Usage periods longer than a day are rare, and have an index of their own. */
 export const USUAL_PERIOD_S = 86_400;
@@ -12,13 +12,13 @@ export type Migrations = Readonly<Record<string, (database: AnyDatabase) => Prom
 
 /**
  * Each step is applied once. The first one makes `TABLES`, and changes with them only until it is released: a released step never changes.
- * After that, columns and tables of a later step are described beside `TABLES`, and `Tables` has the rows of both.
+ * After that, columns and tables of a later step are described beside `TABLES`, and `Tables` has the rows of both. What a later step drops is
+ * in `DROPPED`: stores and backups of the step before have it.
  */
-export const MIGRATIONS: Migrations = { "0001-initial": createTables };
+export const MIGRATIONS: Migrations = { "0001-initial": createTables, "0002-fixed-members": fixMembers };
 
 async function createTables(database: AnyDatabase): Promise<void> {
-  const tables: Readonly<Record<string, Readonly<Record<string, Column<unknown>>>>> = TABLES;
-  for (const [name, columns] of Object.entries(tables)) {
+  for (const [name, columns] of INITIAL) {
     let table: CreateTableBuilder<string, string> = database.schema.createTable(name);
     for (const [column, { type, constrain }] of Object.entries(columns)) {
       table = table.addColumn(column, type, constrain);
@@ -28,6 +28,35 @@ async function createTables(database: AnyDatabase): Promise<void> {
     await table.execute();
   }
   for (const index of INDEXES) await sql.raw(`create ${index}`).execute(database);
+}
+
+/** `TABLES`, and what is dropped since, in the order of the stores and backups that have it: the seal of a backup depends on it. */
+const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[] => {
+  switch (name) {
+    case "fleets": {
+      const { created_at, removed_at, ...others } = TABLES.fleets;
+      return [[name, { ...others, ...DROPPED.fleets, created_at, removed_at }]];
+    }
+    case "generations":
+      return [
+        ["fleet_checks", DROPPED.fleet_checks],
+        [name, columns],
+      ];
+    default:
+      return [[name, columns]];
+  }
+});
+
+type InitialTable = readonly [name: string, columns: Readonly<Record<string, Column<unknown>>>];
+
+/** Fleets whose robots joined and left by a selector keep those that they have. */
+async function fixMembers(database: AnyDatabase): Promise<void> {
+  await sql`drop index fleets_that_follow`.execute(database);
+  await sql`drop index audit_log_of_members`.execute(database);
+  await sql`drop table fleet_checks`.execute(database);
+  for (const column of Object.keys(DROPPED.fleets)) {
+    await database.schema.alterTable("fleets").dropColumn(column).execute();
+  }
 }
 
 /** Primary keys of several columns. */

@@ -303,10 +303,6 @@ export const TABLES = {
     generation_id: text,
     /** The generation that is being prepared to replace it. */
     update_generation_id: optionalText,
-    /** Since when robots join and leave it as they come to match its selector; null for fixed members. */
-    follows_since: optionalText,
-    /** A robot that matches and did not join, because the fleet was full; null if there is none. */
-    left_out_robot_id: optionalText,
     created_at: text,
     /** When an operator removed it. Its name is free from then on; its row stays for the history. */
     removed_at: optionalText,
@@ -322,17 +318,6 @@ export const TABLES = {
   fleet_members: {
     fleet_id: referenceTo("fleets.id"),
     robot_id: referenceTo("robots.id"),
-  },
-  /** Robots to compare with the selectors of fleets that follow them, and fleets to compare with all robots. */
-  fleet_checks: {
-    /** Of the audit entry of the change that caused it, or one of its own. */
-    id: key,
-    organization_id: text,
-    /** Id of a robot or fleet. */
-    subject_id: text,
-    /** Who made that change, in which request. */
-    actor: text,
-    request_id: optionalText,
   },
   /** A fleet's model over time: each creation and update starts one. */
   generations: {
@@ -522,6 +507,12 @@ export const TABLES = {
     state: text,
     reported_at: text,
   },
+} satisfies Record<string, Record<string, Column<unknown>>>;
+
+/** What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector. */
+export const DROPPED = {
+  fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
+  fleet_checks: { id: key, organization_id: text, subject_id: text, actor: text, request_id: optionalText },
 } satisfies Record<string, Record<string, Column<unknown>>>;
 
 type Row<Columns> = { [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never };

@@ -84,13 +84,8 @@ function boundCheck(check: z.core.$ZodCheck): BoundCheck {
   throw new Error("The contract bounds a number in a way this validation does not understand");
 }
 
-/** @param offered the choices that a refusal names. */
-export function choiceCheck(
-  type: "enum" | "literal_error",
-  allowed: readonly unknown[],
-  offered: readonly unknown[] = allowed,
-): Check {
-  return (input, place) => (allowed.includes(input) ? input : place.refuse(input, faults.notOneOf(type, offered)));
+export function choiceCheck(type: "enum" | "literal_error", allowed: readonly unknown[]): Check {
+  return (input, place) => (allowed.includes(input) ? input : place.refuse(input, faults.notOneOf(type, allowed)));
 }
 
 export function dateTimeCheck(schema: z.ZodISODateTime): Check {

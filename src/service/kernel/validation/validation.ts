@@ -60,7 +60,7 @@ function buildCheck(schema: z.core.$ZodType): Check {
   if (schema instanceof z.ZodBoolean) return booleanCheck;
   if (schema instanceof z.ZodNumber) return schema.format === "safeint" ? integerCheck(schema) : numberCheck(schema);
   if (schema instanceof z.ZodEnum) return choiceCheck("enum", schema.options);
-  if (schema instanceof z.ZodLiteral) return literalCheck(schema);
+  if (schema instanceof z.ZodLiteral) return choiceCheck("literal_error", [...schema.values]);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return checkOf(schema.def.innerType);
   if (schema instanceof z.ZodNullable) {
     const inner = checkOf(schema.def.innerType);
@@ -68,12 +68,6 @@ function buildCheck(schema: z.core.$ZodType): Check {
   }
   if (schema instanceof z.ZodUnknown) return plainCheck;
   throw new Error(`The contract uses a schema this validation does not understand: ${schema._zod.def.type}`);
-}
-
-/** Of texts, the service document has only the first, and refusals are worded as it says. */
-function literalCheck({ values }: z.ZodLiteral): Check {
-  const allowed = [...values];
-  return choiceCheck("literal_error", allowed, typeof allowed[0] === "string" ? allowed.slice(0, 1) : allowed);
 }
 
 /** Refinements run like pydantic's validators: only on a valid value, and none after one that fails. */

@@ -1,4 +1,4 @@
-/** The transaction of a setup: the robot's row, its audit entry, and what follows for fleets and webhooks. */
+/** The transaction of a setup: the robot's row, its audit entry, and what webhooks are told. */
 import type { PresenceContext } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import { type Answer, isAnswer, refuse } from "../../kernel/http/answers.ts";
@@ -6,7 +6,6 @@ import type { OperationContext } from "../../kernel/operation.ts";
 import { audit, type Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
-import { requestFleetCheck } from "../selection.ts";
 import { type Contest, writeChange } from "../history/contest.ts";
 import { changedSince, type registrationDetails, registrationHash } from "../history/queries.ts";
 import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
@@ -141,7 +140,7 @@ async function enter(
   });
 }
 
-/** Has fleets that follow their selectors look at the robot, and tells webhooks. */
+/** Tells webhooks. */
 async function tell(
   transaction: Transaction,
   { newId }: RegisterContext,
@@ -149,9 +148,7 @@ async function tell(
   { robot, replacedId }: Placed,
 ): Promise<void> {
   const isNew = robot.change === "added";
-  const isOther = isNew || robot.hasChanged;
-  if (isOther) await requestFleetCheck(transaction, author, organizationId, robot.id);
-  if (!isOther && replacedId === null) return;
+  if (!isNew && !robot.hasChanged && replacedId === null) return;
   const { name, robot_type_id: robotTypeId, region, configuration_digest: configurationDigest } = registration;
   const event = {
     organizationId,

@@ -66,8 +66,6 @@ function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
     readiness_mode: "always_ready",
     peak_active_robots: 3,
     selection: "{}",
-    follows_since: null,
-    leftOut: null,
     created_at: at(0),
     windows: [],
     active: generation(),
@@ -534,8 +532,6 @@ describe("deriveFleet: any stored facts", () => {
     readiness_mode: fc.constantFrom("always_ready", "scheduled", "on_demand"),
     peak_active_robots: fc.integer({ min: 1, max: 60 }),
     selection: fc.constant("{}"),
-    follows_since: fc.option(fc.constant(at(0)), { nil: null }),
-    leftOut: fc.option(fc.string(), { nil: null }),
     created_at: fc.constant(at(0)),
     windows: fc.constantFrom(within, later, past, [...past, ...later]),
     active: generations("gen_1"),
@@ -582,7 +578,6 @@ describe("deriveFleet: any stored facts", () => {
       ...fleet({ peak_active_robots: peak }),
       members,
       generations: [],
-      membershipChanges: [],
     };
     expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({
       state: "waiting",
@@ -601,7 +596,7 @@ describe("deriveFleet: any stored facts", () => {
           robot_type_id: "arm",
           site: null,
         }));
-        const whole = { ...given, members, generations: [], membershipChanges: [] };
+        const whole = { ...given, members, generations: [] };
         const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
         const details = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {

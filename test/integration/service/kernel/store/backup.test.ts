@@ -88,7 +88,12 @@ describe.each(ways)("backup of $from.kind, restored to $to.kind", ({ from, to, n
       const outcome = await run("backup", file, ...flagsOf(source), "--json");
       expect(outcome).toMatchObject({ code: 0, stderr: "" });
       const { schema, rows } = copiedSchema.parse(JSON.parse(outcome.stdout));
-      expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual(["0001-initial", 206, 1, 1]);
+      expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual([
+        "0002-fixed-members",
+        206,
+        1,
+        1,
+      ]);
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       return await service.robots();
     })();
