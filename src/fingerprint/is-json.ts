@@ -2,10 +2,13 @@
 const DEEPEST = 1000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const LITERALS: readonly Uint8Array[] = ["true", "false", "null"].map((text) => Buffer.from(text));
+/** The last three are not JSON, but Python and others write and read them. */
+const LITERALS: readonly Uint8Array[] = ["true", "false", "null", "NaN", "Infinity", "-Infinity"].map((text) =>
+  Buffer.from(text),
+);
 
 /**
- * True for one whole JSON text (RFC 8259), which may begin with a byte order mark.
+ * True for one whole JSON text (RFC 8259), which may begin with a byte order mark and contain NaN and Infinity.
  *
  * Runs in linear time and almost without memory: JSON.parse needs fifty times the size of nested brackets, enough for the OOM killer.
  * Does not check escapes in strings. A text nested deeper than 1000 is not accepted.
@@ -48,7 +51,7 @@ export function isJson(bytes: Uint8Array): boolean {
   }
 
   function takeScalar(): boolean {
-    return isDigit(bytes[at]) || isAt("-") ? takeNumber() : takeLiteral();
+    return takeLiteral() || takeNumber();
   }
 
   function takeLiteral(): boolean {

@@ -1,10 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 
-import { parseAllDocuments } from "yaml";
-
 import { isJson } from "./is-json.ts";
 import { isXml } from "./is-xml.ts";
+import { isYaml } from "./is-yaml.ts";
 
 /** Checking this much takes some tens of milliseconds. */
 const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
@@ -41,8 +40,7 @@ export function isParsable(path: string, sizeBytes: number): boolean {
 /**
  * True when the syntax of the text is complete. Used to notice a file that is half-written.
  *
- * Lenient on purpose: several YAML documents, unknown tags and directives, repeated keys and unresolved aliases pass, because ROS and
- * OpenCV files have them. JSON with comments does not.
+ * Lenient on purpose, because others' programs write and read these files. JSON with comments does not pass.
  */
 export function parses(path: string, content: Uint8Array): boolean {
   switch (formatOf(path)) {
@@ -65,16 +63,4 @@ function formatOf(path: string): Format | undefined {
 /** True for a UTF-16 byte order mark. Such markup is not ASCII, and not checked. */
 function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-}
-
-function isYaml(text: string): boolean {
-  // Blocks that a file system lost in a power cut read as zeros, which the parser accepts as plain text.
-  if (text.includes("\0")) return false;
-  const documents = parseAllDocuments(text, {
-    strict: false,
-    uniqueKeys: false,
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  return Array.from(documents).every((document) => document.errors.length === 0);
 }

@@ -15,7 +15,12 @@ const WHOLE: readonly (readonly [what: string, path: string, text: string | Uint
   ["YAML with anchors, merges and an open alias", "/a.yaml", "a: &x {b: 1}\nc: {<<: *x}\nd: *gone\n"],
   ["YAML with a repeated key", "/a.yaml", "a: 1\na: 2\n"],
   ["YAML that is a comment", "/a.yaml", "# nothing yet\n"],
+  ["a YAML list that continues at column 1", "/a.yaml", "joints: [a,\r\nb, c]\r\n"],
+  ["a YAML list that ends left of its key", "/a.yaml", "x:\n  joints: [  # don't\n    a, # ]\n]\ny: it's [1\n"],
+  ["a YAML map that continues at column 1", "/a.yaml", "--- !t {a: 'it''s',\nb: [x]\n}\n"],
+  ["a YAML text that continues at column 1", "/a.yaml", 's: "one\ntwo \\" three"\nt: \'a\nb\'\nu: don\'t\n'],
   ["JSON with every kind of value", "/a.json", ' {"a\\"": [-1.5e+3, true, false, null, {}, []], "ü": "}"} \n'],
+  ["JSON as Python writes it", "/a.json", '{"min": -Infinity, "max": Infinity, "offset": [NaN, -1]}'],
   [
     "a robot description",
     "/arm.urdf",
@@ -51,6 +56,7 @@ const HALF: readonly (readonly [what: string, path: string, text: string | Uint8
   ["JSON with brackets that cross", "/a.json", '{"a": [1}]'],
   ["JSON with half a word", "/a.json", "[tru]"],
   ["JSON with half a number", "/a.json", "[1.]"],
+  ["JSON with half of infinity", "/a.json", "[-Inf]"],
   ["JSON with a line break in a text", "/a.json", '"a\nb"'],
   ["two JSON texts", "/a.json", "{}{}"],
   ["a number in one bracket more", "/a.json", `${"[".repeat(1001)}1${"]".repeat(1001)}`],
@@ -70,6 +76,8 @@ const HALF: readonly (readonly [what: string, path: string, text: string | Uint8
   ["half a character in YAML", "/a.yaml", Buffer.from("a: ä").subarray(0, 4)],
   ["YAML cut in a quoted text", "/a.yaml", 'a: "on'],
   ["YAML cut in a list", "/a.yml", "a: [1, 2"],
+  ["YAML cut in a line", "/a.yaml", "a: [1,\n2]\nb"],
+  ["YAML with a bracket too many", "/a.yaml", "a: [1,\n2]]\n"],
   ["YAML with an error in its second document", "/a.yaml", "a: 1\n---\na: {b\n"],
   ["zeros after a power cut", "/a.yaml", "\0\0\0\0"],
 ];
@@ -107,6 +115,15 @@ describe("parses: any text", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test("any prefix of YAML with an open bracket or quote → false, wherever its lines continue", () => {
+    const text = '[{a: "b\n\\"c", # ]}\nd: \'e\'\'\nf\'},\n[g,\nh] # i\n]';
+    expect(parses("/a.yaml", Buffer.from(text))).toBe(true);
+    for (let cut = 1; cut < text.length; cut += 1) {
+      expect(parses("/a.yaml", Buffer.from(text.slice(0, cut)))).toBe(false);
+      expect(parses("/a.yaml", Buffer.from(`x: ${text.slice(0, cut)}`))).toBe(false);
+    }
   });
 
   test("any prefix of XML → false", () => {
