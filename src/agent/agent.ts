@@ -186,7 +186,9 @@ export function createAgent(options: AgentOptions) {
 
   async function prepareNow(): Promise<void> {
     // Without waiting for writers: the manifest as it is now tells which files to watch.
-    await Promise.all([collector.documents.manifest.refresh(true), collector.prepareName()]);
+    // A registered robot has the name that it registered with.
+    const naming = collector.robotName === "" ? collector.prepareName() : null;
+    await Promise.all([collector.documents.manifest.refresh(true), naming]);
     await watched.plan();
   }
 

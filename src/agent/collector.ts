@@ -165,9 +165,9 @@ export function createCollector(options: CollectorOptions) {
   }
 
   return {
-    /** Before the first collect, for a status until then. A registered robot has the name that it registered with. */
+    /** Before the first collect, for a status until then. */
     async prepareName() {
-      if (currentName === "") nameRobot(await machine.identity.machine());
+      nameRobot(await machine.identity.machine());
     },
     /** @param settle false to read the files now, without waiting for writers to finish. */
     async collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled> {

@@ -54,14 +54,15 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     machine,
     configuration,
     initial,
-    // Null, so that every file is read and not taken from the last registration.
-    registration: null,
+    registration,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     approved: () => identity.credential,
     before: () => identity.before,
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
+  // Every file is read, and not taken from the last registration.
+  collector.invalidate();
   await collector.prepareName();
   return { kind: "opened", oneShot: { machine, collector, registration, identity } };
 }

@@ -77,13 +77,14 @@ export function createFingerprinter(
     const fingerprints = files.map(({ label, path }): FileFingerprint => {
       const hashed = hashOf(memory, cut, path);
       if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
-      const { sha256, bytes, stat, trusted, suspect } = hashed;
+      const { sha256, bytes, stat, trusted } = hashed;
+      const suspect = hashed.suspect || settling.isEmptied(path, hashed);
       if (suspect) warnings.push(unparseable(path, bytes === 0));
       else settling.clear(path);
       const holder = holders.holder(path);
       if (hashed.ofOneMoment || settling.isRestless(path)) warnings.push(restless(path));
       else if (holder !== undefined) warnings.push(heldOpen(path, holder));
-      settling.accept(path, sha256);
+      settling.accept(path, { sha256, bytes, suspect });
       return { label, path, sha256, bytes, stat, trusted, suspect };
     });
     for (const { path } of files) settling.restart(path);
@@ -104,7 +105,7 @@ export function createFingerprinter(
     remember(files: readonly FileFingerprint[]) {
       if (files.length === 0) return;
       cache.remember(files);
-      for (const { path, sha256 } of files) settling.accept(path, sha256);
+      for (const file of files) settling.accept(file.path, file);
       last = files;
     },
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import { RACY_MS } from "./observations.ts";
+import type { FileFingerprint } from "./snapshot.ts";
 
 export interface SettlingLimits {
   /** How long a file must hold still before it is read. */
@@ -7,6 +8,12 @@ export interface SettlingLimits {
   /** How long to wait for a file that keeps changing or looks incomplete. */
   readonly graceMs: number;
 }
+
+/** Content of a file as far as the waits depend on it. */
+type Content = Pick<FileFingerprint, "sha256" | "bytes" | "suspect">;
+
+/** How long a file may be empty that had content. Calibration programs empty their file, and write it once a person has moved the robot. */
+const EMPTIED_MS = 60_000;
 
 /** How long to wait for a file that keeps changing, and for one that looks incomplete. Both waits end: the file is then hashed as it is. */
 export type Settling = ReturnType<typeof createSettling>;
@@ -23,11 +30,18 @@ export function createSettling(clock: Clock, limits: SettlingLimits) {
   /** Content that looks incomplete, and when it was first seen. */
   const incomplete = new Map<string, { readonly sha256: string; readonly sinceMs: number }>();
   const accepted = new Map<string, string>();
+  /** Files that had content when they were hashed. */
+  const filled = new Set<string>();
 
   /** True when the file kept changing for the whole grace. */
   function isRestless(path: string): boolean {
     const sinceMs = changingSince.get(path);
     return sinceMs !== undefined && clock.monotonicMs() - sinceMs >= limits.graceMs;
+  }
+
+  /** True for a file that had content and is empty now. */
+  function isEmptied(path: string, { bytes }: Pick<Content, "bytes">): boolean {
+    return bytes === 0 && filled.has(path);
   }
 
   return {
@@ -45,13 +59,15 @@ export function createSettling(clock: Clock, limits: SettlingLimits) {
     /** True when the file was not settled at the last call of `settleWaitMs`. */
     isUnsettled: (path: string) => changingSince.has(path),
     isRestless,
+    isEmptied,
     /**
      * Milliseconds to wait for content that looks incomplete; 0 when the grace is over.
      *
      * Each content has its own grace. A file that keeps changing may have another content at each look, so all its incomplete contents
      * share one grace, until a look finds it complete.
      */
-    incompleteWaitMs(path: string, sha256: string, quietMs: number): number {
+    incompleteWaitMs(path: string, content: Pick<Content, "sha256" | "bytes">, quietMs: number): number {
+      const { sha256 } = content;
       // Complete or not, the file has settled: the next change starts a new grace.
       if (quietMs >= quietNeededMs) changingSince.delete(path);
       if (accepted.get(path) === sha256) return 0;
@@ -60,13 +76,15 @@ export function createSettling(clock: Clock, limits: SettlingLimits) {
       const isGoingOn = known !== undefined && (known.sha256 === sha256 || isRestless(path));
       const sinceMs = isGoingOn ? known.sinceMs : nowMs;
       incomplete.set(path, { sha256, sinceMs });
-      const remainingMs = limits.graceMs - Math.max(quietMs, nowMs - sinceMs);
+      const graceMs = isEmptied(path, content) ? Math.max(limits.graceMs, EMPTIED_MS) : limits.graceMs;
+      const remainingMs = graceMs - Math.max(quietMs, nowMs - sinceMs);
       // Ask again in short steps, in case no event reports the end of the writing; the last step ends with the grace.
       return Math.max(0, remainingMs < 2 * quietNeededMs ? remainingMs : quietNeededMs);
     },
     /** This content was hashed: `incompleteWaitMs` does not wait for it again. */
-    accept(path: string, sha256: string) {
+    accept(path: string, { sha256, bytes, suspect }: Content) {
       accepted.set(path, sha256);
+      if (bytes > 0 || suspect) filled.add(path);
     },
     /** The content is complete, or the file is missing: the next incomplete content starts a new grace. */
     clear(path: string) {
@@ -83,8 +101,8 @@ export function createSettling(clock: Clock, limits: SettlingLimits) {
       incomplete.clear();
     },
     retain(paths: ReadonlySet<string>) {
-      for (const map of [changingSince, incomplete, accepted]) {
-        for (const path of map.keys()) if (!paths.has(path)) map.delete(path);
+      for (const each of [changingSince, incomplete, accepted, filled]) {
+        for (const path of each.keys()) if (!paths.has(path)) each.delete(path);
       }
     },
   };

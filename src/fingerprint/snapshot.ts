@@ -17,7 +17,7 @@ export interface FileFingerprint {
   readonly stat: FileStat;
   /** True when a file with this stat is known to have these bytes, so that it need not be read again. */
   readonly trusted: boolean;
-  /** Empty, or not valid in the format of its file name: perhaps half-written. */
+  /** Not valid in the format of its file name, or empty and once not: perhaps half-written. */
   readonly suspect: boolean;
 }
 

@@ -56,11 +56,12 @@ export function createWaiting({ memory, settling, holders, limits }: WaitingOpti
         return settleWaitMs > 0 || stat === undefined ? settleWaitMs : holders.waitMs(path, stat);
       }),
 
-    /** Files that have settled but look incomplete. */
+    /** Files that have settled but look incomplete, or are empty: many programs empty a file long before they write it. */
     stillIncomplete: (paths: readonly string[], cut: Cut) =>
       unsettled(paths, (path) => {
         const hashed = hashOf(memory, cut, path);
-        if (hashed?.suspect === true) return settling.incompleteWaitMs(path, hashed.sha256, observations.quietMs(path));
+        if (hashed?.suspect === true || hashed?.bytes === 0)
+          return settling.incompleteWaitMs(path, hashed, observations.quietMs(path));
         settling.clear(path);
         return 0;
       }),

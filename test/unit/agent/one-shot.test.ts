@@ -8,11 +8,22 @@ import { collectSettled, openOneShot } from "../../../src/agent/one-shot.ts";
 import { saveRegistration } from "../../../src/agent/registration/registration.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
-import { systemMachine } from "../../../src/platform/machine.ts";
+import { type Machine, systemMachine } from "../../../src/platform/machine.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import { LIMITS, REAL, listed, meddledFiles, snapshotOf, temporaryFolder } from "../fingerprint/machine.ts";
+import {
+  LIMITS,
+  REAL,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  SteppedClock,
+  temporaryFolder,
+} from "../fingerprint/machine.ts";
 
-test("openOneShot: file with the registered stat → read anyway", async () => {
+const NEVER = new AbortController().signal;
+
+/** A robot that is registered with one file. */
+async function registeredRobot() {
   const folder = await temporaryFolder();
   const path = join(folder, "calibration.yaml");
   await writeFile(path, "offset: 0.120\n");
@@ -42,20 +53,40 @@ test("openOneShot: file with the registered stat → read anyway", async () => {
     robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
     registered_at: "2026-01-01T00:00:01Z",
   });
+  const open = async (parts: Partial<Machine>) => {
+    const opened = await openOneShot({
+      machine: { ...systemMachine({}, process.pid), ...parts },
+      folders: resolveFolders({ config: join(folder, "config.yaml"), stateDir: folder }, {}),
+      state: "read",
+    });
+    if (opened.kind !== "opened") throw new Error(opened.kind);
+    return opened.oneShot;
+  };
+  return { path, digest, files, open };
+}
 
+test("openOneShot: file with the registered stat → read anyway", async () => {
+  const { path, digest, files, open } = await registeredRobot();
   // An image with equal timestamps replaced the first one.
   await writeFile(path, "offset: 0.180\n");
   const [known] = files;
   const swapped = meddledFiles({
     changeStat: (seen) => (known !== undefined && seen.inode === known.stat.inode ? known.stat : seen),
   });
-  const opened = await openOneShot({
-    machine: { ...systemMachine({}, process.pid), files: swapped },
-    folders: resolveFolders({ config: join(folder, "config.yaml"), stateDir: folder }, {}),
-    state: "read",
-  });
-  if (opened.kind !== "opened") throw new Error(opened.kind);
-  const { wanted } = await collectSettled(opened.oneShot, new AbortController().signal);
-  expect(opened.oneShot.registration?.request.configuration_digest).toBe(digest);
+  const oneShot = await open({ files: swapped });
+  const { wanted } = await collectSettled(oneShot, NEVER);
+  expect(oneShot.registration?.request.configuration_digest).toBe(digest);
   expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestOfFiles(path) } });
+});
+
+test("openOneShot: file emptied since the registration → waited for as by the daemon", async () => {
+  const { path, open } = await registeredRobot();
+  await writeFile(path, "");
+  const clock = new SteppedClock();
+  const { collector } = await open({ clock });
+  clock.step(20_000);
+  expect(await collector.collect(true, NEVER)).toMatchObject({ kind: "unsettled", paths: [path] });
+  clock.step(60_000);
+  expect(await collector.collect(true, NEVER)).toMatchObject({ kind: "collected" });
+  expect(collector.findings.map(({ id }) => id)).toEqual(["file_unparseable"]);
 });

@@ -205,25 +205,28 @@ describe("collect: settle", () => {
 
 describe("collect: content that looks half-written", () => {
   const suspects: readonly (readonly [what: string, name: string, content: string])[] = [
-    ["empty", "a.bin", ""],
     ["torn JSON", "a.json", '{"a": '],
     ["torn YAML", "a.yaml", 'a: "'],
     ["JSON with comments", "a.json", "{} // mine"],
   ];
 
-  test.each(suspects)("%s → waited for, then hashed with a warning", async (_what, name, content) => {
+  test.each([
+    ...suspects.map((suspect) => [...suspect, 10_000] as const),
+    ["emptied", "a.bin", "", 60_000] as const,
+    ["emptied JSON", "a.json", "", 60_000] as const,
+  ])("%s → waited for, then hashed with a warning", async (_what, name, content, mostMs) => {
     const { path, clock, files, collect, passSince, fingerprinter } = await robot([name], "[1]");
     await collect();
     await writeFile(path, content);
     await passSince(path, 0);
     const waitsMs: number[] = [];
     let collected = await collect();
-    for (; collected.kind === "unsettled" && waitsMs.length < 100; collected = await collect()) {
+    for (; collected.kind === "unsettled" && waitsMs.length < 200; collected = await collect()) {
       waitsMs.push(collected.waitMs);
       clock.step(collected.waitMs);
     }
     const totalMs = waitsMs.reduce((total, waitMs) => total + waitMs, 0);
-    expect(totalMs).toBe(10_000);
+    expect(totalMs).toBe(mostMs);
     expect(Math.min(...waitsMs)).toBe(500);
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({ warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] });
@@ -247,6 +250,41 @@ describe("collect: content that looks half-written", () => {
     await passSince(path, 600);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
     expect(fingerprinter.isUnchanged(listed(path))).toBe(true);
+  });
+
+  test.each(["a.yaml", "a.conf", "a.json"])("%s that has always been empty → not waited for at each change", async (name) => {
+    const { path, collect, passSince, files, clock } = await robot([name], "");
+    const warnings = name === "a.json" ? [{ id: "file_unparseable" }] : [];
+    await passSince(path, 9500);
+    // It may have been created to be written.
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(500);
+    const collected = await collect();
+    expect(collected).toMatchObject({ kind: "snapshot", warnings });
+    await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
+    await passSince(path, 501);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings });
+
+    const restarted = createFingerprinter({ files, clock }, LIMITS);
+    restarted.remember(snapshotOf(collected).files);
+    await rm(path);
+    await writeFile(path, "");
+    await passSince(path, 501);
+    expect(await restarted.collect(listed(path), { settle: true })).toMatchObject({ kind: "snapshot", warnings });
+  });
+
+  test("emptied, then written in two parts after twelve seconds → one change", async () => {
+    const { path, collect, passSince } = await robot(["arm.urdf"], "<robot/>");
+    await collect();
+    await writeFile(path, "");
+    await passSince(path, 12_000);
+    expect((await collect()).kind).toBe("unsettled");
+    await writeFile(path, "<robot>");
+    await passSince(path, 501);
+    expect((await collect()).kind).toBe("unsettled");
+    await appendFile(path, "</robot>");
+    await passSince(path, 501);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
   });
 
   test.each(suspects)("%s for longer than the grace → hashed at once", async (_what, name, content) => {
@@ -323,7 +361,8 @@ describe("collect: content that looks half-written", () => {
 
 describe("createSettling", () => {
   const PATH = "/etc/arm.yaml";
-  const [FIRST, SECOND] = ["a".repeat(64), "b".repeat(64)];
+  const FIRST = { sha256: "a".repeat(64), bytes: 1, suspect: true };
+  const SECOND = { sha256: "b".repeat(64), bytes: 2, suspect: true };
 
   function start() {
     const clock = new SteppedClock();
