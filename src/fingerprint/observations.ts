@@ -36,6 +36,9 @@ interface Instant {
   readonly wallMs: number;
 }
 
+/** How long a file may be gone before that counts: updates of packages and switches of branches remove files and write them again. */
+const GONE_MS = 5000;
+
 /** When the wall clock gains more than this on the monotonic clock, it was set; slewing is slower. */
 const STEP_MS = 100;
 
@@ -98,6 +101,12 @@ export function createObservations({ files, clock }: { readonly files: Files; re
     /** The result of the last look. */
     view: (path: string) => observations.get(path)?.view,
     quietMs,
+    /** Milliseconds for which a file that was there may still return. 0 for others, and for one that was missing at the first look. */
+    goneWaitMs(path: string): number {
+      const observation = observations.get(path);
+      const isGone = observation?.view.kind === "hidden" && observation.changedAfterMs > Number.NEGATIVE_INFINITY;
+      return isGone ? Math.max(0, GONE_MS - quietMs(path)) : 0;
+    },
     /** True when every change after the last look changes the stat, so that content read after it is valid until the stat changes. */
     isTrustworthy(path: string): boolean {
       const view = observations.get(path)?.view;

@@ -52,6 +52,8 @@ export function createWaiting({ memory, settling, holders, limits }: WaitingOpti
         const stat = suitableStat(memory, path);
         const isHopeless = view?.kind === "seen" && stat === undefined;
         if (isHopeless || hashOf(memory, cut, path) !== undefined) return 0;
+        const goneWaitMs = observations.goneWaitMs(path);
+        if (goneWaitMs > 0) return goneWaitMs;
         const settleWaitMs = settling.settleWaitMs(path, observations.quietMs(path));
         return settleWaitMs > 0 || stat === undefined ? settleWaitMs : holders.waitMs(path, stat);
       }),

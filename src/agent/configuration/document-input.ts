@@ -86,7 +86,8 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       const view = await look();
       if (known !== null && sameView(view, known)) return 0;
       if (settle) {
-        const waitMs = Math.ceil(options.settleMs() - observations.quietMs(path));
+        const settleWaitMs = options.settleMs() - observations.quietMs(path);
+        const waitMs = Math.ceil(Math.max(settleWaitMs, observations.goneWaitMs(path)));
         if (waitMs > 0) return waitMs;
       }
       const isTrustworthy = observations.isTrustworthy(path);

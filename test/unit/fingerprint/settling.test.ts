@@ -186,20 +186,47 @@ describe("collect: settle", () => {
     expect(clock.sleepsMs).toEqual([]);
   });
 
-  test("scenario 21: deleted and recreated → one change; deleted → finding", async () => {
+  test("scenario 21: deleted and recreated within five seconds → one change; deleted → finding", async () => {
     const { path, clock, collect, passSince } = await robot();
     await collect();
     await rm(path);
-    expect(waitOf(await collect())).toBe(500);
-    clock.step(300);
+    expect(waitOf(await collect())).toBe(5000);
+    clock.step(4999);
+    expect(waitOf(await collect())).toBe(1);
     await writeFile(path, "recreated");
     await passSince(path, 0);
-    clock.step(waitOf(await collect()));
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(500);
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
 
     await rm(path);
     clock.step(waitOf(await collect()));
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing", path, index: 0 }] });
+  });
+
+  test("deleted and recreated again and again → hashed once per grace, never a finding", async () => {
+    const { path, clock, collect, passSince } = await robot();
+    await collect();
+    const kinds: string[] = [];
+    for (let elapsedMs = 0; elapsedMs < 20_000; elapsedMs += 500) {
+      await rm(path);
+      kinds.push((await collect()).kind);
+      clock.step(250);
+      await writeFile(path, `state ${elapsedMs}`);
+      await passSince(path, 0);
+      kinds.push((await collect()).kind);
+      clock.step(250);
+    }
+    expect(kinds.filter((kind) => kind === "snapshot")).toHaveLength(1);
+    expect(kinds).not.toContain("refused");
+  });
+
+  test("missing from the start → finding after the settle time", async () => {
+    const { path, clock, collect } = await robot();
+    await rm(path);
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(500);
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing" }] });
   });
 });
 

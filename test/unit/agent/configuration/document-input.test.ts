@@ -69,6 +69,21 @@ describe("document input", () => {
     expect(document.reading.value).toBe("one");
   });
 
+  test("file that was there and is gone → given five seconds to return; missing from the start → the settle time", async () => {
+    expect(await document.refresh(true)).toBe(SETTLE_MS);
+    await write("one");
+    laterMs = 60_000;
+    await document.refresh(true);
+    await rm(path);
+    expect(await document.refresh(true)).toBe(5000);
+    laterMs += 4999;
+    expect(await document.refresh(true)).toBe(1);
+    expect(document.reading.value).toBe("one");
+    laterMs += 1;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.findings).toMatchObject([{ id: "file_missing" }]);
+  });
+
   test("fresh file → waits exactly the settle time", async () => {
     await write("one");
     const waitMs = await document.refresh(true);
