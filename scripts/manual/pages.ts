@@ -91,7 +91,7 @@ function programPage(edition: PageEdition): string {
       "The agent reads two files, the configuration and the robot manifest, makes one digest of the configuration files that the " +
         "manifest lists, and registers the robot when the service does not have exactly that. Then it watches. The robot's own " +
         "files are only read. A change that moves no timestamp (a swapped read-only image, a store through a memory mapping) is found " +
-        "after a start, by --setup, or within a day, when the agent reads all files again.",
+        "after a start, by --setup, within an hour in small files, and within a day in all.",
     ),
     ".PP",
     prose(

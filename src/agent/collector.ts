@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { createFingerprinter, type Fingerprinter, type RereadScope } from "../fingerprint/fingerprint.ts";
+import { createFingerprinter, type Fingerprinter } from "../fingerprint/fingerprint.ts";
+import type { RereadScope } from "../fingerprint/rereading.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
 import type { Unsettled } from "../fingerprint/waiting.ts";
 import { isError } from "../manifest/finding.ts";

@@ -20,7 +20,7 @@ import {
 } from "./findings.ts";
 import { createHeldOpen } from "./held-open.ts";
 import { type CollectOptions, createCut, type Cut, hashOf, readMissing } from "./reading.ts";
-import { findMismatched } from "./rereading.ts";
+import { filesInScope, findMismatched, type RereadScope } from "./rereading.ts";
 import { createSettling, type SettlingLimits, stillMs } from "./settling.ts";
 import { createObservations, sameView, viewNow } from "./observations.ts";
 import type { ConfigurationFile, FileFingerprint, Snapshot } from "./snapshot.ts";
@@ -37,9 +37,6 @@ export interface FingerprintLimits extends SettlingLimits {
   /** Of one file. */
   readonly fileLimitBytes: number;
 }
-
-/** The files to read again: those whose hash comes from an earlier process (`inherited`), or every file. */
-export type RereadScope = "inherited" | "all";
 
 export type Fingerprinter = ReturnType<typeof createFingerprinter>;
 
@@ -188,7 +185,7 @@ export function createFingerprinter(
      * @throws `signal.reason` when the signal aborts.
      */
     async reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]> {
-      const known = [...cache.entries()].filter(([, { inherited }]) => inherited || scope === "all");
+      const known = filesInScope(scope, cache.entries());
       const { mismatched, moved } = await findMismatched(machine, known, signal);
       for (const [path, hashed] of known) cache.confirm(path, hashed);
       for (const path of [...mismatched, ...moved]) cache.forget(path);

@@ -6,6 +6,25 @@ import type { Hashed } from "./stat-cache.ts";
 /** 8 MiB/s: low load for the robot, and a gigabyte takes two minutes. */
 const PACE_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
 
+/** The files to read again: those whose hash comes from an earlier process, the smallest ones up to `SMALL_BYTES` in all, or every file. */
+export type RereadScope = "inherited" | "small" | "all";
+
+const SMALL_BYTES = 16 * 1024 * 1024;
+
+export function filesInScope(scope: RereadScope, files: ReadonlyMap<string, Hashed>) {
+  switch (scope) {
+    case "inherited":
+      return [...files].filter(([, { inherited }]) => inherited);
+    case "small": {
+      const bySize = [...files].toSorted(([, one], [, other]) => one.bytes - other.bytes);
+      let totalBytes = 0;
+      return bySize.filter(([, { bytes }]) => (totalBytes += bytes) <= SMALL_BYTES);
+    }
+    case "all":
+      return [...files];
+  }
+}
+
 export interface Reread {
   readonly mismatched: readonly string[];
   readonly moved: readonly string[];

@@ -182,10 +182,10 @@ describe("a running agent and its files", () => {
       return { robot, world, isRegistered: () => robot.held() !== held };
     }
 
-    it("daily reading → found; no write or request on days without a change", async () => {
+    it("hourly reading → found; no write or request on days without a change", async () => {
       const { world, isRegistered } = await swapped(false);
-      expect(await world.runUntil(isRegistered, simulatedHours(21))).toBe(false);
-      expect(await world.runUntil(isRegistered, simulatedHours(6))).toBe(true);
+      expect(await world.runUntil(isRegistered, simulatedMinutes(50))).toBe(false);
+      expect(await world.runUntil(isRegistered, simulatedMinutes(20))).toBe(true);
       await checkSilence(world);
       const { posts, writes } = world.counts;
       await world.runFor(simulatedHours(30));

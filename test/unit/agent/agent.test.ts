@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -292,8 +292,13 @@ test("configuration edit → applied once settled, dependents are notified", asy
   expect(robot.logged).toContain("configuration-changed");
 });
 
-test("daily reading: unchanged stats → all files are read, because a stat can be wrong", async () => {
-  const robot = await registeredRobot();
+test.each([
+  ["hourly", "a small file", 10, 1],
+  ["daily", "a large file", 17 * 1024 * 1024, 24],
+])("%s reading: %s with an unchanged stat → read, because a stat can be wrong", async (_when, _what, bytes, hours) => {
+  const robot = await runningRobot();
+  await truncate(robot.path, bytes);
+  await robot.until(() => robot.agent.status().state === "registered" && isAtRest(robot));
   const { clock, disk, path, until } = robot;
   let readings = 0;
   disk.openForReading = (opened) => {
@@ -301,11 +306,15 @@ test("daily reading: unchanged stats → all files are read, because a stat can 
     return systemFiles.openForReading(opened);
   };
   const HOUR_MS = 3_600_000;
-  // The random source always returns its maximum, so the period is a day plus a tenth.
-  clock.step(26 * HOUR_MS);
+  // The random source always returns its maximum, so the period is longer by a tenth.
+  for (let passed = 0; passed < hours; passed += 1) {
+    clock.step(HOUR_MS);
+    await until(() => isAtRest(robot));
+  }
+  clock.step((hours - 1) * 0.1 * HOUR_MS);
   await until(() => isAtRest(robot));
   expect(readings).toBe(0);
-  clock.step(HOUR_MS);
+  clock.step(2 * HOUR_MS);
   await until(() => readings === 1);
 });
 

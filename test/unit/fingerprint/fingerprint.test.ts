@@ -283,14 +283,20 @@ describe("reread, invalidate", () => {
     expect(files.opened).toEqual([paths[0]]);
   });
 
-  test("reread: files that this process has read are read again only with scope `all`", async () => {
-    const { paths, files, fingerprinter } = await robot("a", "b");
+  test("reread: of files that this process has read, the smallest up to 16 MiB in all, or all", async () => {
+    const mebibytes = (count: number) => new Uint8Array(count * 1024 * 1024);
+    const { paths, files, fingerprinter } = await robot(mebibytes(13), mebibytes(3), mebibytes(10), "a");
+    const [, three, ten, tiny] = paths;
     await collect(fingerprinter, paths);
-    files.opened.length = 0;
-    expect(await fingerprinter.reread("inherited", NEVER)).toEqual([]);
-    expect(files.opened).toEqual([]);
-    expect(await fingerprinter.reread("all", NEVER)).toEqual([]);
-    expect(files.opened.toSorted()).toEqual(paths);
+    for (const [scope, read] of [
+      ["inherited", []],
+      ["small", [three, ten, tiny]],
+      ["all", paths],
+    ] as const) {
+      files.opened.length = 0;
+      expect(await fingerprinter.reread(scope, NEVER)).toEqual([]);
+      expect(files.opened.toSorted()).toEqual(read);
+    }
     expect(fingerprinter.isUnchanged(listed(...paths))).toBe(true);
   });
 
