@@ -70,11 +70,12 @@ const IMAGE_HOSTNAME =
 
 /** Two computers with one name are one robot for the service: each replaces the registration of the other. */
 export function checkCommonName({ robot }: AgentConfiguration, hostname: string): PlainFinding | null {
-  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAME.test(hostname)) return null;
+  const { name } = robot;
+  if (!name.includes("{hostname}") || name.includes("{machine_id}") || !IMAGE_HOSTNAME.test(hostname)) return null;
   return {
     id: "name_common",
     loc: "/robot/name",
-    message: `many computers have the hostname ${hostname}, and robots with the same name replace each other; give this one a name, or write name: "{hostname}-{machine_id}"`,
+    message: `many computers have the hostname ${hostname}, and robots with the same name replace each other; give this one a name, or write name: ${JSON.stringify(`${name}-{machine_id}`)}`,
   };
 }
 

@@ -9,8 +9,8 @@ import { simulatedMinutes } from "./units.ts";
 
 /** A day plus jitter. */
 const A_DAY_MS = simulatedMinutes(27 * 60);
-/** The longest delay of the first question after a start, plus time for the answer. */
-const AFTER_START_MS = simulatedMinutes(11);
+/** The longest delay of the first question after a start or a registration, plus time for the answer. */
+const AFTER_START_MS = simulatedMinutes(12);
 
 describe("confirmation of the registration", () => {
   it("run: registered → asks some minutes after a start, then daily, without a write", async () => {
@@ -72,6 +72,19 @@ describe("confirmation of the registration", () => {
     expect(robot.status().findings).toMatchObject(dispute);
     await world.runFor(A_DAY_MS);
     expect(robot.status().findings).toEqual([]);
+  });
+
+  it("run: two computers with this name → noticed minutes after the registration, then registered in turns once a day", async () => {
+    const robot = await settledRobot(409);
+    const { world } = robot;
+    const held = robot.held();
+    world.service.usurp(HOSTNAME, world.wall.trueMs());
+    expect(await world.runUntil(() => robot.held() === held, AFTER_START_MS)).toBe(true);
+    await robot.reach("registered");
+    expect(robot.status().findings).toMatchObject([{ id: "replaced" }]);
+    world.service.usurp(HOSTNAME, world.wall.trueMs());
+    expect(await world.runUntil(() => robot.held() === held, simulatedMinutes(60))).toBe(false);
+    expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
   });
 
   it("run: unchanged start without an answer → registered, reports the reason, asks again at a low rate", async () => {

@@ -2,8 +2,8 @@
  * Checks whether the service still has this robot's registration.
  *
  * The robot is not told when a service is restored from a backup or a person removes the robot, so it has to ask. It asks some minutes after
- * a start, which does not delay the boot and spreads the requests of a fleet after a power cut, and then about once a day. Nothing is written
- * to disk.
+ * a start, which does not delay the boot and spreads the requests of a fleet after a power cut, and then about once a day. It also asks once
+ * some minutes after each registration, because another computer of the same name may have registered since. Nothing is written to disk.
  */
 import { isDeepStrictEqual } from "node:util";
 
@@ -99,7 +99,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
 const FIRST_MS = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS } as const;
-/** Random share of the daily period. */
+/** The question after a registration. */
+const AFTER_REGISTRATION_MS = 10 * MINUTE_MS;
+/** Random share of these periods. */
 const SPREAD = 0.2;
 /** Retries without an answer. */
 const FIRST_RETRY_MS = MINUTE_MS;
@@ -119,38 +121,45 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
     dueMs: clock.monotonicMs() + firstDelayMs,
   };
 
-  function nextDayMs(): number {
-    return clock.monotonicMs() + DAY_MS * (1 + SPREAD * (random.unit() - 0.5));
+  /** The next registration repeats the last one, because a question was not answered with `held`. */
+  let isRepeatNext = false;
+
+  function about(periodMs: number): number {
+    return clock.monotonicMs() + periodMs * (1 + SPREAD * (random.unit() - 0.5));
   }
 
-  /** The service accepted a registration. */
-  function confirmed(): void {
+  function confirmed(dueMs: number): void {
     backoff.reset();
+    isRepeatNext = false;
     const confirmedAt = isoNow(clock);
-    current = { ...current, confirmedAt, problem: null, dueMs: nextDayMs() };
+    current = { ...current, confirmedAt, problem: null, dueMs };
   }
 
   return {
     get current() {
       return current;
     },
-    registered: confirmed,
+    /** The service accepted a registration. After a repeated one it is not asked soon: two computers would take turns every ten minutes. */
+    registered() {
+      confirmed(about(isRepeatNext ? DAY_MS : AFTER_REGISTRATION_MS));
+    },
     take(verdict: Verdict) {
+      isRepeatNext ||= verdict.kind !== "held" && verdict.kind !== "unanswered";
       switch (verdict.kind) {
         case "held":
-          confirmed();
+          confirmed(about(DAY_MS));
           current = { ...current, contestedSince: verdict.contestedSince };
           if (clock.monotonicMs() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
           return;
         case "replaced": {
           const { kind: _kind, ...replaced } = verdict;
           replacedAtMs = clock.monotonicMs();
-          current = { ...current, problem: null, replaced, dueMs: nextDayMs() };
+          current = { ...current, problem: null, replaced, dueMs: about(DAY_MS) };
           return;
         }
         case "lost":
         case "unknown":
-          current = { ...current, problem: null, dueMs: nextDayMs() };
+          current = { ...current, problem: null, dueMs: about(DAY_MS) };
           return;
         case "unanswered": {
           const dueMs = clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs);

@@ -8,6 +8,8 @@ import type { Incarnation, Witness, World } from "../world.ts";
 interface Account {
   notBeforeMs: number;
   allowed: number;
+  /** The service refused the last question: the next registration repeats one, and is not asked about soon. */
+  isRefused: boolean;
 }
 
 export interface Curiosity extends Witness {
@@ -18,6 +20,7 @@ export interface Curiosity extends Witness {
 const DAY_MS = simulatedMinutes(24 * 60);
 /** A minimum delay after the start, so that the questions of a fleet are spread. */
 const FIRST_MS = simulatedMinutes(4);
+const AFTER_REGISTRATION_MS = simulatedMinutes(9);
 const SHORTEST_DAY_MS = 0.9 * DAY_MS;
 const FIRST_RETRY_FLOOR_MS = 30_000;
 
@@ -26,7 +29,7 @@ export function curiosity(world: World): Curiosity {
   const accounts = new Map<Process, Account>();
 
   function accountOf(process: Process): Account {
-    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, allowed: 0 };
+    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, allowed: 0, isRefused: false };
     accounts.set(process, account);
     return account;
   }
@@ -46,7 +49,15 @@ export function curiosity(world: World): Curiosity {
         world.fail(`#${process.id} allowed ${((account.notBeforeMs - sentMs) / 1000).toFixed(3)} s too early`);
       else account.allowed -= 1;
     },
+    onAnswer({ process }, _sent, answer) {
+      const account = accountOf(process);
+      if (answer.kind !== "answer" || answer.answer.status !== 200) return;
+      if (!account.isRefused)
+        account.notBeforeMs = Math.min(account.notBeforeMs, world.scheduler.nowMs + AFTER_REGISTRATION_MS);
+      account.isRefused = false;
+    },
     onQuestionAnswered({ process }, _sent, answer) {
+      accountOf(process).isRefused = answer.kind === "answer" && isMeant(answer.answer) && answer.answer.status !== 200;
       wait(process, answer.kind === "answer" && isMeant(answer.answer) ? SHORTEST_DAY_MS : FIRST_RETRY_FLOOR_MS);
     },
     onIdentityAnswered({ process }, { request }, answer) {

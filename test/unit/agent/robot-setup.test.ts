@@ -107,6 +107,9 @@ describe("the name", () => {
   test.each([
     ["{hostname}", "raspberrypi", "name_common"],
     ["{hostname}", "Ubuntu", "name_common"],
+    ["cell-{hostname}", "raspberrypi", "name_common"],
+    ["{hostname}-arm", "localhost", "name_common"],
+    ["cell-{hostname}-{machine_id}", "raspberrypi", undefined],
     ["{hostname}", "cell-4", undefined],
     ["{hostname}-{machine_id}", "raspberrypi", undefined],
     ["arm-7", "localhost", undefined],

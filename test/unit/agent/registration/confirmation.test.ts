@@ -100,11 +100,11 @@ describe("createConfirmations", () => {
   }
 
   test.each([
-    [0, 4, 0.9],
-    [1, 10, 1.1],
+    [0, 4, 0.9, 9],
+    [1, 10, 1.1, 11],
   ])(
-    "random value %i → %i minutes after a start, and %f days after each answer and registration",
-    (unit, minutes, days) => {
+    "random value %i → %i minutes after a start, %f days after each answer, and %i minutes after a registration",
+    (unit, minutes, days, afterRegistration) => {
       const { confirmations, waitMs } = start(unit);
       expect(waitMs()).toBe(minutes * MINUTE_MS);
       const verdicts: readonly Verdict[] = [
@@ -119,7 +119,12 @@ describe("createConfirmations", () => {
         expect([verdict.kind, waitMs()]).toEqual([verdict.kind, Math.round(days * 24 * HOUR_MS)]);
       }
       confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
+      // The same registration again, because of the answer before.
       confirmations.registered();
+      expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
+      confirmations.registered();
+      expect(waitMs()).toBe(afterRegistration * MINUTE_MS);
+      confirmations.take({ kind: "held", contestedSince: null });
       expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
     },
   );
