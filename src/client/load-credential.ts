@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 
 import { errorCode, type Files, type FileStat, type ReadableFile } from "../platform/files/files.ts";
+import { hidingSetting } from "../platform/systemd/unit-mounts.ts";
 import { octal } from "../platform/text/octal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import {
@@ -72,7 +73,7 @@ async function readKeyFile(
   try {
     file = await files.openForReading(path);
   } catch (error) {
-    return unopened(error, path, user);
+    return unopened(error, path, user, files);
   }
   try {
     // Check the open file, so that the checked file is the one that is read.
@@ -83,7 +84,7 @@ async function readKeyFile(
     if (text === null) return tooLarge(path);
     return parseKey(text, source, path);
   } catch (error) {
-    return unopened(error, path, user);
+    return unopened(error, path, user, files);
   } finally {
     // Nothing was written, so a failed close loses nothing.
     await file.close().catch(() => {});
@@ -97,9 +98,14 @@ function nameOf({ serviceUserId, serviceUserName = "" }: ServiceUser): string {
   return serviceUserName === "" ? String(serviceUserId) : serviceUserName;
 }
 
-function unopened(error: unknown, path: string, user: ServiceUser): CredentialProblem {
+function unopened(error: unknown, path: string, user: ServiceUser, files: Files): CredentialProblem {
   const code = errorCode(error);
   if (code === undefined) throw error;
+  const setting = hidingSetting(files.mountsNow(), path);
+  if (setting !== null) {
+    const fix = "move the file, or change the setting: systemctl edit robot-policy-agent";
+    return problem("key-unreadable", path, `the unit hides the key file from the agent (${setting})`, fix);
+  }
   if (code === "ENOENT" || code === "ENOTDIR") {
     return problem(
       "key-missing",

@@ -1,6 +1,7 @@
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 
 import type { FileStat, Files } from "../platform/files/files.ts";
+import { hidingSetting } from "../platform/systemd/unit-mounts.ts";
 
 export interface FileFinding {
   readonly id:
@@ -25,6 +26,8 @@ export type PathFinding = Omit<FileFinding, "index">;
 
 /** The finding for an error code of stat, open or read. */
 export async function systemErrorFinding(files: Files, path: string, code: string): Promise<PathFinding> {
+  const setting = hidingSetting(files.mountsNow(), path);
+  if (setting !== null) return hidden(path, setting);
   switch (code) {
     case "ENOENT":
       return missing(files, path);
@@ -44,6 +47,19 @@ export async function systemErrorFinding(files: Files, path: string, code: strin
     default:
       return cannotRead(path, `${code}; check the disk or the network drive that holds it`);
   }
+}
+
+/** @param setting of the agent's unit, such as `PrivateTmp=yes`. */
+export function hiddenByUnit(path: string, setting: string) {
+  return {
+    what: `Cannot read ${path}: the unit hides it from the agent (${setting})`,
+    remedy: "move the file, or change the setting: systemctl edit robot-policy-agent",
+  };
+}
+
+function hidden(path: string, setting: string): PathFinding {
+  const { what, remedy } = hiddenByUnit(path, setting);
+  return { id: "file_unreadable", severity: "error", path, message: `${what}; ${remedy}` };
 }
 
 /** The finding for a path that exists but is no regular file within the size limit; undefined when it can be hashed. */
@@ -92,7 +108,10 @@ export function unparseable(path: string, isEmpty: boolean): PathFinding {
 async function missing(files: Files, path: string): Promise<PathFinding> {
   for (let part = path; part !== "/" && !(await exists(files, part)); part = dirname(part)) {
     const target = await linkTarget(files, part);
-    if (target !== undefined) return cannotFind(path, `${part === path ? "it" : part} is ${danglingLink(target)}`);
+    if (target === undefined) continue;
+    const setting = hidingSetting(files.mountsNow(), resolve(dirname(part), target));
+    if (setting !== null) return hidden(path, setting);
+    return cannotFind(path, `${part === path ? "it" : part} is ${danglingLink(target)}`);
   }
   return cannotFind(path, "create it, or correct the path in the manifest");
 }

@@ -2,6 +2,7 @@ import type { Access, Obstacle } from "../../access/access.ts";
 import { type AccessJudge, hasProc, judgeAs, judgeAsSelf } from "../../access/judge.ts";
 import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
 import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts";
+import { hiddenByUnit } from "../../fingerprint/findings.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
@@ -66,10 +67,7 @@ export function explainDenial(
   granted: "listed" | "told" = "listed",
 ): Denial | null {
   const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
-  if (setting !== null) {
-    const what = `Cannot read ${path}: the unit hides it from the agent (${setting})`;
-    return { what, remedy: "move the file, or change the setting: systemctl edit robot-policy-agent" };
-  }
+  if (setting !== null) return hiddenByUnit(path, setting);
   if (access?.kind !== "blocked") return null;
   const [first, ...more] = access.obstacles;
   const remedy =

@@ -1,9 +1,10 @@
-import { danglingLink, linkTarget } from "../../fingerprint/findings.ts";
+import { danglingLink, hiddenByUnit, linkTarget } from "../../fingerprint/findings.ts";
 import { createObservations, sameView, type View, viewNow } from "../../fingerprint/observations.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
+import { hidingSetting } from "../../platform/systemd/unit-mounts.ts";
 
 /** The result of reading a document. */
 export interface Reading<T> {
@@ -116,6 +117,11 @@ async function describeFailure(
   { files, path, missingFix }: Pick<DocumentOptions<unknown>, "files" | "path" | "missingFix">,
   code: string,
 ): Promise<Reading<never>> {
+  const setting = hidingSetting(files.mountsNow(), path);
+  if (setting !== null) {
+    const { what, remedy } = hiddenByUnit(path, setting);
+    return unreadable("file_unreadable", `${what}; ${remedy}`);
+  }
   switch (code) {
     case "ENOENT":
     case "ENOTDIR": {

@@ -31,10 +31,7 @@ export interface Mounts {
 
 /** @param table the text of /proc/self/mountinfo, see proc_pid_mountinfo(5). With an empty one, no path is local. */
 export function readMounts(table: string): Mounts {
-  const lines = table
-    .split("\n")
-    .map(readLine)
-    .filter((line) => line !== undefined);
+  const lines = mountLines(table);
   const ids = new Set(lines.map(({ id }) => id));
   /** Keyed by parent mount and mount point. Lookups follow the tree, so that covered mounts are never found. */
   const children = new Map(lines.map((line) => [`${line.parent} ${line.point}`, line]));
@@ -66,12 +63,43 @@ export function readMounts(table: string): Mounts {
   };
 }
 
+export interface MountLine extends Mount {
+  readonly parent: string;
+  /** What of the filesystem is mounted, as a path within it. */
+  readonly root: string;
+  /** Where. */
+  readonly point: string;
+  /** Whether this mount may be written; the filesystem itself is `isDiskWritable` or not. */
+  readonly isWritable: boolean;
+  readonly isDiskWritable: boolean;
+}
+
+export function mountLines(table: string): readonly MountLine[] {
+  return table
+    .split("\n")
+    .map(readLine)
+    .filter((line) => line !== undefined);
+}
+
 /** `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue` */
-function readLine(line: string) {
+function readLine(line: string): MountLine | undefined {
   const [before = "", after = ""] = line.split(" - ");
-  const [id, parent, , , point] = before.split(" ");
-  if (id === undefined || parent === undefined || point === undefined) return undefined;
-  return { id, parent, point: unescape(point), isLocal: LOCAL_TYPES.has(after.split(" ", 1)[0] ?? "") };
+  const [id, parent, , root, point, options] = before.split(" ");
+  if (id === undefined || parent === undefined || root === undefined || point === undefined) return undefined;
+  const [type = "", , diskOptions] = after.split(" ");
+  return {
+    id,
+    parent,
+    root,
+    point: unescape(point),
+    isLocal: LOCAL_TYPES.has(type),
+    isWritable: isWritable(options),
+    isDiskWritable: isWritable(diskOptions),
+  };
+}
+
+function isWritable(options: string | undefined): boolean {
+  return options?.split(",").includes("ro") !== true;
 }
 
 /** Blanks, line feeds and backslashes are escaped as three octal digits per byte. */

@@ -149,6 +149,15 @@ test("loadCredential: unreadable key file → problem with the chown", async () 
   expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${keyFile}` });
 });
 
+test("loadCredential: key file that the unit hides → the unit is named, not set-key", async () => {
+  const table = `1 0 0:25 /systemd/inaccessible/dir ${dirname(keyFile)} ro - tmpfs tmpfs rw\n`;
+  expect(await load({ ...systemFiles, mountsNow: () => table })).toMatchObject({
+    code: "key-unreadable",
+    what: `the unit hides the key file from the agent (InaccessiblePaths=${dirname(keyFile)})`,
+    fix: "move the file, or change the setting: systemctl edit robot-policy-agent",
+  });
+});
+
 test("loadCredential: disk fails during the read → problem", async () => {
   write(keyFile, KEY);
   const failing: Files = {

@@ -115,6 +115,27 @@ describe("collect: findings", () => {
     }
   });
 
+  test("missing where the unit of this program has a folder of its own → the unit is named, as by check", async () => {
+    const folder = await temporaryFolder();
+    await symlink(join(folder, "own/calibration.json"), join(folder, "link"));
+    const files = {
+      ...REAL.files,
+      mountsNow: () =>
+        `1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 8:1 /systemd-private-1-x.service/tmp ${folder}/own rw - ext4 /dev/sda rw\n`,
+    };
+    const collected = await createFingerprinter({ ...REAL, files }, LIMITS).collect(
+      listed(join(folder, "own/x.yaml"), join(folder, "link"), join(folder, "other")),
+      { settle: false },
+    );
+    if (collected.kind !== "refused") throw new Error(collected.kind);
+    const lines = collected.findings.map(({ id, message }) => `${id}: ${message.replaceAll(folder, "/tmp")}`);
+    expect(lines.join("\n")).toMatchInlineSnapshot(`
+      "file_unreadable: Cannot read /tmp/own/x.yaml: the unit hides it from the agent (PrivateTmp=yes); move the file, or change the setting: systemctl edit robot-policy-agent
+      file_unreadable: Cannot read /tmp/link: the unit hides it from the agent (PrivateTmp=yes); move the file, or change the setting: systemctl edit robot-policy-agent
+      file_missing: Cannot find /tmp/other: create it, or correct the path in the manifest"
+    `);
+  });
+
   test("error that is no system error → thrown", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");

@@ -19,6 +19,7 @@ let reads = 0;
 let document: DocumentInput<string>;
 /** Action to perform once, when the file is opened. */
 let meanwhile: (() => Promise<void>) | null = null;
+let mountTable = "";
 /** How the filesystem rounds timestamps. */
 let rounding = (stat: FileStat) => stat;
 
@@ -29,10 +30,12 @@ beforeEach(async () => {
   reads = 0;
   rounding = (seen) => seen;
   meanwhile = null;
+  mountTable = "";
   document = createDocumentInput({
     files: {
       ...systemFiles,
       stat: async (seen) => rounding(await systemFiles.stat(seen)),
+      mountsNow: () => mountTable,
       statNow: (seen) => rounding(systemFiles.statNow(seen)),
       async openForReading(seen) {
         const act = meanwhile;
@@ -82,6 +85,14 @@ describe("document input", () => {
     laterMs += 1;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.findings).toMatchObject([{ id: "file_missing" }]);
+  });
+
+  test("missing where the unit of this program has a folder of its own → the unit is named", async () => {
+    mountTable = `1 0 8:1 /systemd-private-1-x.service/tmp ${folder} rw - ext4 /dev/sda rw\n`;
+    await document.refresh(false);
+    expect(document.reading.findings).toMatchObject([
+      { id: "file_unreadable", message: expect.stringContaining("the unit hides it from the agent (PrivateTmp=yes)") },
+    ]);
   });
 
   test("fresh file → waits exactly the settle time", async () => {
