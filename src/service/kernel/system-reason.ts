@@ -20,6 +20,14 @@ export function systemReason(error: Error): string {
   return REASONS.get(errorCode(error) ?? "") ?? error.message;
 }
 
+/** For a folder that the unit lets the service only read (ProtectSystem=strict), whatever its modes say. */
+export function readOnlyForUnit(folder: string) {
+  return {
+    what: "the unit lets the service only read there",
+    fix: `use a folder below /var/lib/robot-policy-service, or let the unit write to this one: systemctl edit robot-policy-service, then the lines [Service] and ReadWritePaths=${folder}`,
+  };
+}
+
 /** Whether the error is one of permissions. */
 export function isPermissionDenied(error: unknown): boolean {
   const code = errorCode(error);

@@ -1,13 +1,16 @@
+import { dirname, resolve } from "node:path";
+
 import { isoNow } from "../../platform/clock.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import { isReadOnlyByUnit } from "../../platform/systemd/unit-mounts.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { API_KEY_PREFIX, createToken, hashSecret, isToken } from "../kernel/auth/token.ts";
 import { findKey } from "../kernel/auth/key-queries.ts";
 import type { NewId } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
-import { systemReason } from "../kernel/system-reason.ts";
+import { readOnlyForUnit, systemReason } from "../kernel/system-reason.ts";
 import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
 import { insertKey } from "./queries.ts";
 import { keyRow } from "./rules.ts";
@@ -96,7 +99,9 @@ async function writeKeyFile(path: string, key: string, { files }: ServiceMachine
     await replaceDurably(files, path, Buffer.from(`${key}\n`), KEY_FILE_MODE);
     return null;
   } catch (error) {
-    return unusable(path, error);
+    const problem = unusable(path, error);
+    const isReadOnly = isReadOnlyByUnit(files.mountsNow(), resolve(path));
+    return isReadOnly ? { ...problem, ...readOnlyForUnit(dirname(path)) } : problem;
   }
 }
 

@@ -12,7 +12,7 @@ import { readCatalogFile } from "../../models/apply.ts";
 import type { ServiceConfiguration } from "../../service.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./configuration.ts";
-import { beyondReachOfUnit, UNIT_CONFIGURATION } from "./unit-reach.ts";
+import { beyondReachOfUnit, reachOfThisUnit, SHIPPED_UNIT, UNIT_CONFIGURATION } from "./unit-reach.ts";
 import { listenProblem } from "../../start-problem.ts";
 
 /**
@@ -45,6 +45,12 @@ export async function check(
   }
   const urlFile = await urlFileOf(flags);
   await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, urlFile], terminal);
+  if (flags.config === UNIT_CONFIGURATION) {
+    const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
+    // As another user this is the unit itself, with its ExecStartPre=, or sees as much as it.
+    const reach = userId === 0 ? SHIPPED_UNIT : reachOfThisUnit(systemFiles.mountsNow());
+    for (const text of beyondReachOfUnit(service, { hasKey, urlFile }, reach)) terminal.warning(text);
+  }
   if (exitCode !== EXIT.ok) return exitCode;
   const trial = await tryListen(listen);
   if (trial.state === "refused") {
@@ -59,13 +65,7 @@ export async function check(
   if (trial.state === "taken") {
     terminal.print(`not checked: the address ${formatListenAddress(listen)}, because a program listens there now`);
   }
-  if (userId === 0) {
-    terminal.print(NOT_AS_ROOT);
-    if (flags.config === UNIT_CONFIGURATION) {
-      const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
-      for (const text of beyondReachOfUnit(service, { hasKey, urlFile })) terminal.warning(text);
-    }
-  }
+  if (userId === 0) terminal.print(NOT_AS_ROOT);
   return EXIT.ok;
 }
 
