@@ -1,14 +1,14 @@
 /** What settings of a unit (systemd.exec(5)) do to paths, as the mount table of a program in that unit shows. */
 import { mountLines } from "../files/mounts.ts";
 
-const HOMES: readonly string[] = ["/home", "/root", "/run/user"];
+const HOMES: ReadonlySet<string> = new Set(["/home", "/root", "/run/user"]);
 
 /** The setting of this program's unit that hides the path from it; null when none does. */
 export function hidingSetting(mountTable: string, path: string): string | null {
   const mount = mountOf(mountTable, path);
   if (mount?.root.includes("/systemd-private-") === true) return "PrivateTmp=yes";
   if (mount?.root.startsWith("/systemd/inaccessible/") !== true) return null;
-  return HOMES.includes(mount.point) ? "ProtectHome=yes" : `InaccessiblePaths=${mount.point}`;
+  return HOMES.has(mount.point) ? "ProtectHome=yes" : `InaccessiblePaths=${mount.point}`;
 }
 
 /** True when this program's unit lets it only read what the disk lets others write: ProtectSystem=, ReadOnlyPaths=. */
