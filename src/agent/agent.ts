@@ -161,6 +161,13 @@ export function createAgent(options: AgentOptions) {
     await answered;
   }
 
+  /** For a person who may just have corrected what the robot's identity failed at: the run has read that, so the identity is tried after it. */
+  async function askWithIdentity(what: Partial<Requested>): Promise<StatusDocument> {
+    await ask(what);
+    if ((await identity.heldBack()) !== null && (await identity.retry())) await ask(what);
+    return status();
+  }
+
   function status(): StatusDocument {
     const watching = { ...watched.mode, directories: watched.folderCount };
     const daemon = {
@@ -302,16 +309,9 @@ export function createAgent(options: AgentOptions) {
       lookAgain();
     },
     /** Registers now, changed or not, and resolves with the new status. */
-    async register(): Promise<StatusDocument> {
-      await identity.retry();
-      await ask({ forced: true });
-      return status();
-    },
+    register: () => askWithIdentity({ forced: true }),
     /** Reads everything again and, if nothing changed, asks the service whether it still has the registration. */
-    async confirm(): Promise<StatusDocument> {
-      await ask({ confirm: true });
-      return status();
-    },
+    confirm: () => askWithIdentity({ confirm: true }),
     /**
      * Forgets the registration whose file was moved out of the state directory, and registers again.
      *

@@ -173,11 +173,13 @@ export function createIdentityLoop(options: IdentityOptions) {
     get before() {
       return enrolling.key?.before ?? null;
     },
-    /** Another service may be configured, or what the service refused is corrected. */
+    /** Another service may be configured, or what failed is corrected: an old failure counts no more. */
     reconfigured() {
-      const cause = course.failure?.state ?? null;
-      const isRefused = cause !== null && cause !== "unreachable";
-      if (course.standing.kind === "enrolling" && enrolling.waiting === null && isRefused) course.dueMs = 0;
+      retryAllowedMs = Number.NEGATIVE_INFINITY;
+      if (course.standing.kind === "enrolling" && enrolling.waiting === null) {
+        course.failure = null;
+        course.dueMs = 0;
+      }
       alarm.ring();
     },
     /** Changes with the credential. */
@@ -214,13 +216,19 @@ export function createIdentityLoop(options: IdentityOptions) {
     readinessChanged() {
       if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
     },
-    /** A person asks whether a refused credential is accepted by now, as when an operator has thawed the robot; resolves with the answer. */
-    async retry() {
+    /**
+     * A person asks whether a refused credential is accepted by now, as when an operator has thawed the robot, or whether a code can be had
+     * by now. Resolves with the answer: true when there may be news.
+     */
+    async retry(): Promise<boolean> {
       const nowMs = clock.monotonicMs();
-      if (course.standing.kind !== "refused" || held.record === null || isElsewhere() || nowMs < retryAllowedMs) return;
+      const isRefused = course.standing.kind === "refused" && held.record !== null && !isElsewhere();
+      const hasFailed = course.standing.kind === "enrolling" && enrolling.waiting === null && course.failure !== null;
+      if ((!isRefused && !hasFailed) || nowMs < retryAllowedMs) return false;
       retryAllowedMs = nowMs + RETRY_GAP_MS;
       course.dueMs = nowMs;
       await nextTurn();
+      return true;
     },
     /** A person asks to enroll; resolves when there is a code, a credential, or a reason why not. */
     enroll() {

@@ -99,7 +99,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
     },
     /** The robot's own credential for this service; null for a robot that uses its API key. */
     credential: (serviceUrl: string) => identity?.credential(serviceUrl) ?? null,
-    retry: async () => identity?.retry(),
+    retry: async () => (await identity?.retry()) === true,
     doubt: (isAsked = false) => identity?.doubt(isAsked),
     doubtName: () => identity?.doubtName(),
     readinessChanged: () => identity?.readinessChanged(),

@@ -12,6 +12,7 @@ import { startCommand, startOnTerminal } from "../../../support/programs/command
 import { runInProcess } from "../../../support/programs/in-process.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
+import { replaceIn } from "../../../support/robot/robot.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
 import {
@@ -409,6 +410,40 @@ test("--setup and enroll --no-wait with an enrolment key → no code is shown, a
   expect(registered.stdout).toMatch(/^Registered arm-7 as rob_/);
   expect((await enrolling).stdout).toMatch(/^Enrolled as arm-7 /);
   expect(daemon.logged("enrolment-waits")).toEqual([]);
+});
+
+test.each<[what: string, wrong: (scene: Scene) => [from: string, to: string]]>([
+  ["address", ({ proxy }) => [proxy.url, "http://127.0.0.1:1"]],
+  ["proxy", ({ proxy }) => [`url: ${proxy.url}`, `url: ${proxy.url}\n  proxy: "http://127.0.0.1:1"`]],
+])("--setup after a wrong %s is corrected, robot without a credential → its code, not the old failure", async (_what, wrong) => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  const [right, changed] = wrong(scene);
+  await replaceIn(robot.config_path, right, changed);
+  await using daemon = await robot.start();
+  await daemon.until(({ identity }) => (identity?.problem ?? null) !== null);
+  for (let times = 0; times < 2; times += 1) expect((await robot.run(["--setup"])).stderr).toContain("127.0.0.1:1");
+  await replaceIn(robot.config_path, changed, right);
+  const { code, stderr } = await robot.run(["--setup"]);
+  expect(stderr).not.toContain("127.0.0.1:1");
+  expect([code, stderr]).toEqual([5, expect.stringMatching(/approve [A-Z0-9]{4}-[A-Z0-9]{4}/)]);
+});
+
+test("--setup and --setup --if-changed after a wrong address is corrected, enrolled robot → registered", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await enroll(scene, daemon, clock);
+  for (const option of [[], ["--if-changed"]]) {
+    await replaceIn(robot.config_path, proxy.url, "http://127.0.0.1:1");
+    await daemon.ask("POST", "/reload");
+    await daemon.until(({ state }) => state === "unenrolled");
+    expect((await robot.run(["--setup", ...option])).code).toBe(5);
+    await replaceIn(robot.config_path, "http://127.0.0.1:1", proxy.url);
+    const { code, stdout, stderr } = await robot.run(["--setup", ...option]);
+    expect([code, stderr, stdout]).toEqual([0, "", expect.stringMatching(/egistered:? arm-7 as rob_/)]);
+  }
 });
 
 /** The arguments of `init` for another folder, with all answers. */
