@@ -34,7 +34,7 @@ const INSIDE = /"(?:[^"\\]|\\[^])*"?|'[^']*'?|[[\]{}]|#.*|\s+|(?:[^\s[\]{},:#]|:
 function joinLines(text: string): string {
   let joined = "";
   let openBrackets = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const pattern = openBrackets > 0 ? INSIDE : OUTSIDE;
     pattern.lastIndex = at;
     const part = pattern.exec(text)?.[0] ?? text.charAt(at);

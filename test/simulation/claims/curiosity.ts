@@ -29,7 +29,11 @@ export function curiosity(world: World): Curiosity {
   const accounts = new Map<Process, Account>();
 
   function accountOf(process: Process): Account {
-    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, allowed: 0, isRefused: false };
+    const account = accounts.get(process) ?? {
+      notBeforeMs: process.startedMs + FIRST_MS,
+      allowed: 0,
+      isRefused: false,
+    };
     accounts.set(process, account);
     return account;
   }

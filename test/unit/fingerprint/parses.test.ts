@@ -18,7 +18,7 @@ const WHOLE: readonly (readonly [what: string, path: string, text: string | Uint
   ["a YAML list that continues at column 1", "/a.yaml", "joints: [a,\r\nb, c]\r\n"],
   ["a YAML list that ends left of its key", "/a.yaml", "x:\n  joints: [  # don't\n    a, # ]\n]\ny: it's [1\n"],
   ["a YAML map that continues at column 1", "/a.yaml", "--- !t {a: 'it''s',\nb: [x]\n}\n"],
-  ["a YAML text that continues at column 1", "/a.yaml", 's: "one\ntwo \\" three"\nt: \'a\nb\'\nu: don\'t\n'],
+  ["a YAML text that continues at column 1", "/a.yaml", "s: \"one\ntwo \\\" three\"\nt: 'a\nb'\nu: don't\n"],
   ["JSON with every kind of value", "/a.json", ' {"a\\"": [-1.5e+3, true, false, null, {}, []], "ü": "}"} \n'],
   ["JSON as Python writes it", "/a.json", '{"min": -Infinity, "max": Infinity, "offset": [NaN, -1]}'],
   [
@@ -118,7 +118,7 @@ describe("parses: any text", () => {
   });
 
   test("any prefix of YAML with an open bracket or quote → false, wherever its lines continue", () => {
-    const text = '[{a: "b\n\\"c", # ]}\nd: \'e\'\'\nf\'},\n[g,\nh] # i\n]';
+    const text = "[{a: \"b\n\\\"c\", # ]}\nd: 'e''\nf'},\n[g,\nh] # i\n]";
     expect(parses("/a.yaml", Buffer.from(text))).toBe(true);
     for (let cut = 1; cut < text.length; cut += 1) {
       expect(parses("/a.yaml", Buffer.from(text.slice(0, cut)))).toBe(false);

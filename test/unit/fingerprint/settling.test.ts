@@ -279,26 +279,29 @@ describe("collect: content that looks half-written", () => {
     expect(fingerprinter.isUnchanged(listed(path))).toBe(true);
   });
 
-  test.each(["a.yaml", "a.conf", "a.json"])("%s that has always been empty → not waited for at each change", async (name) => {
-    const { path, collect, passSince, files, clock } = await robot([name], "");
-    const warnings = name === "a.json" ? [{ id: "file_unparseable" }] : [];
-    await passSince(path, 9500);
-    // It may have been created to be written.
-    expect(waitOf(await collect())).toBe(500);
-    clock.step(500);
-    const collected = await collect();
-    expect(collected).toMatchObject({ kind: "snapshot", warnings });
-    await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
-    await passSince(path, 501);
-    expect(await collect()).toMatchObject({ kind: "snapshot", warnings });
+  test.each(["a.yaml", "a.conf", "a.json"])(
+    "%s that has always been empty → not waited for at each change",
+    async (name) => {
+      const { path, collect, passSince, files, clock } = await robot([name], "");
+      const warnings = name === "a.json" ? [{ id: "file_unparseable" }] : [];
+      await passSince(path, 9500);
+      // It may have been created to be written.
+      expect(waitOf(await collect())).toBe(500);
+      clock.step(500);
+      const collected = await collect();
+      expect(collected).toMatchObject({ kind: "snapshot", warnings });
+      await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
+      await passSince(path, 501);
+      expect(await collect()).toMatchObject({ kind: "snapshot", warnings });
 
-    const restarted = createFingerprinter({ files, clock }, LIMITS);
-    restarted.remember(snapshotOf(collected).files);
-    await rm(path);
-    await writeFile(path, "");
-    await passSince(path, 501);
-    expect(await restarted.collect(listed(path), { settle: true })).toMatchObject({ kind: "snapshot", warnings });
-  });
+      const restarted = createFingerprinter({ files, clock }, LIMITS);
+      restarted.remember(snapshotOf(collected).files);
+      await rm(path);
+      await writeFile(path, "");
+      await passSince(path, 501);
+      expect(await restarted.collect(listed(path), { settle: true })).toMatchObject({ kind: "snapshot", warnings });
+    },
+  );
 
   test("emptied, then written in two parts after twelve seconds → one change", async () => {
     const { path, collect, passSince } = await robot(["arm.urdf"], "<robot/>");

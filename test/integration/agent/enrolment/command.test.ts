@@ -415,19 +415,22 @@ test("--setup and enroll --no-wait with an enrolment key → no code is shown, a
 test.each<[what: string, wrong: (scene: Scene) => [from: string, to: string]]>([
   ["address", ({ proxy }) => [proxy.url, "http://127.0.0.1:1"]],
   ["proxy", ({ proxy }) => [`url: ${proxy.url}`, `url: ${proxy.url}\n  proxy: "http://127.0.0.1:1"`]],
-])("--setup after a wrong %s is corrected, robot without a credential → its code, not the old failure", async (_what, wrong) => {
-  await using scene = await createScene(ENROLLED);
-  const { robot } = scene;
-  const [right, changed] = wrong(scene);
-  await replaceIn(robot.config_path, right, changed);
-  await using daemon = await robot.start();
-  await daemon.until(({ identity }) => (identity?.problem ?? null) !== null);
-  for (let times = 0; times < 2; times += 1) expect((await robot.run(["--setup"])).stderr).toContain("127.0.0.1:1");
-  await replaceIn(robot.config_path, changed, right);
-  const { code, stderr } = await robot.run(["--setup"]);
-  expect(stderr).not.toContain("127.0.0.1:1");
-  expect([code, stderr]).toEqual([5, expect.stringMatching(/approve [A-Z0-9]{4}-[A-Z0-9]{4}/)]);
-});
+])(
+  "--setup after a wrong %s is corrected, robot without a credential → its code, not the old failure",
+  async (_what, wrong) => {
+    await using scene = await createScene(ENROLLED);
+    const { robot } = scene;
+    const [right, changed] = wrong(scene);
+    await replaceIn(robot.config_path, right, changed);
+    await using daemon = await robot.start();
+    await daemon.until(({ identity }) => (identity?.problem ?? null) !== null);
+    for (let times = 0; times < 2; times += 1) expect((await robot.run(["--setup"])).stderr).toContain("127.0.0.1:1");
+    await replaceIn(robot.config_path, changed, right);
+    const { code, stderr } = await robot.run(["--setup"]);
+    expect(stderr).not.toContain("127.0.0.1:1");
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/approve [A-Z0-9]{4}-[A-Z0-9]{4}/)]);
+  },
+);
 
 test("--setup and --setup --if-changed after a wrong address is corrected, enrolled robot → registered", async () => {
   await using scene = await createScene(ENROLLED);
