@@ -34,6 +34,7 @@ const groupSchema = z.strictObject({
   zero: z.enum(terms.ZEROS).optional(),
   frame: printableSchema.optional(),
   rotation: z.enum(terms.ROTATIONS).optional(),
+  rotation_frame: printableSchema.optional(),
 });
 
 const axisMembers = {

@@ -10,9 +10,9 @@ export const ACTION_SEMANTICS = ["joint_position", "joint_velocity", "eef_delta"
 export const GRIPPERS = ["continuous", "binary", "none"] as const;
 export const KINDS = ["arm", "gripper", "hand", "head", "torso", "leg", "base", "eef"] as const;
 export const SIDES = ["left", "right", "none"] as const;
-export const UNITS = ["rad", "deg", "m", "mm", "ratio", "percent", "calibrated_range"] as const;
+export const UNITS = ["rad", "deg", "m", "mm", "ratio", "percent", "calibrated_range", "counts"] as const;
 /** Units of velocities. */
-export const RATE_UNITS = ["rad/s", "deg/s", "m/s", "mm/s"] as const;
+export const RATE_UNITS = ["rad/s", "deg/s", "m/s", "mm/s", "counts/s"] as const;
 export const ANGLE_UNITS = ["rad", "deg"] as const;
 export const ZEROS = ["urdf", "driver", "calibrated_mid"] as const;
 export const STATE_QUANTITIES = ["position", "velocity", "effort"] as const;

@@ -83,16 +83,17 @@ export const boolean: Reader<boolean> = described({ type: "boolean" }, (place) =
 /** Both bounds are inclusive, except `above`. */
 export type NumberBounds = { readonly maximum: number } & ({ readonly minimum: number } | { readonly above: number });
 
-export function number(bounds: NumberBounds): Reader<number> {
-  return numberReader(bounds, false);
+/** @param endless what to write instead of infinity. */
+export function number(bounds: NumberBounds, endless = ""): Reader<number> {
+  return numberReader(bounds, false, endless);
 }
 
 /** A number without a fractional part in any notation, such as 6.4e2. */
 export function integer(bounds: NumberBounds): Reader<number> {
-  return numberReader(bounds, true);
+  return numberReader(bounds, true, "");
 }
 
-function numberReader(bounds: NumberBounds, isInteger: boolean): Reader<number> {
+function numberReader(bounds: NumberBounds, isInteger: boolean, endless: string): Reader<number> {
   const isBelow = (value: number) => ("above" in bounds ? value <= bounds.above : value < bounds.minimum);
   const lowest = "above" in bounds ? { exclusiveMinimum: bounds.above } : { minimum: bounds.minimum };
   const schema = { type: isInteger ? "integer" : "number", ...lowest, maximum: bounds.maximum };
@@ -107,7 +108,7 @@ function numberReader(bounds: NumberBounds, isInteger: boolean): Reader<number> 
     const value = Number(node.text);
     const isPlain = JSON_NUMBER.test(node.text);
     if (isPlain ? !Number.isFinite(value) : /inf|nan/i.test(node.text)) {
-      return fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
+      return fail(place, "not_finite", () => `${shown(node.text)} is not a finite number${endless}`);
     }
     if (!isPlain) return fail(place, "number_format", () => `write ${shown(node.text)} as a plain decimal number`);
     if (isInteger && !Number.isInteger(value)) return wrongType(place, "a whole number", " with a fraction");

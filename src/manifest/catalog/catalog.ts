@@ -45,6 +45,7 @@ export interface CatalogGroup {
   readonly normalized?: { readonly full_scale: number | readonly number[]; readonly per: body.Period };
   readonly frame?: string;
   readonly rotation?: body.Rotation;
+  readonly rotation_frame?: string;
 }
 
 export interface CatalogCamera {

@@ -9,8 +9,9 @@ const SO101_ARM = {
   zero: "calibrated_mid",
   limits: {
     unit: "rad",
-    position: ranges([-1.91986, -1.74533, -1.69, -1.65806, -2.79253], [1.91986, 1.74533, 1.69, 1.65806, 2.79253]),
-    velocity: 3.15,
+    // 120, 110, 105, 110 and 180 deg
+    position: ranges([-2.0944, -1.9199, -1.8326, -1.9199, -3.1416], [2.0944, 1.9199, 1.8326, 1.9199, 3.1416]),
+    velocity: 4.5,
   },
 } as const;
 
@@ -20,8 +21,9 @@ const VIPERX_ARM = {
   unit: "rad",
   zero: "driver",
   limits: {
-    position: ranges([-3.14159, -1.85, -1.76, -3.14159, -1.8, -3.14159], [3.14159, 1.25, 1.6, 3.14159, 2.2, 3.14159]),
-    velocity: 1.5,
+    unit: "deg",
+    position: ranges([-180, -106, -101, -180, -107, -180], [180, 72, 92, 180, 128, 180]),
+    velocity: 180,
   },
 } as const;
 
@@ -30,6 +32,9 @@ const YAM_ARM = {
   elements: ["joint1", "joint2", "joint3", "joint4", "joint5", "joint6"],
   unit: "rad",
   zero: "driver",
+  limits: {
+    position: ranges([-2.61799, 0, 0, -1.69297, -1.5708, -2.0944], [3.14159, 3.66519, 3.14159, 1.5708, 1.5708, 2.0944]),
+  },
 } as const;
 
 const G1_ARM = {
@@ -62,8 +67,9 @@ const G1_RIGHT_ARM = {
 } as const;
 
 /**
- * The ready catalog, version 1. Rows are immutable: a correction is a new .vN id, so that an update of the agent never changes what a
- * robot is taken for. `source` says where the facts of a row come from; none was compared with hardware.
+ * The ready catalog, version 1. From the first release on rows are immutable: a correction is then a new .vN id, so that an update of the
+ * agent never changes what a robot is taken for. `source` names the file of each number, and where files differ which one is followed and
+ * why; none was compared with hardware.
  */
 export const CATALOG_ROWS: readonly CatalogRow[] = [
   {
@@ -71,7 +77,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "SO-101 follower arm (LeRobot)",
     hosted: true,
     source:
-      "names, order, units: huggingface/lerobot robots/so_follower (use_degrees true); gripper 0 closed, 100 open and position limits: TheRobotStudio/SO-ARM100 Simulation/SO101; velocity: 0.7 of the servo's 4.5 rad/s",
+      "names, order, degrees: huggingface/lerobot src/lerobot/robots/so_follower/so_follower.py and config_so_follower.py (use_degrees true since 0.4.4); position limits: half the travel in nine public calibration files of LeRobot, rounded up to 5 deg, and wrist_roll a full turn as so_follower.py records it. TheRobotStudio/SO-ARM100 Simulation/SO101/so101_new_calib.urdf has less (110, 100, 96.8, 95, -157 to 163 deg), from the CAD, and eight of the nine arms leave it: how far an arm goes is a property of its calibration, and may be wider. Velocity: OpenRAL/openral robots/so101_follower/robot.yaml (the URDF has the exporter's 10); gripper 0 closed, 100 open: so_follower.py, so101_new_calib.urdf; 30 Hz: so101_follower/robot.yaml",
     topology: "single_arm",
     action_semantics: "joint_position",
     control_rate_hz: 30,
@@ -86,7 +92,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "Two SO-101 follower arms (LeRobot)",
     hosted: false,
     source:
-      "names and left-first order from huggingface/lerobot robots/bi_so_follower; each arm as lerobot.so101-follower.v1",
+      "names and left-first order: huggingface/lerobot src/lerobot/robots/bi_so_follower/bi_so_follower.py; each arm as lerobot.so101-follower.v1",
     topology: "bimanual",
     action_semantics: "joint_position",
     control_rate_hz: 30,
@@ -103,17 +109,12 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "LeKiwi mobile manipulator (LeRobot)",
     hosted: false,
     source:
-      "huggingface/lerobot robots/lekiwi: names and order lekiwi.py, rate config_lekiwi.py (max_loop_freq_hz), joints in -100..100 (use_degrees false), theta in deg/s, base limits from the fastest keyboard level of lekiwi_client.py",
+      "huggingface/lerobot src/lerobot/robots/lekiwi: names and order lekiwi.py; degrees config_lekiwi.py (use_degrees true since 0.6.0; -100 to 100 before); rate config_lekiwi.py (max_loop_freq_hz); theta in deg/s and base limits lekiwi_client.py (fastest of speed_levels); arm limits as lerobot.so101-follower.v1, the same arm",
     topology: "mobile_manipulator",
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "arm",
-        kind: "arm",
-        elements: ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"],
-        unit: "calibrated_range",
-      },
+      { name: "arm", ...SO101_ARM },
       { name: "gripper", kind: "gripper", unit: "percent", aperture: { closed: 0, open: 100 } },
       {
         name: "base",
@@ -130,7 +131,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "ALOHA stationary, two ViperX arms",
     hosted: true,
     source:
-      "names, left-first order, 50 Hz, cameras: Physical-Intelligence/openpi examples/aloha_real; gripper 0 closed, 1 open: real_env.py; arm limits and speed: OpenRAL robots (self-described approximate)",
+      "names, left-first order, gripper 0 closed, 1 open: Physical-Intelligence/openpi examples/aloha_real/real_env.py; 50 Hz: main.py; images of 224x224 as env.py sends them; 60 frames: tonyzhaozh/aloha launch/4arms_teleop.launch (which captures 640x480); arm limits and speed: Interbotix/interbotix_ros_manipulators interbotix_ros_xsarms/interbotix_xsarm_descriptions/urdf/vx300s.urdf.xacro. OpenRAL/openral robots/aloha_bimanual has 3 rad/s and narrower limits, which it calls approximate",
     topology: "bimanual",
     action_semantics: "joint_position",
     control_rate_hz: 50,
@@ -141,10 +142,10 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
       { name: "right_gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
     ],
     cameras: [
-      { role: "cam_high", mount: "exterior", width: 640, height: 480, fps: 50 },
-      { role: "cam_low", mount: "exterior", width: 640, height: 480, fps: 50 },
-      { role: "cam_left_wrist", mount: "wrist", width: 640, height: 480, fps: 50 },
-      { role: "cam_right_wrist", mount: "wrist", width: 640, height: 480, fps: 50 },
+      { role: "cam_high", mount: "exterior", width: 224, height: 224, fps: 60 },
+      { role: "cam_low", mount: "exterior", width: 224, height: 224, fps: 60 },
+      { role: "cam_left_wrist", mount: "wrist", width: 224, height: 224, fps: 60 },
+      { role: "cam_right_wrist", mount: "wrist", width: 224, height: 224, fps: 60 },
     ],
   },
   {
@@ -152,7 +153,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "Franka Panda with Robotiq 2F-85 (DROID)",
     hosted: true,
     source:
-      "15 Hz, 0.2 rad per step full scale, gripper 1 - width/max: droid robot_ik_solver.py and main.py; cameras: openpi droid_policy.py and droid zed_camera.py, sent at 320x180; limits: Franka Emika Panda datasheet",
+      "15 Hz, 0.2 rad per step full scale: droid-dataset/droid droid/robot_ik/robot_ik_solver.py; gripper 1 - width/max: droid/franka/robot.py; images of 224x224 as Physical-Intelligence/openpi examples/droid/main.py sends them (the data set has 320x180); 60 frames: droid/camera_utils/camera_readers/zed_camera.py; limits and speed: droid config/panda/franka_hardware.yaml, which the driver enforces: the data sheet's less 0.1 rad and 0.1 rad/s",
     topology: "single_arm",
     action_semantics: "joint_velocity",
     control_rate_hz: 15,
@@ -166,18 +167,18 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         normalized: { full_scale: 0.2, per: "step" },
         limits: {
           position: ranges(
-            [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973],
-            [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973],
+            [-2.8, -1.66, -2.8, -2.97, -2.8, 0.08, -2.8],
+            [2.8, 1.66, 2.8, -0.17, 2.8, 3.65, 2.8],
           ),
-          velocity: [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
+          velocity: [2.075, 2.075, 2.075, 2.075, 2.51, 2.51, 2.51],
         },
       },
       { name: "gripper", kind: "gripper", unit: "ratio", aperture: { closed: 1, open: 0 } },
     ],
     gripper: "binary",
     cameras: [
-      { role: "exterior", mount: "exterior", width: 320, height: 180, fps: 60 },
-      { role: "wrist", mount: "wrist", width: 320, height: 180, fps: 60 },
+      { role: "exterior", mount: "exterior", width: 224, height: 224, fps: 60 },
+      { role: "wrist", mount: "wrist", width: 224, height: 224, fps: 60 },
     ],
   },
   {
@@ -185,7 +186,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "Two YAM arms",
     hosted: true,
     source:
-      "14 axes left first, gripper 1 open, cameras in the order top, left, right at 640x360, 30 Hz: npow/molmoact2 examples/yam; joint limits not published there, so a robot that extends this row must add limits to both arms",
+      "14 axes left first, gripper 1 open, cameras in the order top, left, right: npow/molmoact2 examples/yam/host_server_yam.py and molmoact_client.py; 30 Hz: configs/yam_left.yaml; 640x360: configs/yam_bimanual_physical.yaml; limits: i2rt-robotics/i2rt i2rt/robot_models/arm/yam/yam.xml (the driver, i2rt/robots/get_robot.py, clips commands 0.15 rad further out; yam_pro.xml and yam_ultra.xml are the same, big_yam.xml is not)",
     topology: "bimanual",
     action_semantics: "joint_position",
     control_rate_hz: 30,
@@ -206,7 +207,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "Unitree G1 upper body with Dex3-1 hands",
     hosted: false,
     source:
-      "names and order (left hand thumb, middle, index; right hand thumb, index, middle): unitreerobotics/unitree_IL_lerobot utils/constants.py; 30 Hz: unitree xr_teleoperate --frequency; limits: Unitree G1 and Dex3-1 URDF",
+      "names and order (left hand thumb, middle, index; right hand thumb, index, middle): unitreerobotics/unitree_IL_lerobot unitree_lerobot/utils/constants.py; 30 Hz: its README.md (--frequency=30); limits: unitreerobotics/unitree_ros robots/g1_description/g1_29dof_with_hand.urdf, and robots/dexterous_hand_description/dex3_1/dex3_1_l.urdf and dex3_1_r.urdf. Older files robots/g1_description/dex3_1_l.urdf and _r.urdf, since removed, have 0.724 for thumb_1",
     topology: "bimanual",
     action_semantics: "joint_position",
     control_rate_hz: 30,
@@ -221,7 +222,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         zero: "urdf",
         limits: {
           position: ranges(
-            [-1.04719755, -0.72431163, 0, -1.57079632, -1.74532925, -1.57079632, -1.74532925],
+            [-1.04719755, -0.61086523, 0, -1.57079632, -1.74532925, -1.57079632, -1.74532925],
             [1.04719755, 1.04719755, 1.74532925, 0, 0, 0, 0],
           ),
         },
@@ -235,7 +236,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         limits: {
           position: ranges(
             [-1.04719755, -1.04719755, -1.74532925, 0, 0, 0, 0],
-            [1.04719755, 0.72431163, 0, 1.57079632, 1.74532925, 1.57079632, 1.74532925],
+            [1.04719755, 0.61086523, 0, 1.57079632, 1.74532925, 1.57079632, 1.74532925],
           ),
         },
       },
@@ -247,7 +248,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "Unitree G1 upper body with Dex1-1 grippers",
     hosted: false,
     source:
-      "names and order: unitreerobotics/unitree_IL_lerobot utils/constants.py; gripper 0 rad closed, 5.4 rad open and 30 Hz: unitree xr_teleoperate; limits: Unitree G1 URDF",
+      "names and order: unitreerobotics/unitree_IL_lerobot unitree_lerobot/utils/constants.py; 30 Hz: its README.md (--frequency=30); gripper 0 rad closed, 5.4 rad open: unitreerobotics/xr_teleoperate teleop/robot_control/robot_hand_unitree.py; limits: unitreerobotics/unitree_ros robots/g1_description/g1_29dof_mode_15_with_dex1_1.urdf",
     topology: "bimanual",
     action_semantics: "joint_position",
     control_rate_hz: 30,
@@ -264,7 +265,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "WidowX 250 with delta end-effector control (BridgeData V2)",
     hosted: false,
     source:
-      "state xyz, roll, pitch, yaw, gripper and delta action: openvla oxe/configs.py (its padding dimension belongs to the dataset); step 0.2 s, action bounds 0.05 m and 0.25 rad: bridge_data_robot",
+      "state xyz, roll, pitch, yaw, gripper and delta action: openvla/openvla prismatic/vla/datasets/rlds/oxe/configs.py (its padding dimension belongs to the dataset); step 0.2 s: rail-berkeley/bridge_data_robot widowx_envs/experiments/bridge_data_v2/conf.py; action bounds 0.05 m and 0.25 rad: widowx_envs/widowx_envs/base/robot_base_env.py; rotation relative to DEFAULT_ROTATION: widowx_envs/widowx_controller/src/widowx_controller/widowx_controller.py",
     topology: "single_arm",
     action_semantics: "eef_delta",
     control_rate_hz: 5,
@@ -274,6 +275,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         kind: "eef",
         frame: "ee_gripper_link",
         rotation: "euler_xyz",
+        rotation_frame: "the gripper pointing down",
         limits: { velocity: [0.25, 0.25, 0.25, 1.25, 1.25, 1.25] },
       },
       { name: "gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
@@ -286,7 +288,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     display_name: "UR5e with Robotiq 2F-85",
     hosted: false,
     source:
-      "6 joints and gripper, 20 Hz, gripper 0 open, 1 closed: Physical-Intelligence/openpi docs/norm_stats.md, examples/ur5; limits: Universal Robots UR5e datasheet (±360 deg, 180 deg/s; elbow ±180 deg as in the ROS driver)",
+      "6 joints and gripper: Physical-Intelligence/openpi examples/ur5/README.md; 20 Hz, gripper 0 open, 1 closed: docs/norm_stats.md; limits and speed: UniversalRobots/Universal_Robots_ROS2_Description config/ur5e/joint_limits.yaml (elbow 180 deg, although the joint itself turns 360: the arm is in its own way)",
     topology: "single_arm",
     action_semantics: "joint_position",
     control_rate_hz: 20,

@@ -27,6 +27,7 @@ export interface Valued<T> extends Spot {
   readonly value: T;
 }
 
+/** Both are infinite for a joint that turns without end. */
 export type Pair = readonly [low: number, high: number];
 
 export interface Limits {
@@ -53,6 +54,8 @@ export interface Group extends Spot {
   readonly elements: Valued<readonly Valued<string>[]> | undefined;
   readonly unit: Valued<Unit> | undefined;
   readonly angle_unit: Valued<AngleUnit> | undefined;
+  /** Of a joint whose unit is counts. */
+  readonly counts_per_turn: Valued<number> | undefined;
   readonly zero: Valued<Zero> | undefined;
   readonly state: Valued<readonly Valued<StateQuantity>[]> | undefined;
   readonly action: Valued<Action> | undefined;
@@ -61,6 +64,8 @@ export interface Group extends Spot {
   readonly normalized: Valued<Normalized> | undefined;
   readonly frame: Valued<string> | undefined;
   readonly rotation: Valued<Rotation> | undefined;
+  /** What the rotation is relative to, if not the robot's base. */
+  readonly rotation_frame: Valued<string> | undefined;
 }
 
 export interface Camera extends Spot {

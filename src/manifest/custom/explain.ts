@@ -1,5 +1,5 @@
 /** Explains each number of a contract: the value in the manifest, its line or base type, and the conversion. */
-import type { Spot } from "./body.ts";
+import type { Pair, Spot } from "./body.ts";
 import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
 import { formulaOf, rangeText, withUnit } from "./diff.ts";
 import { actionOf, boundedIndex, elementsOf, isInherited, scalarAt, stateOf } from "./group.ts";
@@ -87,7 +87,7 @@ function sourcesOf({ group, index, quantity, isCommand }: Owner, place: (spot: S
     ...(aperture === undefined
       ? []
       : [`closed ${aperture.value.closed}, open ${aperture.value.open}: ${place(aperture)}`]),
-    ...(pair === null ? [] : [`limits ${pair.value[0]} to ${pair.value[1]} ${limitUnit}: ${place(pair)}`]),
+    ...(pair === null ? [] : [`${limitsText(pair.value, limitUnit)}: ${place(pair)}`]),
     ...(speed === undefined || unit === null || quantity === "effort" || (quantity === "position" && !isCommand)
       ? []
       : [`speed ${speed} ${limitUnit} a second: ${place(velocity ?? group)}`]),
@@ -95,6 +95,10 @@ function sourcesOf({ group, index, quantity, isCommand }: Owner, place: (spot: S
       ? []
       : [`full scale ${fullScale} ${unit} a ${normalized?.value.per}: ${place(normalized ?? group)}`]),
   ];
+}
+
+function limitsText([low, high]: Pair, unit: string | null): string {
+  return Number.isFinite(low) ? `limits ${low} to ${high} ${unit}` : "continuous";
 }
 
 function unitSource(group: CompleteGroup, index: number, place: (spot: Spot) => string): string {

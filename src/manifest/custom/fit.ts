@@ -4,9 +4,19 @@ import type { Camera, Group, Spot, Unit, Valued } from "./body.ts";
 import { actionOf, boundedElements, elementsOf, sideInName, spotOfKey } from "./group.ts";
 import { BASE_ELEMENTS, kindRules } from "./kinds.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
-import { hasDimension, isConvertible } from "./units.ts";
+import { conversion, hasDimension, isConvertible } from "./units.ts";
 
-const KEYS_BY_KIND = ["elements", "unit", "angle_unit", "zero", "aperture", "frame", "rotation"] as const;
+const KEYS_BY_KIND = [
+  "elements",
+  "unit",
+  "angle_unit",
+  "counts_per_turn",
+  "zero",
+  "aperture",
+  "frame",
+  "rotation",
+  "rotation_frame",
+] as const;
 
 /** Checks every group and camera by itself. */
 export function checkFit(robot: Robot, findings: FindingList): void {
@@ -42,11 +52,22 @@ function checkKeys({ group, robot, findings, rules }: GroupCheck): void {
   if (group.zero !== undefined && rules.keys.includes("zero") && unit !== undefined && !hasDimension(unit)) {
     refuse("zero", group.zero, `unit ${unit}`);
   }
+  if (group.counts_per_turn !== undefined && rules.isJoint && unit !== undefined && unit !== "counts") {
+    refuse("counts_per_turn", group.counts_per_turn, `unit ${unit}`);
+  }
+  if (group.rotation_frame !== undefined && group.rotation?.value === "none") {
+    refuse("rotation_frame", group.rotation_frame, "an end effector without rotation");
+  }
   const action = actionOf(group, robot.action_semantics.value);
   if (group.normalized !== undefined && (action === "position" || action === "none")) {
     refuse("normalized", group.normalized, action === "none" ? "a group that is not commanded" : "a position action");
   }
   const limits = group.limits?.value;
+  const limitUnit = limits?.unit?.value ?? unit;
+  const isAngle = rules.isJoint && limitUnit !== undefined && conversion(limitUnit).canonical === "rad";
+  for (const spot of isAngle ? [] : (limits?.position?.value ?? [])) {
+    if (!Number.isFinite(spot.value[0])) refuse("continuous", spot, "what is no angle of a joint");
+  }
   if (limits?.unit !== undefined && !rules.isJoint) refuse("limits.unit", limits.unit, `a ${kind}`);
   if (limits?.position !== undefined && (kind === "gripper" || kind === "base")) {
     refuse("limits.position", limits.position, `a ${kind}`);
@@ -107,7 +128,11 @@ function checkElements({ group, findings }: GroupCheck): void {
 }
 
 function checkRequired({ group, findings, rules }: GroupCheck): void {
-  const require = (id: string, key: "zero" | "aperture" | "frame" | "rotation", message: string) => {
+  const require = (
+    id: string,
+    key: "zero" | "aperture" | "frame" | "rotation" | "counts_per_turn",
+    message: string,
+  ) => {
     if (group[key] !== undefined) return;
     const { path, offset } = spotOfKey(group, key, undefined);
     findings.error(id, path, offset, message);
@@ -115,6 +140,9 @@ function checkRequired({ group, findings, rules }: GroupCheck): void {
   const unit = unitOf(group, rules.units);
   if (rules.isJoint && unit !== undefined && hasDimension(unit)) {
     require("zero_missing", "zero", "say where zero is: urdf, driver or calibrated_mid");
+  }
+  if (rules.isJoint && unit === "counts") {
+    require("counts_missing", "counts_per_turn", "say how many counts a whole turn of the joint has");
   }
   if (group.kind.value === "gripper") {
     const message = "say which native value is closed and which is open; conventions differ";

@@ -92,7 +92,13 @@ export function limitConversion(group: CompleteGroup, { unit }: Element): number
     return Math.abs(1 / (open - closed));
   }
   const written = group.limits?.value.unit?.value ?? unit;
-  return written === null ? 1 : conversion(written).scale;
+  return written === null ? 1 : nativeScale(group, written);
+}
+
+/** Canonical units in one of this unit. */
+export function nativeScale({ counts_per_turn: countsPerTurn }: Group, unit: Unit): number {
+  const { scale } = conversion(unit);
+  return unit === "counts" ? scale / (countsPerTurn?.value ?? 1) : scale;
 }
 
 /** The number for the element at `index`. */

@@ -26,22 +26,23 @@ const JOINT = {
   state: ["position", "velocity", "effort"],
   defaultState: "position",
   actions: ["position", "velocity", "none"],
-  keys: ["elements", "unit", "zero"],
+  keys: ["elements", "unit", "counts_per_turn", "zero"],
 } as const;
 /** What is neither a joint nor needs `elements`. */
 const OTHER = { isJoint: false, isLimb: false, hasElements: false, hasUnit: false, units: ["m", "mm"] } as const;
-const ANGLE_UNITS = ["rad", "deg", "calibrated_range"] as const;
+const ANGLE_UNITS = ["rad", "deg", "calibrated_range", "counts"] as const;
+const JOINT_UNITS = [...ANGLE_UNITS, "m", "mm"] as const;
 
 const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
-  arm: { ...JOINT, isLimb: true, units: ANGLE_UNITS },
+  arm: { ...JOINT, isLimb: true, units: JOINT_UNITS },
   head: { ...JOINT, units: ANGLE_UNITS },
   leg: { ...JOINT, units: ANGLE_UNITS },
-  torso: { ...JOINT, units: [...ANGLE_UNITS, "m", "mm"] },
+  torso: { ...JOINT, units: JOINT_UNITS },
   hand: { ...JOINT, units: [...ANGLE_UNITS, "ratio", "percent"] },
   gripper: {
     ...OTHER,
     hasUnit: true,
-    units: ["rad", "deg", "m", "mm", "ratio", "percent"],
+    units: ["rad", "deg", "m", "mm", "ratio", "percent", "counts"],
     state: ["position"],
     defaultState: "position",
     actions: ["position", "none"],
@@ -60,7 +61,7 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
     state: ["position"],
     defaultState: "position",
     actions: ["position", "delta", "none"],
-    keys: ["unit", "angle_unit", "frame", "rotation"],
+    keys: ["unit", "angle_unit", "frame", "rotation", "rotation_frame"],
   },
 };
 

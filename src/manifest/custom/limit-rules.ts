@@ -75,18 +75,22 @@ function checkPositions(
   const range = UNIT_RANGES[unit];
   for (const [index, { value, path, offset }] of position.value.entries()) {
     const [low, high] = value;
+    if (!Number.isFinite(low)) continue;
     if (isInverted(group, index, value)) findings.error("limits_inverted", path, offset, `${low} is not below ${high}`);
     const outside = range && value.find((bound) => bound < range[0] || bound > range[1]);
     if (outside === undefined) continue;
     findings.error("limits_exceed_unit", path, offset, `${outside} is outside ${unit}`);
   }
-  const largest = Math.max(0, ...position.value.flatMap(({ value }) => value).map(Math.abs));
+  const bounds = position.value.flatMap(({ value }) => value).filter(Number.isFinite);
+  const largest = Math.max(0, ...bounds.map(Math.abs));
   const { path, offset } = position;
   if (unit === "rad" && largest > TWO_TURNS_RAD) {
     const message = `${largest} rad is over two turns; did you mean deg?`;
     findings.error("limits_look_like_degrees", path, offset, message);
   }
-  if (unit === "deg" && largest <= ONE_TURN) {
+  // Whole numbers that would be more than half a turn are degrees: ±5 deg are OpenArm's limits before it is set up.
+  const isWhole = largest > Math.PI && bounds.every(Number.isInteger);
+  if (unit === "deg" && largest <= ONE_TURN && !isWhole) {
     const message = "all limits are within 6.28 deg; did you mean rad?";
     findings.warning("limits_look_like_radians", path, offset, message);
   }
@@ -125,11 +129,13 @@ function checkWidth({ group, robot, findings }: GroupCheck): void {
   const own = canonicalLimits(group);
   const theirs = canonicalLimits(base);
   if (own.size !== theirs.size || [...own].some(([name, { unit }]) => theirs.get(name)?.unit !== unit)) return;
+  // How far a joint may move from the middle of its calibrated travel is a property of the robot, not of its type.
+  const isCalibrated = group.zero?.value === "calibrated_mid" && base.zero?.value === "calibrated_mid";
   const isWider = [...own].some(([name, { low, high, speed }]) => {
     const narrow = theirs.get(name);
-    return (
-      narrow !== undefined && (exceeds(narrow.low, low) || exceeds(high, narrow.high) || exceeds(speed, narrow.speed))
-    );
+    if (narrow === undefined) return false;
+    const isWithinTurn = isCalibrated && !exceeds(-Math.PI, low) && !exceeds(high, Math.PI);
+    return (!isWithinTurn && (exceeds(narrow.low, low) || exceeds(high, narrow.high))) || exceeds(speed, narrow.speed);
   });
   if (isWider) findings.warning("limits_wider_than_base", limits.path, limits.offset, `wider than ${robot.base_id}`);
 }

@@ -30,7 +30,7 @@ export function normalize(robot: Robot, displayName: string | null): Contract {
 }
 
 function groupView(group: CompleteGroup): ContractGroup {
-  const { name, kind, zero, frame, rotation } = group;
+  const { name, kind, zero, frame, rotation, rotation_frame: rotationFrame } = group;
   const side = sideOf(group);
   return {
     name: name.value,
@@ -39,6 +39,7 @@ function groupView(group: CompleteGroup): ContractGroup {
     ...(zero === undefined ? {} : { zero: zero.value }),
     ...(frame === undefined ? {} : { frame: frame.value }),
     ...(rotation === undefined ? {} : { rotation: rotation.value }),
+    ...(rotationFrame === undefined ? {} : { rotation_frame: rotationFrame.value }),
   };
 }
 

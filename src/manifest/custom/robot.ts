@@ -5,6 +5,7 @@ import type { FindingList } from "../finding-list.ts";
 import { below } from "../path.ts";
 import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Scalars, Spot, Topology, Valued } from "./body.ts";
 import { kindRules } from "./kinds.ts";
+import { hasDimension } from "./units.ts";
 
 /** A group of a complete robot. */
 export interface CompleteGroup extends Group {
@@ -119,9 +120,17 @@ function merge(body: Body, row: CatalogRow, at: Spot): Body {
   };
 }
 
-/** Merges key by key; limits, aperture and other mappings are replaced as a whole. */
+/**
+ * Merges key by key; limits, aperture and other mappings are replaced as a whole. In another unit the base's numbers would mean something
+ * else, so they are not inherited then; nor is a zero that the unit does not have.
+ */
 function mergeGroup(base: Group, group: Group): Group {
-  return { ...base, ...defined(group) };
+  const { unit, angle_unit: angleUnit } = group;
+  const isOther = (own: Valued<string> | undefined, theirs: Valued<string> | undefined) =>
+    own !== undefined && own.value !== theirs?.value;
+  if (!isOther(unit, base.unit) && !isOther(angleUnit, base.angle_unit)) return { ...base, ...defined(group) };
+  const zero = unit === undefined || hasDimension(unit.value) ? base.zero : undefined;
+  return { ...base, zero, limits: undefined, aperture: undefined, normalized: undefined, ...defined(group) };
 }
 
 /** The groups of a catalog row, all with the position `at`. */
@@ -148,6 +157,7 @@ export function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
     elements: list(group.elements),
     unit: inherited(group.unit),
     angle_unit: inherited(group.angle_unit),
+    counts_per_turn: undefined,
     zero: inherited(group.zero),
     state: list(group.state),
     action: inherited(group.action),
@@ -162,6 +172,7 @@ export function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
     normalized: inherited(normalized && { full_scale: known(scalars(normalized.full_scale)), per: normalized.per }),
     frame: inherited(group.frame),
     rotation: inherited(group.rotation),
+    rotation_frame: inherited(group.rotation_frame),
     base: undefined,
   };
 }

@@ -9,6 +9,7 @@ import {
   elementsOf,
   isInherited,
   limitConversion,
+  nativeScale,
   scalarAt,
   type Sided,
   sideOf,
@@ -18,7 +19,7 @@ import {
 import { kindRules, LIMB_ACTION } from "./kinds.ts";
 import { checkLimits, type GroupCheck } from "./limit-rules.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
-import { conversion, rounded } from "./units.ts";
+import { rounded } from "./units.ts";
 
 /** Checks single values, then the robot as a whole. */
 export function checkRules(robot: Robot, findings: FindingList): void {
@@ -64,7 +65,7 @@ function checkFullScale({ group, robot, findings }: GroupCheck): void {
   for (const [index, element] of boundedElements(group).entries()) {
     const [scale, speed] = [scalarAt(fullScale.value, index), scalarAt(speeds, index)];
     if (scale === undefined || speed === undefined || element.unit === null) continue;
-    const limit = (speed * limitConversion(group, element)) / steps / conversion(element.unit).scale;
+    const limit = (speed * limitConversion(group, element)) / steps / nativeScale(group, element.unit);
     if (rounded(scale) <= rounded(limit)) continue;
     warn(findings, "full_scale_over_limit", normalized, `full scale ${scale} is cut to the limit ${rounded(limit)}`);
     return;
@@ -143,7 +144,12 @@ const SIDED_KINDS = ["arm", "gripper", "hand", "eef"] as const;
 function checkSides({ groups, cameras }: Robot, findings: FindingList): void {
   for (const kind of SIDED_KINDS) {
     const alike = groups.value.filter((group) => group.kind.value === kind);
-    if (alike.length > 1) requireSides(alike, findings);
+    // A written `none` is an answer: one arm may take several groups, as where it has joints in rad and in m.
+    if (alike.length > 1)
+      requireSides(
+        alike.filter(({ side }) => side === undefined),
+        findings,
+      );
   }
   const first = (side: string) => groups.value.findIndex((group) => sideOf(group) === side);
   const [left, right] = [first("left"), first("right")];

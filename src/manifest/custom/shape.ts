@@ -5,7 +5,7 @@ import { CATALOG_ROWS } from "../catalog/rows.ts";
 import { described, fail, type Reader, wrongType } from "../fields.ts";
 import { keysReader, optional, required, withDefault } from "../keys.ts";
 import { nearest } from "../nearest.ts";
-import { type Count, integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
+import { boolean, type Count, integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
 import { shown } from "../shown.ts";
 import { scalarType } from "../yaml/tree.ts";
 import type { Camera, Group, Limits, Normalized, Pair, Scalars, Valued } from "./body.ts";
@@ -29,8 +29,18 @@ const positives: Reader<Scalars> = described(
   },
 );
 
-const numbers = list({ minimum: 2, maximum: 2 }, magnitude);
-const pair: Reader<Pair> = described(numbers.schema ?? {}, (place) => {
+const ENDLESS = "; for a joint that turns without end write {continuous: true} in place of [low, high]";
+const bound = number({ minimum: -BOUNDS.magnitude, maximum: BOUNDS.magnitude }, ENDLESS);
+const numbers = list({ minimum: 2, maximum: 2 }, bound);
+const continuous = keysReader(
+  { continuous: required(boolean, "true: the joint turns without end, and has no limits.") },
+  ({ continuous }, place): Pair | undefined => {
+    if (continuous === false) return fail(place, "not_allowed", "false: write [low, high] instead");
+    return continuous === undefined ? undefined : [-Infinity, Infinity];
+  },
+);
+const pair: Reader<Pair> = described({ anyOf: [numbers.schema ?? {}, continuous.schema ?? {}] }, (place) => {
+  if (place.node.kind === "mapping") return continuous(place);
   const [low, high] = numbers(place) ?? [];
   return low === undefined || high === undefined ? undefined : [low, high];
 });
@@ -48,7 +58,7 @@ const limits: Reader<Limits> = keysReader(
       valued(oneOf(...allowed.UNITS)),
       "Unit of these limits, where it is not that of the group. Joints only.",
     ),
-    position: optional(valued(list(null, valued(pair))), "[low, high] for each element, in element order."),
+    position: optional(valued(list(null, valued(pair))), "[low, high] for each element, in element order; {continuous: true} for a joint that turns without end."),
     velocity: optional(valued(positives), "Units a second: one number for all elements, or a list."),
   },
   (values) => values,
@@ -75,12 +85,13 @@ const GROUP = {
   elements: optional(valued(uniqueTexts(BOUNDS.elements, name)), "Names in the driver's order."),
   unit: optional(
     valued(oneOf(...allowed.UNITS)),
-    "What the driver counts in. calibrated_range: −100 to 100 over the calibrated travel.",
+    "What the driver counts in. calibrated_range: −100 to 100 over the calibrated travel. counts: of an encoder.",
   ),
   angle_unit: optional(
     valued(oneOf(...allowed.ANGLE_UNITS)),
     "Unit of a base's theta and of an end effector's rotation. Default: rad.",
   ),
+  counts_per_turn: optional(valued(positive), "Of joints in counts: how many a whole turn has."),
   zero: optional(
     valued(oneOf(...allowed.ZEROS)),
     "Where 0 is: of the URDF, of the driver, or the middle of the calibrated travel.",
@@ -98,6 +109,10 @@ const GROUP = {
   ),
   frame: optional(valued(text(BOUNDS.text)), "The end effector's frame."),
   rotation: optional(valued(oneOf(...allowed.ROTATIONS)), "How an end effector's rotation is written."),
+  rotation_frame: optional(
+    valued(text(BOUNDS.text)),
+    "What an end effector's rotation is relative to, where that is not the robot's base.",
+  ),
 };
 
 const group = keysReader(GROUP, ({ name, ...keys }, { path, node: { offset } }): Group | undefined =>

@@ -18,6 +18,8 @@ const CONVERSIONS: Readonly<Record<Unit, Conversion>> = {
   ratio: { canonical: "1", scale: 1 },
   percent: { canonical: "1", scale: 0.01 },
   calibrated_range: { canonical: "1", scale: 0.01 },
+  // Of a whole turn: the group says how many there are (`nativeScale`).
+  counts: { canonical: "rad", scale: 2 * Math.PI },
 };
 
 export function conversion(unit: Unit): Conversion {
@@ -29,8 +31,9 @@ export function hasDimension(unit: Unit): boolean {
   return CONVERSIONS[unit].canonical !== "1";
 }
 
-/** Whether one unit can be converted to the other. */
+/** Whether one unit can be converted to the other. Only a group in counts says how many a turn has. */
 export function isConvertible(from: Unit, to: Unit): boolean {
+  if (from === "counts" && to !== "counts") return false;
   return CONVERSIONS[from].canonical === CONVERSIONS[to].canonical;
 }
 

@@ -2,7 +2,7 @@
 import { RATE_UNITS } from "../../api/robot-terms.ts";
 import type { ActionSemantics, Pair } from "./body.ts";
 import type { ActionAxis, AxisQuantity, AxisUnit, StateAxis } from "./contract.ts";
-import { actionOf, boundedIndex, type Element, elementsOf, limitConversion, scalarAt, stateOf } from "./group.ts";
+import { actionOf, boundedIndex, type Element, elementsOf, limitConversion, nativeScale, scalarAt, stateOf } from "./group.ts";
 import type { CompleteGroup } from "./robot.ts";
 import { type CanonicalUnit, conversion, rounded } from "./units.ts";
 
@@ -59,14 +59,15 @@ function axisOf(group: CompleteGroup, element: Element, index: number, rateHz: n
 }
 
 /** Conversion from native to canonical numbers. A gripper's canonical number is its aperture: 0 closed, 1 open. */
-function placement({ kind, aperture }: CompleteGroup, { unit }: Element): Pick<Axis, "canonical" | "scale" | "offset"> {
+function placement(group: CompleteGroup, { unit }: Element): Pick<Axis, "canonical" | "scale" | "offset"> {
+  const { kind, aperture } = group;
   if (unit === null) return { canonical: "1", scale: 1, offset: 0 };
   if (kind.value === "gripper" && aperture !== undefined) {
     const { closed, open } = aperture.value;
     const scale = 1 / (open - closed);
     return { canonical: "1", scale, offset: -closed * scale };
   }
-  return { ...conversion(unit), offset: 0 };
+  return { canonical: conversion(unit).canonical, scale: nativeScale(group, unit), offset: 0 };
 }
 
 function stateAxis(axis: Axis, quantity: "position" | "velocity" | "effort"): StateAxis {
@@ -120,9 +121,9 @@ function axisUnit(canonical: CanonicalUnit, quantity: AxisQuantity): AxisUnit {
   return canonical === "rad" ? "N.m" : "N";
 }
 
-/** The limits, else the unit's range. */
+/** The limits, else the unit's range; none of a joint that turns without end. */
 function positionRange({ limits, group, element, canonical }: Axis): Pair | undefined {
-  if (limits !== undefined) return limits;
+  if (limits !== undefined) return Number.isFinite(limits[0]) ? limits : undefined;
   if (group.kind.value === "gripper" || element.unit === "ratio" || element.unit === "percent") return [0, 1];
   if (canonical === "1") return [-1, 1];
   const isRotation = group.kind.value === "eef" && canonical === "rad";

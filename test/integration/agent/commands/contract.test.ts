@@ -87,7 +87,7 @@ describe("contract FILE", () => {
           id: "not_allowed",
           severity: "error",
           loc: "/groups/0/unit",
-          message: "degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range; did you mean deg?",
+          message: "degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range, counts; did you mean deg?",
           file: "/robot/bad.yaml",
           line: 9,
           column: 11,
@@ -193,7 +193,7 @@ describe("contract FILE", () => {
       /robot/robot-manifest.yaml:8:26: error duplicate_name: shoulder is already used at line 8
               elements: [shoulder, shoulder]
                                    ^
-      /robot/robot-manifest.yaml:9:11: error not_allowed: degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range; did you mean deg?
+      /robot/robot-manifest.yaml:9:11: error not_allowed: degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range, counts; did you mean deg?
               unit: degrees
                     ^
       /robot/robot-manifest.yaml:10:11: error not_allowed: urfd is not one of urdf, driver, calibrated_mid; did you mean urdf?

@@ -80,14 +80,14 @@ describe("usage", () => {
       actions   joint_position, 30 Hz
       axes      6 state, 6 action
       cameras   declared by whoever installs the robot
-      source    names, order, units: huggingface/lerobot robots/so_follower (use_degrees true); gripper 0 closed, 100 open and position limits: TheRobotStudio/SO-ARM100 Simulation/SO101; velocity: 0.7 of the servo's 4.5 rad/s
+      source    names, order, degrees: huggingface/lerobot src/lerobot/robots/so_follower/so_follower.py and config_so_follower.py (use_degrees true since 0.4.4); position limits: half the travel in nine public calibration files of LeRobot, rounded up to 5 deg, and wrist_roll a full turn as so_follower.py records it. TheRobotStudio/SO-ARM100 Simulation/SO101/so101_new_calib.urdf has less (110, 100, 96.8, 95, -157 to 163 deg), from the CAD, and eight of the nine arms leave it: how far an arm goes is a property of its calibration, and may be wider. Velocity: OpenRAL/openral robots/so101_follower/robot.yaml (the URDF has the exporter's 10); gripper 0 closed, 100 open: so_follower.py, so101_new_calib.urdf; 30 Hz: so101_follower/robot.yaml
 
-      #  ELEMENT            KIND     UNIT     LIMITS                  SPEED
-      0  arm.shoulder_pan   arm      deg      -1.91986 … 1.91986 rad  3.15 rad/s
-      1  arm.shoulder_lift  arm      deg      -1.74533 … 1.74533 rad  3.15 rad/s
-      2  arm.elbow_flex     arm      deg      -1.69 … 1.69 rad        3.15 rad/s
-      3  arm.wrist_flex     arm      deg      -1.65806 … 1.65806 rad  3.15 rad/s
-      4  arm.wrist_roll     arm      deg      -2.79253 … 2.79253 rad  3.15 rad/s
+      #  ELEMENT            KIND     UNIT     LIMITS                SPEED
+      0  arm.shoulder_pan   arm      deg      -2.0944 … 2.0944 rad  4.5 rad/s
+      1  arm.shoulder_lift  arm      deg      -1.9199 … 1.9199 rad  4.5 rad/s
+      2  arm.elbow_flex     arm      deg      -1.8326 … 1.8326 rad  4.5 rad/s
+      3  arm.wrist_flex     arm      deg      -1.9199 … 1.9199 rad  4.5 rad/s
+      4  arm.wrist_roll     arm      deg      -3.1416 … 3.1416 rad  4.5 rad/s
       5  gripper.gripper    gripper  percent  closed 0, open 100
       "
     `);

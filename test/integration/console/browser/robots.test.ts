@@ -180,7 +180,7 @@ describeConsole("robots", start, (demo) => {
     const axes = page.getByRole("group", { name: "Action axes, in vector order" });
     await axes.waitFor();
     expect(await axes.locator("tbody tr").first().innerText()).toBe(
-      "0\tarm.shoulder_pan.position\trad\t-1.91986 … 1.91986\t0.105\t0.0174533 × deg",
+      "0\tarm.shoulder_pan.position\trad\t-2.0944 … 2.0944\t0.15\t0.0174533 × deg",
     );
     await page.getByText("As it was sent (JSON)").click();
     expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });

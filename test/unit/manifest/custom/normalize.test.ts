@@ -25,6 +25,8 @@ function shown({ name, unit, range, native, max_step: maxStep }: ActionAxis): st
   ].join(" ");
 }
 
+const SO101_JOINTS = ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"];
+
 const robot = (semantics: string, group: string, rest = "topology: single_arm", rate = 10) =>
   `${rest}\naction_semantics: ${semantics}\ncontrol_rate_hz: ${rate}\ngroups:\n  - ${group}\n${CAMERA}`;
 
@@ -41,6 +43,58 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
       "arm.a.velocity rad/s [-0.314159265359, 0.314159265359] deg/s×0.0174532925199+0",
     ],
     ["arm.a.position rad [-3.14159265359, 1.57079632679] deg×0.0174532925199+0 ≤0.0314159265359"],
+  ],
+  [
+    "joint that turns without end → no range, and the largest step of its speed",
+    robot(
+      "joint_position",
+      "{name: arm, kind: arm, elements: [a, b], unit: deg, zero: urdf, limits: {position: [{continuous: true}, [-90, 90]], velocity: 90}}",
+    ),
+    [
+      "arm.a.position rad deg×0.0174532925199+0",
+      "arm.b.position rad [-1.57079632679, 1.57079632679] deg×0.0174532925199+0",
+    ],
+    [
+      "arm.a.position rad deg×0.0174532925199+0 ≤0.157079632679",
+      "arm.b.position rad [-1.57079632679, 1.57079632679] deg×0.0174532925199+0 ≤0.157079632679",
+    ],
+  ],
+  [
+    "counts of an encoder → angles, by the counts of a turn; those of a gripper by its aperture",
+    robot(
+      "joint_velocity",
+      "{name: arm, kind: arm, elements: [a], unit: counts, counts_per_turn: 4096, zero: driver, limits: {position: [[-1024, 2048]], velocity: 2048}}\n  - {name: gripper, kind: gripper, unit: counts, aperture: {closed: 2000, open: 3000}}",
+    ),
+    [
+      "arm.a.position rad [-1.57079632679, 3.14159265359] counts×0.00153398078789+0",
+      "gripper.gripper.position 1 [0, 1] counts×0.001+-2",
+    ],
+    [
+      "arm.a.velocity rad/s [-3.14159265359, 3.14159265359] counts/s×0.00153398078789+0",
+      "gripper.gripper.position 1 [0, 1] counts×0.001+-2",
+    ],
+  ],
+  [
+    "limits in deg and a full scale in counts",
+    robot(
+      "joint_velocity",
+      "{name: arm, kind: arm, elements: [a], unit: counts, counts_per_turn: 360, zero: driver, normalized: {full_scale: 90, per: second}, limits: {unit: deg, position: [[-90, 90]], velocity: 180}}",
+    ),
+    ["arm.a.position rad [-1.57079632679, 1.57079632679] counts×0.0174532925199+0"],
+    ["arm.a.velocity rad/s [-1.57079632679, 1.57079632679] normalized×1.57079632679+0"],
+  ],
+  [
+    "another unit than the base's → none of its numbers",
+    "extends: lerobot.so101-follower.v1\ngroups: [{name: arm, unit: calibrated_range}, {name: gripper, unit: ratio, aperture: {closed: 0, open: 1}}]\n" +
+      CAMERA,
+    [
+      ...SO101_JOINTS.map((joint) => `arm.${joint}.position 1 [-1, 1] calibrated_range×0.01+0`),
+      "gripper.gripper.position 1 [0, 1]",
+    ],
+    [
+      ...SO101_JOINTS.map((joint) => `arm.${joint}.position 1 [-1, 1] calibrated_range×0.01+0`),
+      "gripper.gripper.position 1 [0, 1]",
+    ],
   ],
   [
     "observed joint without limits → no range",

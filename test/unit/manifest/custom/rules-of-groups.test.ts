@@ -12,6 +12,18 @@ describe("stage 5: each group and camera by itself", () => {
       { "unit: rad": "unit: percent" },
       "unit_kind /groups/0/unit",
     ],
+    "a joint that does not turn without end has limits": [
+      { "[-2, 2]": "{continuous: false}" },
+      "not_allowed /groups/0/limits/position/1",
+    ],
+    "counts need to know the turn, other units do not": [
+      { "unit: rad": "unit: counts" },
+      "counts_missing /groups/0/counts_per_turn",
+    ],
+    "limits in counts of joints in rad": [
+      { "velocity: 1": "velocity: 1, unit: counts" },
+      "unit_unconvertible /groups/0/limits/unit",
+    ],
     "deltas of joints and speeds of grippers": [
       { "zero: urdf": "zero: urdf\n    action: delta", "{name: gripper": "{action: velocity, name: gripper" },
       "quantity_kind /groups/0/action",
@@ -26,6 +38,10 @@ describe("stage 5: each group and camera by itself", () => {
       },
       "not_applicable /groups/0/normalized",
       "not_applicable /groups/1/normalized",
+    ],
+    "a turn of what is not in counts": [
+      { "zero: driver,": "zero: driver, counts_per_turn: 4096," },
+      "not_applicable /groups/0/counts_per_turn",
     ],
     "side of a camera that is not on a wrist": [
       { "left_wrist, mount: wrist": "left_wrist, mount: head, side: none" },
@@ -42,6 +58,13 @@ describe("stage 5: each group and camera by itself", () => {
       "not_applicable /groups/0/elements",
       "not_applicable /groups/0/zero",
       "not_applicable /groups/0/aperture",
+    ],
+    "a rotation that is not there is relative to nothing": [
+      {
+        "rotation: rotvec": "rotation: none\n    rotation_frame: tool pointing down",
+        "[1, 1, 1, 2, 2, 2]": "[1, 1, 1]",
+      },
+      "not_applicable /groups/0/rotation_frame",
     ],
     "a delta that cannot be added": [
       { "rotation: rotvec": "rotation: rot6d\n    action: delta" },
@@ -62,6 +85,14 @@ describe("stage 5: each group and camera by itself", () => {
       { "{velocity: [90, 1]}": "{velocity: [90, 1], unit: m, position: [[0, 1]]}" },
       "not_applicable /groups/0/limits/unit",
       "not_applicable /groups/0/limits/position",
+    ],
+    "only an angle is without end": [
+      {
+        "[[0, 900]]": "[{continuous: true}]",
+        "unit: percent": "unit: percent, limits: {position: [[0, 1], [0, 1], {continuous: true}]}",
+      },
+      "not_applicable /groups/1/limits/position/0",
+      "not_applicable /groups/3/limits/position/2",
     ],
     "limits of a hand in another unit without dimension": [
       { "unit: percent": "unit: percent, limits: {unit: ratio, position: [[0, 1], [0, 1], [0.5, 1]]}" },

@@ -273,11 +273,11 @@ describe("stage 4: the type's id, and required keys", () => {
       "missing /groups/2/unit",
     ],
     "a group with a changed kind keeps the members of its base": [
-      { cameras: "groups: [{name: gripper, kind: eef, unit: rad}]\ncameras" },
+      { cameras: "groups: [{name: gripper, kind: eef}]\ncameras" },
       "not_applicable /extends",
+      "unit_kind /extends",
       "eef_frame_missing /groups/0/frame",
       "eef_rotation_missing /groups/0/rotation",
-      "unit_kind /groups/0/unit",
     ],
   });
   rules("extends: lerobot.so101-follower.v1\nconfiguration_files: [/a]\n", {

@@ -3,6 +3,9 @@ import { describe } from "vitest";
 
 import { ALOHA, ARM, DROID, PAIR, POINTER, repeated, ROVER, rules, SO101 } from "./rule-cases.ts";
 
+const RAIL =
+  "  - {name: rail, kind: arm, side: none, elements: [x], unit: m, zero: driver, limits: {position: [[0, 1]]}}\n";
+
 describe("stage 6: values, and the robot as a whole", () => {
   rules(ARM, {
     "an aperture that does not open": [
@@ -25,6 +28,14 @@ describe("stage 6: values, and the robot as a whole", () => {
       { "[-2, 2]": "[-2, 12.6]" },
       "limits_look_like_degrees /groups/0/limits/position",
     ],
+    "several groups are one arm, as where it also has a rail": [
+      { "  - {name: gripper": `${RAIL}  - {name: gripper` },
+      "side_missing /groups/0/side",
+    ],
+    "several groups are one arm, and say so": [
+      { "kind: arm": "kind: arm\n    side: none", "  - {name: gripper": `${RAIL}  - {name: gripper` },
+    ],
+    "a joint that turns without end": [{ "[-2, 2]": "{continuous: true}" }],
     "one implausible speed is one finding": [
       { "velocity: 1": "velocity: 50.1" },
       "velocity_limit /groups/0/limits/velocity",
@@ -71,6 +82,7 @@ describe("stage 6: values, and the robot as a whole", () => {
       { "[[-90, 90], [-120, 10]]": "[[-6.28, 1], [0, 1]]" },
       "warning limits_look_like_radians /groups/0/limits/position",
     ],
+    "whole numbers beyond half a turn are degrees": [{ "[[-90, 90], [-120, 10]]": "[[-5, 5], [0, 5]]" }],
     "side none does not count as a required side": [
       { "role: left_wrist, mount: wrist": "role: wrist, mount: wrist, side: none" },
       "side_missing /cameras/0/side",
@@ -143,7 +155,20 @@ describe("stage 6: values, and the robot as a whole", () => {
     "wider than the base, in other units": [
       {
         cameras:
-          "groups: [{name: arm, limits: {unit: rad, position: [[-1.92, 1.92], [-1, 1], [-1, 1], [-1, 1], [-1, 1]]}}]\ncameras",
+          "groups: [{name: arm, limits: {unit: rad, position: [[-3.15, 3.15], [-1, 1], [-1, 1], [-1, 1], [-1, 1]]}}]\ncameras",
+      },
+      "warning limits_wider_than_base /groups/0/limits",
+    ],
+    "further than the base from the middle of the calibrated travel, but not faster": [
+      {
+        cameras:
+          "groups: [{name: arm, limits: {unit: rad, position: [[-3.1, 3.1], [-1, 1], [-1, 1], [-1, 1], [-1, 1]], velocity: 4}}]\ncameras",
+      },
+    ],
+    "faster than the base, within its calibrated travel": [
+      {
+        cameras:
+          "groups: [{name: arm, limits: {unit: rad, position: [[-1, 1], [-1, 1], [-1, 1], [-1, 1], [-1, 1]], velocity: 5}}]\ncameras",
       },
       "warning limits_wider_than_base /groups/0/limits",
     ],
@@ -167,7 +192,7 @@ describe("stage 6: values, and the robot as a whole", () => {
   });
   rules(ALOHA, {
     "cameras of the base, slower than the rate": [
-      { configuration: "control_rate_hz: 60\nconfiguration" },
+      { configuration: "control_rate_hz: 61\nconfiguration" },
       "warning camera_slow /extends",
       "warning camera_slow /extends",
       "warning camera_slow /extends",

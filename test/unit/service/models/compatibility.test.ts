@@ -79,8 +79,8 @@ describe("incompatibility of a robot with a contract", () => {
   });
 
   it("model of arms, robot with a base → names the base's unit", () => {
-    expect(incompatibility(LEKIWI, asks('{action_axes: {units: ["1"]}}'))).toBe(
-      "needs action axes in 1; the robot's base.x.velocity is in m/s",
+    expect(incompatibility(LEKIWI, asks('{action_axes: {units: [rad, "1"]}}'))).toBe(
+      "needs action axes in rad or 1; the robot's base.x.velocity is in m/s",
     );
   });
 });
