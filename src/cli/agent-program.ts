@@ -55,6 +55,18 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--region <region>", summary: "cloud region nearest to the robot" },
         { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
         { flag: "--name <template>", summary: "name of the robot (default: {hostname})" },
+        { flag: "--site <site>", summary: "where the robot is" },
+        { flag: "--label <name=value>", summary: "label to select the robot by; repeatable", repeats: true },
+        { flag: "--proxy <url>", summary: "http proxy, or none for no proxy" },
+        {
+          flag: "--enrolment-key <file>",
+          summary: "file with a key for enrolment only: no operator has to approve the robot",
+        },
+        {
+          flag: "--unit <unit>",
+          summary: "what the joints of a LeRobot robot are in; calibrated_range is -100 to 100",
+          choices: ["deg", "calibrated_range"],
+        },
         {
           flag: "--file <file>",
           summary: "configuration file of the robot; repeatable, in digest order",

@@ -1,8 +1,9 @@
 import { dirname, join } from "node:path";
 
+import { lerobotUnit } from "../../manifest/catalog/hints.ts";
 import { isError } from "../../manifest/finding.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { accessFindings, type KeyLook, lookAtKey, withDenials } from "../access/check-access.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
@@ -53,6 +54,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   } else {
     await showFindings(findings, context);
     for (const note of notesOn(agentUser, key, context.userId)) terminal.note(note);
+    if (request !== null && request.contract === undefined) noteUnit(request.robot_type_id, terminal);
     if (isValid)
       terminal.print(
         `${terminal.style("good", "ok")} ${oneShot.collector.robotName}: ${request?.configuration_digest ?? "draft, not registered"}`,
@@ -85,6 +87,14 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
   const message = `${what} (${where}); ${fix}`;
   const finding = locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), loc, message });
   return [code === "key-missing" || code === "not-enrolled" ? { ...finding, severity: "warning" } : finding];
+}
+
+/** A type that the service knows by id has one unit; LeRobot has had two. */
+function noteUnit(robotTypeId: string, terminal: Terminal): void {
+  const units = lerobotUnit(robotTypeId);
+  if (units === null) return;
+  const instead = `robot-policy-agent init --type ${robotTypeId} --unit calibrated_range`;
+  terminal.note(`Joints of ${robotTypeId} are in ${units.deg}. For ${units.calibrated_range}, see ${instead}`);
 }
 
 /** Says for which user read access was checked. */

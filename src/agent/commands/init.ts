@@ -1,10 +1,13 @@
 import { dirname, join, resolve } from "node:path";
 
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
+import { lerobotUnit } from "../../manifest/catalog/hints.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import { isError } from "../../manifest/finding.ts";
+import { holdsCredentials } from "../../manifest/registered-text.ts";
 import { readManifest } from "../../manifest/manifest.ts";
+import { shown } from "../../manifest/shown.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
 import type { Questions } from "../../platform/questions.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
@@ -17,6 +20,7 @@ import { kindOf, type Paths, stepsHere, stepsInImage } from "../init/next-steps.
 import { findExisting, findUnwritable, unwritable } from "../init/places.ts";
 import type { Answers } from "../init/questions.ts";
 import { configurationOf, FILE_MODE, HINT, type InitContext, type InitOptions, type Task } from "../init/task.ts";
+import { chooseType } from "../init/type-choice.ts";
 import { NOT_TRIED, offerEnrolment, offerRegions, tryKey, tryService } from "../init/try-service.ts";
 import { enroll } from "./enroll.ts";
 
@@ -68,6 +72,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   terminal.print(`Wrote ${paths.manifest}`);
   const unlisted = findings.find(({ id }) => id === "type_id_unlisted");
   if (unlisted !== undefined) terminal.warning(unlisted.message);
+  for (const path of await missingFiles(given, task)) terminal.warning(`the file does not exist: ${path}`);
 
   // Only a complete configuration tells where the key belongs.
   const hasPerson = questions !== null && image === null && configuration !== null;
@@ -99,8 +104,12 @@ const FLAGS = [
   ["/service/url", "--url"],
   ["/service/ca_file", "--ca-file"],
   ["/service/key_file", "--key-file"],
+  ["/service/proxy", "--proxy"],
+  ["/service/enrolment_key_file", "--enrolment-key"],
   ["/robot/region", "--region"],
   ["/robot/name", "--name"],
+  ["/robot/site", "--site"],
+  ["/robot/labels", "--label"],
   ["/robot_type_id", "--type"],
   ["/configuration_files", "--file"],
 ] as const;
@@ -112,11 +121,33 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
   const problems = wrong.map(({ loc, message, id }): Problem => {
     const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
     const fix = ["correct the flag; nothing was written"];
-    if (flag === "--type") fix.push("all types: robot-policy-agent catalog");
+    if (flag === "--type") {
+      const choice = chooseType(given.type ?? "", READY_CATALOG);
+      fix.push(
+        ...(choice.kind === "type" ? [`did you mean ${choice.id}?`] : []),
+        "all types: robot-policy-agent catalog",
+      );
+    }
     if (id === "insecure_url") fix.push("to allow plain http on a network that you trust: --allow-insecure");
     return { code: "bad-answer", what: `${flag}: ${withoutLine(message)}`, fix: fix.join("; ") };
   });
-  const { type } = given;
+  const { type, unit } = given;
+  if (holdsCredentials(task.options.proxy ?? "")) {
+    const what = "--proxy: user name and password would be in a file that everybody can read";
+    problems.push({
+      code: "bad-answer",
+      what,
+      fix: "leave it out, write service.proxy yourself, and chmod 640 the file",
+    });
+  }
+  const noLabel = task.options.label?.find((text) => !text.includes("="));
+  if (noLabel !== undefined) {
+    problems.push({ code: "bad-answer", what: `--label: ${shown(noLabel)} has no =`, fix: "write --label NAME=VALUE" });
+  }
+  if (unit !== null && type !== null && lerobotUnit(type) === null) {
+    const what = `--unit: ${type} is not a LeRobot type`;
+    problems.push({ code: "bad-answer", what, fix: "leave it out; units are in the manifest" });
+  }
   if (task.options.extend === true && type !== null && !READY_CATALOG.has(type)) {
     const fix = "list the types that can be extended: robot-policy-agent catalog";
     problems.push({ code: "bad-answer", what: `--extend: the catalog has no type ${type}`, fix });
@@ -143,8 +174,8 @@ const NOT_ENROLLED: Problem = {
 };
 
 function readFlags(options: InitOptions): Answers {
-  const { url = null, caFile, region = null, type = null, file = [] } = options;
-  return { url, caFile: caFile === undefined ? null : absolute(caFile), region, type, files: file };
+  const { url = null, caFile, region = null, name = null, type = null, unit = null, file = [] } = options;
+  return { url, caFile: caFile === undefined ? null : absolute(caFile), region, name, type, unit, files: file };
 }
 
 function isComplete({ url, region, type, files }: Answers): boolean {
@@ -175,6 +206,7 @@ async function ask(questions: Questions, given: Answers, task: Task): Promise<As
       kindOf: (path) => kindOf(machine.files, absolute(path)),
       test: task.isTested ? test : null,
       allowInsecure: task.options.allowInsecure === true,
+      hostname: task.image === null ? machine.identity.hostname() : null,
       regions: () => regions,
     });
     return { answers, wereRegionsShown: given.region === null && regions.length > 0 };
@@ -202,17 +234,26 @@ async function nextSteps(
 
 async function manifestOf(answers: Answers, options: InitOptions): Promise<string> {
   const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
-  const base = await baseFor(answers.type, options);
+  const base = await baseFor(answers, options);
   return base === null
     ? manifestText({ robotTypeId: answers.type, displayName: null, files }, HINT)
-    : extendedManifestText({ base, files }, HINT);
+    : extendedManifestText({ base, unit: answers.unit, files }, HINT);
 }
 
-/** The type to extend: with --extend, or when the type is not known to be hosted. */
-async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
-  if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
+/** The type to extend: with --extend, when the type is not known to be hosted, and for joints in another unit than its own. */
+async function baseFor({ type, unit }: Answers, { extend }: InitOptions): Promise<CatalogRow | null> {
+  const isOwn = extend === true || unit === "calibrated_range";
+  if (type === null || (!isOwn && READY_CATALOG.get(type)?.hosted !== false)) return null;
   const rows = await loadCatalog();
   return rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === type) ?? null;
+}
+
+/** Files of flags that do not exist; those of questions were looked at when they were answered. An image may get them later. */
+async function missingFiles({ files }: Answers, { image, context }: Task): Promise<readonly string[]> {
+  if (image !== null) return [];
+  const paths = files.filter((path) => !path.startsWith("~/")).map(absolute);
+  const kinds = await Promise.all(paths.map((path) => kindOf(context.machine.files, path)));
+  return paths.filter((_, index) => kinds[index] === null);
 }
 
 function fail({ terminal }: InitContext, problem: Problem): ExitCode {

@@ -15,6 +15,8 @@ const NOTHING_KNOWN = {
   region: null,
   ca_file: null,
   allow_insecure: false,
+  proxy: null,
+  enrolment_key_file: null,
   name: DEFAULTS.robot.name,
   labels: {},
   needsHome: false,
@@ -31,11 +33,18 @@ export function regionProblem(answer: string): string | null {
   return configurationProblem({ region: answer }, "/robot/region");
 }
 
+export function nameProblem(answer: string): string | null {
+  return configurationProblem({ name: answer }, "/robot/name");
+}
+
 export function caFileProblem(path: string): string | null {
   return configurationProblem({ ca_file: absolute(path) }, "/service/ca_file");
 }
 
-function configurationProblem(answer: { region?: string; ca_file?: string }, loc: string): string | null {
+function configurationProblem(
+  answer: { region?: string; ca_file?: string; name?: string },
+  loc: string,
+): string | null {
   const text = configurationText({ ...NOTHING_KNOWN, key_file: "/api-key", ...answer }, "");
   const { findings } = readConfiguration(Buffer.from(text), { path: "/config.yaml" });
   return findings.find((finding) => finding.loc === loc && isError(finding))?.message ?? null;

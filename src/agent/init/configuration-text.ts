@@ -9,6 +9,8 @@ export interface ConfigurationAnswers extends Readonly<Partial<Record<RobotTextN
   readonly key_file: string;
   readonly ca_file: string | null;
   readonly allow_insecure: boolean;
+  readonly proxy: string | null;
+  readonly enrolment_key_file: string | null;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** True when the manifest has paths that begin with `~/`. */
@@ -29,7 +31,7 @@ const REMARK_COLUMN = 32;
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
   const { url, region, key_file: keyFile, ca_file: caFile, allow_insecure: allowInsecure } = answers;
-  const { name, labels, needsHome } = answers;
+  const { proxy, enrolment_key_file: enrolmentKeyFile, name, labels, needsHome } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -44,11 +46,11 @@ service:
 
   # With "enrolled" the robot gets a credential of its own, approved once by an operator, and uses no API key.
   # With "key" it uses the API key, until somebody runs: robot-policy-agent enroll
-  # identity: ${DEFAULTS.service.identity}
+  ${enrolmentKeyFile === null ? `# identity: ${DEFAULTS.service.identity}` : "identity: enrolled"}
 
   # File that holds a key for enrolment only (robot-policy keys create --enroll): with it no operator has to approve.
   # The agent removes the file once the robot is enrolled, so it must be where the agent may write.
-  # enrolment_key_file: /var/lib/robot-policy-agent/enrolment-key
+  ${line("enrolment_key_file", enrolmentKeyFile, "/var/lib/robot-policy-agent/enrolment-key")}
 
   # The organization in which the robot enrolls, as robot-policy whoami shows it: no other one can approve it.
   # Where a service has several, a list of allowed keys needs it.
@@ -58,10 +60,10 @@ service:
   # heartbeat_s: ${DEFAULTS.service.heartbeat_s}
 
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
-  ${caFile === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(caFile)}`}
+  ${line("ca_file", caFile, "/etc/ssl/certs/factory-ca.pem")}
 
   # Proxy, or "none" for no proxy. Without this line the agent uses HTTPS_PROXY and NO_PROXY of its unit, not of your shell.
-  # proxy: http://proxy.factory.example:3128
+  ${line("proxy", proxy, "http://proxy.factory.example:3128")}
 
   # Plain http to other machines: the API key then crosses the network unencrypted.
   ${allowInsecure ? "allow_insecure: true" : "# allow_insecure: false"}
@@ -99,10 +101,15 @@ ${switchedOff("format", DEFAULTS.log.format, LOG_FORMATS.join(" or "))}
 `;
 }
 
+/** Switched off, with an example, where there is no value. */
+function line(key: string, value: string | null, example: string): string {
+  return value === null ? `# ${key}: ${example}` : `${key}: ${yamlText(value)}`;
+}
+
 function textLines(name: RobotTextName, value: string | null): string {
   const { comment, example, length } = ROBOT_TEXTS[name];
   return `  # ${comment}; ${length.minimum} to ${length.maximum} characters.
-  ${value === null ? `# ${name}: ${example}` : `${name}: ${yamlText(value)}`}
+  ${line(name, value, example)}
 `;
 }
 

@@ -1,4 +1,17 @@
-import { type Answers, ask, askAddress, askFiles, askRegion, askType, GaveUp, type Interviewer } from "./questions.ts";
+import { lerobotUnit } from "../../manifest/catalog/hints.ts";
+import { DEFAULTS } from "../configuration/keys.ts";
+import {
+  type Answers,
+  ask,
+  askAddress,
+  askFiles,
+  askName,
+  askRegion,
+  askType,
+  GaveUp,
+  type Interviewer,
+  shownName,
+} from "./questions.ts";
 
 /**
  * Asks for missing values, then shows all answers until the person accepts them.
@@ -8,6 +21,7 @@ import { type Answers, ask, askAddress, askFiles, askRegion, askType, GaveUp, ty
 export async function interview(given: Answers, interviewer: Interviewer): Promise<Answers | null> {
   const { terminal } = interviewer;
   let answers = given;
+  let wasTypeAsked = false;
   const topics: readonly Topic[] = [
     {
       label: "address",
@@ -26,11 +40,20 @@ export async function interview(given: Answers, interviewer: Interviewer): Promi
       },
     },
     {
-      label: "type",
-      isGiven: given.type !== null,
-      show: () => [answers.type ?? LATER],
+      label: "name",
+      isGiven: given.name !== null,
+      show: () => [shownName(answers.name ?? DEFAULTS.robot.name, interviewer.hostname)],
       async ask() {
-        answers = { ...answers, type: await askType(interviewer) };
+        answers = { ...answers, name: await askName(interviewer) };
+      },
+    },
+    {
+      label: "type",
+      isGiven: given.type !== null && (given.unit !== null || lerobotUnit(given.type) === null),
+      show: () => [answers.type ?? LATER, ...unitLines(answers)],
+      async ask() {
+        answers = { ...answers, ...(await askType(wasTypeAsked ? NO_TYPE : given, interviewer)) };
+        wasTypeAsked = true;
       },
     },
     {
@@ -38,7 +61,7 @@ export async function interview(given: Answers, interviewer: Interviewer): Promi
       isGiven: given.files.length > 0,
       show: () => (answers.files.length === 0 ? [LATER] : answers.files),
       async ask() {
-        answers = { ...answers, files: await askFiles(interviewer) };
+        answers = { ...answers, files: await askFiles(answers.type, interviewer) };
       },
     },
   ];
@@ -63,6 +86,13 @@ interface Topic {
 }
 
 const LATER = "(later)";
+const NO_TYPE = { type: null, unit: null };
+
+function unitLines({ type, unit }: Answers): readonly string[] {
+  const units = type === null ? null : lerobotUnit(type);
+  if (units === null) return [];
+  return [`joints in ${unit === null ? LATER : units[unit]}`];
+}
 
 async function review(topics: readonly Topic[], interviewer: Interviewer): Promise<void> {
   const { terminal } = interviewer;

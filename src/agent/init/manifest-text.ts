@@ -1,4 +1,5 @@
 import type { CatalogGroup, CatalogRow } from "../../manifest/catalog/catalog.ts";
+import { type JointUnit, lerobotUnit, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** The values for a manifest; null for unknown ones. */
@@ -18,18 +19,19 @@ const TYPE_PLACEHOLDER = "<id from: robot-policy-agent catalog>";
  * @param hint the second line: the path of the file and what to do with it.
  */
 export function manifestText({ robotTypeId, displayName, files }: ManifestAnswers, hint: string): string {
+  const units = robotTypeId === null ? null : lerobotUnit(robotTypeId);
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
 
 # The type's id in the service's catalog. All of them: robot-policy-agent catalog
-robot_type_id: ${yamlText(robotTypeId ?? TYPE_PLACEHOLDER)}
+robot_type_id: ${yamlText(robotTypeId ?? TYPE_PLACEHOLDER)}${units === null ? "" : `\n# Its joints are in ${units.deg}.`}
 
 # For people only.
 ${displayName === null ? "# display_name: Packing cell, two YAM arms" : `display_name: ${yamlText(displayName)}`}
 
 ${statusText(files)}
 
-${filesText(files)}`;
+${filesText(files, robotTypeId)}`;
 }
 
 /** Without files the manifest is a draft, because only a person can confirm that there are none. */
@@ -42,13 +44,15 @@ function statusText(files: ManifestAnswers["files"]): string {
 /** The values for a manifest that extends a catalog type. */
 export interface ExtendedAnswers extends Pick<ManifestAnswers, "files"> {
   readonly base: CatalogRow;
+  /** What the joints of a LeRobot robot are in. */
+  readonly unit: JointUnit | null;
 }
 
 /** A manifest that extends a catalog type, with placeholders for what depends on the robot. */
-export function extendedManifestText({ base, files }: ExtendedAnswers, hint: string): string {
+export function extendedManifestText({ base, unit, files }: ExtendedAnswers, hint: string): string {
   const { robot_type_id: robotTypeId, display_name: displayName, groups, cameras } = base;
   const short = robotTypeId.split(".").slice(1, -1).join("-");
-  const unlimited = groups.filter(({ kind, limits }) => kind === "arm" && limits === undefined).filter(needsLimits);
+  const units = lerobotUnit(robotTypeId);
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
 
@@ -63,25 +67,20 @@ extends: ${robotTypeId}
 # display_name: Bench 2
 
 ${statusText(files)}
-${unlimited.length === 0 ? "" : `\n${limitsText(unlimited)}`}
+${units === null ? "" : `\n${unitText(groups, unit, units)}`}
 ${cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}
-${filesText(files)}`;
+${filesText(files, robotTypeId)}`;
 }
 
-/** Position control in absolute units requires limits. */
-function needsLimits({ unit }: CatalogGroup): boolean {
-  return unit !== "calibrated_range";
-}
-
-function limitsText(groups: readonly CatalogGroup[]): string {
-  const lines = groups.map(
-    ({ name, elements, unit }) => `  - name: ${name}
-    # ${(elements ?? []).join(", ")}: [low, high] of each, in ${unit}
-    limits: {position: ${yamlText(`<[[low, high], …] for ${elements?.length ?? 0} joints>`)}}`,
-  );
-  return `# The catalog knows no limits of these joints; take them from the driver or the data sheet.
+/** Without an answer, a placeholder: the wrong unit would go unnoticed. */
+function unitText(groups: readonly CatalogGroup[], unit: JointUnit | null, units: Record<JointUnit, string>): string {
+  const value = yamlText(unit ?? "<deg or calibrated_range>");
+  const arms = groups.filter(({ kind }) => kind === "arm").map(({ name }) => `  - {name: ${name}, unit: ${value}}`);
+  return `# What the joints are in.
+# deg: ${units.deg}.
+# calibrated_range: ${units.calibrated_range}.
 groups:
-${lines.join("\n")}
+${arms.join("\n")}
 `;
 }
 
@@ -99,19 +98,17 @@ const CAMERAS_HINT = `# The cameras are those of the type. Others replace all of
 #   - {role: top, mount: exterior, width: 640, height: 480, fps: 30}
 `;
 
-function filesText(files: ManifestAnswers["files"]): string {
+function filesText(files: ManifestAnswers["files"], robotTypeId: string | null): string {
   return `# Files that decide how a command becomes motion: calibration, limits, which arm is left. No logs, data or keys.
 # Their order counts: keep it. Any change of their content registers the robot again.
-${fileLines(files)}
+${fileLines(files, robotTypeId)}
 `;
 }
 
-function fileLines(files: ManifestAnswers["files"]): string {
+function fileLines(files: ManifestAnswers["files"], robotTypeId: string | null): string {
   if (files.length === 0) {
-    return `configuration_files: []
-# configuration_files:
-#   - /opt/yam/configs/yam_left.yaml
-#   - /opt/yam/configs/yam_right.yaml`;
+    const usual = TYPE_HINTS.get(robotTypeId ?? "")?.files ?? ["/path/of/a/calibration.yaml"];
+    return ["configuration_files: []", "# configuration_files:", ...usual.map((path) => `#   - ${path}`)].join("\n");
   }
   return `configuration_files:\n${files.map(fileLine).join("\n")}`;
 }

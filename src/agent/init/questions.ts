@@ -1,12 +1,22 @@
 /** The questions of `init`. An answer of null leaves a placeholder in the file. */
+import { JOINT_UNITS, type JointUnit, lerobotUnit, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { FILE_COUNT } from "../../manifest/configuration-files.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { Terminal } from "../../platform/terminal.ts";
+import { DEFAULTS } from "../configuration/keys.ts";
 import { noEndpointIn } from "../doctor/asking.ts";
 import type { CheckId } from "../doctor/check.ts";
-import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import {
+  absolute,
+  caFileProblem,
+  fileProblem,
+  nameProblem,
+  regionProblem,
+  typeProblem,
+  urlProblem,
+} from "./answer-problems.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
 
 /** The answers that `init` needs; null for unknown ones. */
@@ -14,7 +24,11 @@ export interface Answers {
   readonly url: string | null;
   readonly caFile: string | null;
   readonly region: string | null;
+  /** Template of the robot's name. */
+  readonly name: string | null;
   readonly type: string | null;
+  /** What the joints of a LeRobot robot are in. */
+  readonly unit: JointUnit | null;
   /** In digest order. */
   readonly files: readonly string[];
 }
@@ -36,6 +50,8 @@ export interface Interviewer extends Asker {
   readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
   /** Whether an address may be plain http to another machine. */
   readonly allowInsecure: boolean;
+  /** Name of this computer; null where it is not the robot. */
+  readonly hostname: string | null;
   /** The regions of the tested service; empty when it does not tell, as without a key. */
   regions(): readonly string[];
 }
@@ -103,7 +119,34 @@ export function askAnotherRegion(regions: readonly string[], asker: Asker): Prom
   return askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
 }
 
-export async function askType(interviewer: Interviewer): Promise<string | null> {
+/** The name that the template gives here. */
+export function shownName(template: string, hostname: string | null): string {
+  const name = hostname === null ? template : template.replaceAll("{hostname}", hostname);
+  return name === template ? template : `${template} (here: ${name})`;
+}
+
+export function askName(interviewer: Interviewer): Promise<string | null> {
+  const standard = shownName(DEFAULTS.robot.name, interviewer.hostname);
+  return ask(`Name of the robot (Enter alone: ${standard}): `, nameProblem, interviewer);
+}
+
+/** Asks for the type, unless it is given, and for what depends on it. */
+export async function askType(
+  given: Pick<Answers, "type" | "unit">,
+  interviewer: Interviewer,
+): Promise<Pick<Answers, "type" | "unit">> {
+  const type = given.type ?? (await askTypeId(interviewer));
+  const units = type === null ? null : lerobotUnit(type);
+  if (units === null) return { type, unit: null };
+  const { terminal } = interviewer;
+  for (const [index, unit] of JOINT_UNITS.entries()) terminal.note(`${String(index + 1).padStart(3)}  ${units[unit]}`);
+  const unitOf = (answer: string) => JOINT_UNITS.find((unit, index) => answer === unit || answer === `${index + 1}`);
+  const problemOf = (answer: string) => (unitOf(answer) === undefined ? "Answer 1 or 2." : null);
+  const answer = await ask("What its joints are in (1 or 2): ", problemOf, interviewer);
+  return { type, unit: answer === null ? null : (unitOf(answer) ?? null) };
+}
+
+async function askTypeId(interviewer: Interviewer): Promise<string | null> {
   const { terminal } = interviewer;
   for (const line of typeLines(READY_CATALOG)) terminal.note(line);
   const question = "Type of the robot (a number, words to search for, or your own id): ";
@@ -122,15 +165,19 @@ export async function askType(interviewer: Interviewer): Promise<string | null> 
         const problem = await typeProblem(answer);
         if (problem === null) return answer;
         terminal.note(`Nothing in the list matches, and as an id: ${problem}`);
+        terminal.note("For another robot enter an id of your own, and describe it in the manifest afterwards.");
       }
     }
   }
 }
 
 /** Asks one by one, in digest order. A missing file is reported, and listed if the person confirms it. */
-export async function askFiles(interviewer: Interviewer): Promise<readonly string[]> {
+export async function askFiles(type: string | null, interviewer: Interviewer): Promise<readonly string[]> {
   const { terminal } = interviewer;
   terminal.note("Configuration files: those that affect how commands become motion, such as calibration and limits.");
+  const usual = type === null ? undefined : TYPE_HINTS.get(type);
+  if (usual !== undefined) terminal.note("Usual for this type:");
+  for (const path of usual?.files ?? []) terminal.note(`  ${path}`);
   const files: string[] = [];
   while (files.length < FILE_COUNT.maximum) {
     const takeBack = files.length === 0 ? "" : `; ${TAKE_BACK} takes the last one back`;

@@ -1,3 +1,4 @@
+import type { JointUnit } from "../../manifest/catalog/hints.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { CommonOptions } from "../commands/context.ts";
 import type { SetKeyContext } from "../commands/set-key.ts";
@@ -5,6 +6,7 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
 import { configurationText } from "./configuration-text.ts";
 import type { Paths } from "./next-steps.ts";
+import { absolute } from "./answer-problems.ts";
 import type { Answers } from "./questions.ts";
 
 export interface InitOptions extends CommonOptions {
@@ -15,6 +17,14 @@ export interface InitOptions extends CommonOptions {
   readonly region?: string;
   readonly keyFile?: string;
   readonly name?: string;
+  readonly site?: string;
+  /** Each `name=value`. */
+  readonly label?: readonly string[];
+  readonly proxy?: string;
+  /** File with a key for enrolment only. */
+  readonly enrolmentKey?: string;
+  /** What the joints of a LeRobot robot are in. */
+  readonly unit?: JointUnit;
   /** Configuration files, in digest order. */
   readonly file?: readonly string[];
   /** The folder for both files. */
@@ -50,12 +60,21 @@ export const HINT = "Written by robot-policy-agent init. After an edit: robot-po
 export const FILE_MODE = 0o644;
 
 /** The configuration that these answers give. */
-export function configurationOf({ url, caFile, region, files }: Answers, { paths, options }: Task) {
-  const { name = DEFAULTS.robot.name, allowInsecure = false } = options;
-  const service = { url, key_file: paths.key, ca_file: caFile, allow_insecure: allowInsecure };
+export function configurationOf({ url, caFile, region, name, files }: Answers, { paths, options }: Task) {
+  const { allowInsecure = false, proxy = null, enrolmentKey, site = null } = options;
+  const enrolmentKeyFile = enrolmentKey === undefined ? null : absolute(enrolmentKey);
+  const service = { url, key_file: paths.key, ca_file: caFile, allow_insecure: allowInsecure, proxy };
   const needsHome = files.some((path) => path.startsWith("~/"));
-  const answers = { ...service, region, name, labels: {}, needsHome };
+  const labels = Object.fromEntries((options.label ?? []).map(readLabel));
+  const robot = { region, name: name ?? DEFAULTS.robot.name, site, labels, needsHome };
+  const answers = { ...service, enrolment_key_file: enrolmentKeyFile, ...robot };
   const text = configurationText(answers, HINT);
   const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
   return { text, findings, configuration };
+}
+
+/** `init` has refused a text without `=`. */
+function readLabel(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -1,4 +1,5 @@
 import type { Catalog } from "../../manifest/catalog/catalog.ts";
+import { NEIGHBOURS, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
 
 /** A type of the catalog, with its number in the list. */
 interface Offer {
@@ -14,7 +15,7 @@ export function typeLines(catalog: Catalog): readonly string[] {
 
 export type TypeChoice =
   | { readonly kind: "type"; readonly id: string }
-  /** Words that match several types, or an unknown number. */
+  /** Words that match several types, or a robot close to one, or an unknown number. */
   | { readonly kind: "open"; readonly lines: readonly string[] }
   /** Not in the catalog: perhaps the person's own id. */
   | { readonly kind: "unlisted" };
@@ -28,14 +29,31 @@ export function chooseType(answer: string, catalog: Catalog): TypeChoice {
     if (offer !== undefined) return { kind: "type", id: offer.id };
     return { kind: "open", lines: [`There is no number ${answer}: 1 to ${offers.length}.`] };
   }
-  const words = answer.toLowerCase().split(/\s+/);
+  const named = offers.find(({ id }) => TYPE_HINTS.get(id)?.names.some((name) => compact(name) === compact(answer)));
+  if (named !== undefined) return { kind: "type", id: named.id };
+  const words = answer.split(/\s+/).map(compact);
   const found = offers.filter(({ id, name }) => {
-    const text = `${id} ${name}`.toLowerCase();
+    const names = [id, name, ...(TYPE_HINTS.get(id)?.names ?? [])];
+    const text = names
+      .flatMap((each) => each.split(/[ .]/))
+      .map(compact)
+      .join(" ");
     return words.every((word) => text.includes(word));
   });
+  const close = NEIGHBOURS.find(({ names }) => names.some((name) => compact(name) === compact(answer)));
+  if (close !== undefined) {
+    const nearest = describeOffers(offers.filter(({ id }) => id === close.nearest));
+    const own = `Closest, with --extend ${close.nearest}: ${close.differs}`;
+    return { kind: "open", lines: [`The catalog has no type for ${answer}.`, own, ...nearest] };
+  }
   const [first, ...more] = found;
   if (first === undefined) return { kind: "unlisted" };
   return more.length === 0 ? { kind: "type", id: first.id } : { kind: "open", lines: describeOffers(found) };
+}
+
+/** Without what people write differently: SO-101, so_101, so101. */
+function compact(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
 function offersOf(catalog: Catalog): readonly Offer[] {

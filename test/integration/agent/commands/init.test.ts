@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect } from "vitest";
+import { parse } from "yaml";
 
 import { startOnTerminal, startWords } from "../../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
@@ -164,6 +165,9 @@ describe("init", () => {
     ["--region", "\u0007", "region"],
     ["--region", "https://user:pw@x", "region"],
     ["--ca-file", "/etc/\u0007ca.pem", "ca"],
+    ["--site", "\u0007", "site"],
+    ["--proxy", "ftp://proxy.example", "proxy"],
+    ["--enrolment-key", "/boot/\u0007key", "enrolment key"],
   ])("init: %s %j → refused, and nothing is written", async (flag, value) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const result = await runAgent(["init", flag, value, "--dir", join(folder.path, "etc")]);
@@ -186,12 +190,81 @@ describe("init", () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const { code, stderr } = await runAgent(["init", "--type", "ur5e", "--dir", folder.path]);
     expect(code).toBe(2);
-    expect(stderr).toContain("nothing was written; all types: robot-policy-agent catalog");
+    expect(stderr).toContain(
+      "nothing was written; did you mean ur.ur5e-2f85.v1?; all types: robot-policy-agent catalog",
+    );
   });
 
   test("init --extend: a type that is not in the catalog → refused", async ({ robot }) => {
     const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
+  });
+
+  test("init: site, labels, proxy and key for enrolments → in the configuration", async ({ robot }) => {
+    const more = "--site plant-1 --label line=4 --label cell=a=b --proxy none --enrolment-key /boot/key".split(" ");
+    const { code } = await robot.run([
+      ...allAnswers(robot),
+      "--url",
+      "https://policy.example.com",
+      "--no-test",
+      ...more,
+    ]);
+    expect(code).toBe(0);
+    expect(parse(await readFile(robot.path("etc/config.yaml"), "utf8"))).toMatchObject({
+      service: { proxy: "none", enrolment_key_file: "/boot/key", identity: "enrolled" },
+      robot: { site: "plant-1", labels: { line: "4", cell: "a=b" } },
+    });
+  });
+
+  test("init: a label without value → refused", async ({ robot }) => {
+    const { code, stderr } = await robot.run([...allAnswers(robot), "--label", "line"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--label: line has no =")]);
+  });
+
+  test("init: a password of the proxy → refused, because everybody can read the file", async ({ robot }) => {
+    const { code, stderr } = await robot.run([...allAnswers(robot), "--proxy", "http://u:geheim@proxy.example:3128"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--proxy: ")]);
+    expect(stderr).not.toContain("geheim");
+  });
+
+  test("init: a file that does not exist → a warning; the files are still written", async ({ robot }) => {
+    const missing = robot.path("typo.yaml");
+    const answers = [...allAnswers(robot), "--url", "https://policy.example.com", "--no-test", "--file", missing];
+    const { code, stderr } = await robot.run(answers);
+    expect([code, stderr]).toEqual([0, `warning: the file does not exist: ${missing}\n`]);
+  });
+
+  test("init --unit: an older SO-101 → a type of its own, in −100 to 100; check of the hosted type says its unit", async ({
+    robot,
+  }) => {
+    const answers = ["init", "--force", "--type", "lerobot.so101-follower.v1", "--dir", robot.path("etc"), "--no-test"];
+    const more = [
+      "--url",
+      "https://policy.example.com",
+      "--region",
+      "eu",
+      "--file",
+      robot.paths[0] ?? "",
+      "--key-file",
+      robot.keyPath,
+    ];
+    await robot.run([...answers, ...more, "--unit", "calibrated_range"]);
+    const own = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
+    expect(own).toContain("\nextends: lerobot.so101-follower.v1\n");
+    expect(own).toContain("\n  - {name: arm, unit: calibrated_range}\n");
+    await robot.run([...answers, ...more, "--unit", "deg"]);
+    expect(await readFile(robot.path("etc/robot-manifest.yaml"), "utf8")).not.toContain("extends");
+    const check = await robot.run(["check", "--config", robot.path("etc/config.yaml")]);
+    expect(check.stderr.match(/in degrees: LeRobot 0\.4\.4 and newer/g)).toHaveLength(1);
+    expect(check.stderr).toContain("--unit calibrated_range");
+  });
+
+  test("init --unit: a type that is not LeRobot's → refused", async ({ robot }) => {
+    const { code, stderr } = await robot.run([...allAnswers(robot), "--unit", "deg"]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("--unit: yam.bimanual-joint-position.v1 is not a LeRobot type"),
+    ]);
   });
 
   test("init: a file given twice → refused, without a line of a file that is not there", async ({ robot }) => {
@@ -310,7 +383,7 @@ warning: the service has no endpoint in the region eu
       const { robot } = scene;
       await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
       await command.wrote("Address of the service");
-      const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
+      const answers = ["policy.example.com", scene.proxy.url, "eu-west", "", "nonsense", "ur5e"];
       const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
       command.child.stdin?.write([...answers, ...files, ""].join("\n"));
       await command.wrote("API key (not shown");

@@ -9,6 +9,7 @@ import { configurationText } from "../../../../src/agent/init/configuration-text
 import { extendedManifestText, manifestText } from "../../../../src/agent/init/manifest-text.ts";
 import { stepsHere } from "../../../../src/agent/init/next-steps.ts";
 import { yamlText } from "../../../../src/agent/init/yaml-text.ts";
+import { TYPE_HINTS } from "../../../../src/manifest/catalog/hints.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { loadCatalog } from "../../../../src/manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
@@ -19,6 +20,8 @@ const EXAMPLE = {
   key_file: "/etc/robot-policy-agent/api-key",
   ca_file: null,
   allow_insecure: false,
+  proxy: null,
+  enrolment_key_file: null,
   name: "{hostname}",
   site: "plant-1",
   labels: { line: "4", cell: "packing" },
@@ -92,6 +95,27 @@ describe("manifestText", () => {
   });
 });
 
+test("manifestText: a LeRobot type by its id → says which unit that means", () => {
+  const text = manifestText({ robotTypeId: "lerobot.so101-follower.v1", displayName: null, files: [] }, "x");
+  expect(text).toContain(
+    "# Its joints are in degrees: LeRobot 0.4.4 and newer, and older ones with --robot.use_degrees=true.\n",
+  );
+});
+
+test("configurationText: proxy and key for enrolments → written, and the robot enrolls", () => {
+  const answers = { ...EXAMPLE, proxy: "http://proxy.example:3128", enrolment_key_file: "/boot/enrolment-key" };
+  const { service } = parse(configurationText(answers, "x")) as { service: object };
+  expect(service).toMatchObject({
+    proxy: "http://proxy.example:3128",
+    enrolment_key_file: "/boot/enrolment-key",
+    identity: "enrolled",
+  });
+});
+
+test("TYPE_HINTS: of every type, and of no other", () => {
+  expect([...TYPE_HINTS.keys()]).toEqual([...READY_CATALOG.keys()]);
+});
+
 describe("yamlText", () => {
   test.each([
     ["policy", "policy"],
@@ -131,13 +155,13 @@ describe("extendedManifestText", async () => {
     [/"<exterior.*>"/, "exterior"],
     [/"<pixels>"/g, "640"],
     [/"<frames.*>"/, "60"],
-    [/"<\[\[low, high\], …\] for 6 joints>"/g, "[[-1, 1], [-1, 1], [-1, 1], [-1, 1], [-1, 1], [-1, 1]]"],
+    [/"<deg or calibrated_range>"/g, "calibrated_range"],
   ];
 
   test.each(await loadCatalog())(
     "extendedManifestText: base $robot_type_id → only findings about placeholders",
     async (base) => {
-      const text = extendedManifestText({ base, files: [{ label: null, path: "/etc/robot.yaml" }] }, "x");
+      const text = extendedManifestText({ base, unit: null, files: [{ label: null, path: "/etc/robot.yaml" }] }, "x");
       const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
       expect(new Set(findings.map(({ id, severity }) => `${severity} ${id}`))).toEqual(new Set(["error placeholder"]));
       const filled = answers.reduce(
@@ -149,6 +173,35 @@ describe("extendedManifestText", async () => {
       expect(reading.findings.filter(({ id }) => id !== "full_scale_over_limit")).toEqual([]);
       expect(reading.manifest?.contract?.robot_type_id).toMatch(/^acme\./);
       expect(filled).not.toContain('"<');
+    },
+  );
+
+  test.each([
+    ["lerobot.lekiwi.v1", "deg", "0.6.0 and newer, and older ones with --robot.use_degrees=true"],
+    ["lerobot.lekiwi.v1", "calibrated_range", "before 0.6.0, and newer ones with --robot.use_degrees=false"],
+    ["lerobot.bi-so101-follower.v1", "calibrated_range", "before 0.4.4"],
+  ] as const)(
+    "extendedManifestText: %s in %s → both units are explained, and this one is written",
+    async (id, unit, says) => {
+      const base = (await loadCatalog()).find(({ robot_type_id: each }) => each === id);
+      if (base === undefined) throw new Error(id);
+      const text = extendedManifestText({ base, unit, files: [{ label: null, path: "/a" }] }, "x");
+      expect(text).toContain(says);
+      const filled = answers.reduce((before, [from, to]) => before.replaceAll(asGlobal(from), to), text);
+      const { manifest } = await readManifest(Buffer.from(filled), READY_CATALOG);
+      const arms = manifest?.contract?.action_axes.filter(({ name }) => name.includes("arm."));
+      expect(new Set(arms?.map(({ native }) => native?.unit))).toEqual(new Set([unit]));
+    },
+  );
+
+  test.each(["lerobot.lekiwi.v1", "droid.franka-panda.v1"])(
+    "extendedManifestText: %s without files → its usual places",
+    async (id) => {
+      const base = (await loadCatalog()).find(({ robot_type_id: each }) => each === id);
+      if (base === undefined) throw new Error(id);
+      const text = extendedManifestText({ base, unit: null, files: [] }, "x");
+      expect(text).not.toContain("/yam");
+      for (const path of TYPE_HINTS.get(id)?.files ?? []) expect(text).toContain(`#   - ${path}\n`);
     },
   );
 

@@ -29,7 +29,15 @@ test("offerRegions: the disk is full → says what to write, and init goes on", 
     openQuestions: () => ({ ask: async () => "2", close() {} }),
   };
   const paths = { configuration, manifest: "/etc/robot-manifest.yaml", key: "/etc/api-key" };
-  const answers = { url: "https://policy.example", caFile: null, region: "mars-1", type: null, files: [] };
+  const answers = {
+    url: "https://policy.example",
+    caFile: null,
+    region: "mars-1",
+    name: null,
+    type: null,
+    unit: null,
+    files: [],
+  };
   await offerRegions(["eu-central-1", "us-east-1"], answers, {
     paths,
     image: null,
