@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
@@ -89,6 +90,35 @@ describe("collect: findings", () => {
       error file_unreadable: Cannot read /etc/r/link-to-itself: its symbolic links form a loop; point the link to a file
       error file_too_large: Cannot hash /etc/r/sparse-giant: 1099511627776 bytes, the limit is 67108864; list only files that configure the robot, or raise the limit in the agent's configuration"
     `);
+  });
+
+  test.each([
+    ["name", "gru\u0308n.yaml", "gr\u00fcn.yaml"],
+    ["folder", "gru\u0308n/arm.yaml", "gr\u00fcn/arm.yaml"],
+    ["composed name", "gr\u00fcn.yaml", "gru\u0308n.yaml"],
+  ])(
+    "a %s that looks the same in other characters → shows both, as YAML can write them",
+    async (_what, onDisk, listedAs) => {
+      const folder = await temporaryFolder();
+      await mkdir(dirname(join(folder, onDisk)), { recursive: true });
+      await writeFile(join(folder, onDisk), "a: 1\n");
+      const files = listed(join(folder, listedAs));
+      const collected = await createFingerprinter(REAL, LIMITS).collect(files, { settle: false });
+      const [finding] = collected.kind === "refused" ? collected.findings : [];
+      const [manifest = "", disk = ""] = finding?.message.match(/"[^"]*"/g) ?? [];
+      expect(finding?.id).toBe("file_missing");
+      expect(finding?.message).toMatch(/^Cannot find .*, which looks the same; write it like the disk/);
+      expect(parse(disk)).toBe(onDisk.split("/")[0]);
+      expect(parse(manifest)).toBe(listedAs.split("/")[0]);
+    },
+  );
+
+  test("a missing name that is not of ASCII, with another beside it → no talk of names that look the same", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "gr\u00f6n.yaml"), "a: 1\n");
+    const files = listed(join(folder, "gr\u00fcn.yaml"));
+    const collected = await createFingerprinter(REAL, LIMITS).collect(files, { settle: false });
+    expect(collected).toMatchObject({ findings: [{ message: expect.stringContaining("create it, or correct") }] });
   });
 
   test.each([
