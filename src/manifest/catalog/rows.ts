@@ -166,10 +166,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         zero: "driver",
         normalized: { full_scale: 0.2, per: "step" },
         limits: {
-          position: ranges(
-            [-2.8, -1.66, -2.8, -2.97, -2.8, 0.08, -2.8],
-            [2.8, 1.66, 2.8, -0.17, 2.8, 3.65, 2.8],
-          ),
+          position: ranges([-2.8, -1.66, -2.8, -2.97, -2.8, 0.08, -2.8], [2.8, 1.66, 2.8, -0.17, 2.8, 3.65, 2.8]),
           velocity: [2.075, 2.075, 2.075, 2.075, 2.51, 2.51, 2.51],
         },
       },

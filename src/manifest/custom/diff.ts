@@ -147,7 +147,7 @@ function diffMembers(before: Contract, after: Contract): readonly ContractChange
   }));
 }
 
-/** Changes of groups that no axis shows: side, zero, frame, rotation; and groups without axes. */
+/** Changes of groups that no axis shows: side, zero, frame, rotation and what it is relative to; and groups without axes. */
 function diffGroups({ groups: before }: Contract, { groups: after }: Contract): readonly ContractChange[] {
   return diffParts(
     { kind: "group", list: "groups", nameOf: ({ name }) => name, members: GROUP_MEMBERS },
@@ -157,7 +157,7 @@ function diffGroups({ groups: before }: Contract, { groups: after }: Contract): 
   );
 }
 
-const GROUP_MEMBERS = ["kind", "side", "zero", "frame", "rotation"] as const;
+const GROUP_MEMBERS = ["kind", "side", "zero", "frame", "rotation", "rotation_frame"] as const;
 
 function diffCameras({ cameras: before }: Contract, { cameras: after }: Contract): readonly ContractChange[] {
   return diffParts(

@@ -58,7 +58,10 @@ const limits: Reader<Limits> = keysReader(
       valued(oneOf(...allowed.UNITS)),
       "Unit of these limits, where it is not that of the group. Joints only.",
     ),
-    position: optional(valued(list(null, valued(pair))), "[low, high] for each element, in element order; {continuous: true} for a joint that turns without end."),
+    position: optional(
+      valued(list(null, valued(pair))),
+      "[low, high] for each element, in element order; {continuous: true} for a joint that turns without end.",
+    ),
     velocity: optional(valued(positives), "Units a second: one number for all elements, or a list."),
   },
   (values) => values,

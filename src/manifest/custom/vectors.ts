@@ -2,7 +2,16 @@
 import { RATE_UNITS } from "../../api/robot-terms.ts";
 import type { ActionSemantics, Pair } from "./body.ts";
 import type { ActionAxis, AxisQuantity, AxisUnit, StateAxis } from "./contract.ts";
-import { actionOf, boundedIndex, type Element, elementsOf, limitConversion, nativeScale, scalarAt, stateOf } from "./group.ts";
+import {
+  actionOf,
+  boundedIndex,
+  type Element,
+  elementsOf,
+  limitConversion,
+  nativeScale,
+  scalarAt,
+  stateOf,
+} from "./group.ts";
 import type { CompleteGroup } from "./robot.ts";
 import { type CanonicalUnit, conversion, rounded } from "./units.ts";
 

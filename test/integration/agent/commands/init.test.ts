@@ -331,9 +331,9 @@ warning: the service has no endpoint in the region eu
     if (isKeyInPlace) {
       type(scene.proxy.url);
       await command.wrote("  2  us-west-2");
-      type("2", "");
+      type("2", "", "");
     } else {
-      type(scene.proxy.url, "us-west-1", "");
+      type(scene.proxy.url, "us-west-1", "", "");
       await command.wrote("API key (not shown");
       type(service.key);
       await command.wrote("Another region");
