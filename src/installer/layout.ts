@@ -40,9 +40,14 @@ export const MANIFEST_FILE = `${CONFIGURATION_FOLDER}/robot-manifest.yaml`;
 export const KEY_FILE = `${CONFIGURATION_FOLDER}/api-key`;
 
 export const STATE_FOLDER = `/var/lib/${NAME}`;
-export const REGISTRATION_FILE = `${STATE_FOLDER}/registration.json`;
 /** Of a robot that enrolled. */
 export const CREDENTIAL_FILE = `${STATE_FOLDER}/identity-credential.json`;
+export const STATE_FILES = [
+  `${STATE_FOLDER}/registration.json`,
+  `${STATE_FOLDER}/identity-key.json`,
+  `${STATE_FOLDER}/identity-enrolment.json`,
+  CREDENTIAL_FILE,
+];
 export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
 

@@ -9,8 +9,9 @@ import type { Problem } from "../../platform/terminal.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Registration } from "../registration/record.ts";
+import { createIdentityFiles } from "../identity/identity-files.ts";
 import { loadRegistration, registrationPath } from "../registration/registration.ts";
-import { setAside } from "../registration/state-file.ts";
+import { NewerState, setAside } from "../registration/state-file.ts";
 import { type AgentConfiguration, readConfiguration } from "./configuration.ts";
 import { createDocumentInput, type DocumentInput } from "./document-input.ts";
 
@@ -98,12 +99,13 @@ export type OpenedState =
 
 /**
  * Reads the registration of an earlier run. With `mend`, moves a damaged file aside, which then counts as no registration: registering
- * again is safe, using a damaged file is not.
+ * again is safe, using a damaged file is not. Refuses when any file of the state is of a newer agent.
  */
 export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
   const path = registrationPath(stateDirectory);
   try {
     const loaded = await loadRegistration(machine.files, stateDirectory);
+    await refuseNewerIdentity(machine.files, stateDirectory);
     switch (loaded.kind) {
       case "none":
         return { kind: "state", registration: null, setAside: null };
@@ -111,15 +113,12 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
         return { kind: "state", registration: loaded.registration, setAside: null };
       case "damaged":
         return { kind: "state", registration: null, setAside: mend ? await setAside(machine.files, path) : path };
-      case "newer":
-        return problem(
-          "state-newer",
-          `the state is of version ${loaded.version}, written by a newer agent`,
-          path,
-          "install that agent again; the state was not changed",
-        );
     }
   } catch (error) {
+    if (error instanceof NewerState) {
+      const what = `the state is of version ${error.version}, written by a newer agent`;
+      return problem(error.code, what, error.path, "install that agent again; the state was not changed");
+    }
     const code = errorCode(error) ?? "unknown error";
     return problem(
       "state-unreadable",
@@ -129,6 +128,15 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
         ? "run this as root, or as the user that the agent runs as"
         : `look at the file, and at what the kernel says of its disk: ls -l ${shellWord(path)}; dmesg`,
     );
+  }
+}
+
+/** Whatever else is wrong with the identity is said by who uses it: the group of the agent may not read it. */
+async function refuseNewerIdentity(files: Files, stateDirectory: string): Promise<void> {
+  try {
+    await createIdentityFiles(files, stateDirectory).load(false);
+  } catch (error) {
+    if (error instanceof NewerState || errorCode(error) === undefined) throw error;
   }
 }
 

@@ -67,6 +67,8 @@ export async function enrollerAlone(
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
   if (current === null) return invalidConfiguration(configuration);
+  const state = await openState(machine, folders.stateDirectory, false);
+  if (state.kind === "problem") return state.problem;
   const connection = connect(current, { ...context, folders }, () => null);
   const collector = createCollector({
     machine,

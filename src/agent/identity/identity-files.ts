@@ -49,8 +49,9 @@ export function identityCredentialPath(stateDirectory: string): string {
   return join(stateDirectory, NAMES.credential);
 }
 
-/** @param code of the Node system error. */
+/** @param code of the Node system error, or of `NewerState`. */
 export function unreadableIdentity(code: string): string {
+  if (code === "state-newer") return "the identity of this robot was written by a newer agent";
   return `the identity of this robot cannot be read (${code})`;
 }
 
@@ -66,7 +67,7 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
   }
 
   return {
-    /** @param mend moves unusable files aside. @throws Node system errors other than ENOENT. */
+    /** @param mend moves unusable files aside. @throws as `readState`. */
     async load(mend: boolean): Promise<StoredIdentity> {
       const aside: string[] = [];
       async function read<T>(name: FileName, isOurs: Guard<T>): Promise<T | null> {

@@ -12,9 +12,7 @@ export type StateFile =
   | { readonly kind: "none" }
   | { readonly kind: "content"; readonly content: unknown }
   /** The file is torn or not from this program; nothing in it is used. */
-  | { readonly kind: "damaged" }
-  /** Written by a newer agent: kept, so that the newer agent can use it after an upgrade. */
-  | { readonly kind: "newer"; readonly version: number };
+  | { readonly kind: "damaged" };
 
 /** The member of the file that holds its content. */
 type Member = "registration" | "content";
@@ -22,7 +20,19 @@ type Member = "registration" | "content";
 /** Version of the state files, raised when an older agent can no longer read them. */
 export const SCHEMA_VERSION = 1;
 
-/** @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty. */
+/** A file of a newer agent: nothing is done with it, so that the newer agent can use it after an upgrade. */
+export class NewerState extends Error {
+  readonly code = "state-newer";
+  readonly path: string;
+  readonly version: number;
+  constructor(path: string, version: number) {
+    super(`${path} was written by a newer agent`);
+    this.path = path;
+    this.version = version;
+  }
+}
+
+/** @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty. @throws NewerState. */
 export async function readState(files: Files, path: string, member: Member, limitBytes: number): Promise<StateFile> {
   let bytes: Uint8Array | "too-large";
   try {
@@ -36,7 +46,8 @@ export async function readState(files: Files, path: string, member: Member, limi
   if (!isObject(envelope)) return { kind: "damaged" };
   const { schema_version: version, [member]: content } = envelope;
   if (!isCount(version) || checksum(version, content) !== envelope["checksum"]) return { kind: "damaged" };
-  return version > SCHEMA_VERSION ? { kind: "newer", version } : { kind: "content", content };
+  if (version > SCHEMA_VERSION) throw new NewerState(path, version);
+  return { kind: "content", content };
 }
 
 /**

@@ -356,19 +356,20 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect((await runInstall({ root }, setting)).exitCode).toBe(0);
   });
 
-  test("downgrade to an agent that cannot read the registration → refused, nothing changes", async () => {
-    const root = await workshop.makeImage();
-    await mkdir(join(root, "var/lib/robot-policy-agent"));
-    await writeFile(
-      join(root, "var/lib/robot-policy-agent/registration.json"),
-      '{\n  "schema_version": 2,\n  "x": 1\n}\n',
-    );
-    const tree = describeTree(root);
-    const { exitCode, stderr } = await runInstall({ root }, setting);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("[newer-state]");
-    expect(describeTree(root)).toEqual(tree);
-  });
+  test.each(["registration", "identity-key", "identity-enrolment", "identity-credential"])(
+    "downgrade to an agent that cannot read %s.json → refused, nothing changes",
+    async (name) => {
+      const root = await workshop.makeImage();
+      await mkdir(join(root, "var/lib/robot-policy-agent"));
+      const file = join(root, `var/lib/robot-policy-agent/${name}.json`);
+      await writeFile(file, '{\n  "schema_version": 2,\n  "x": 1\n}\n');
+      const tree = describeTree(root);
+      const { exitCode, stderr } = await runInstall({ root }, setting);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("[newer-state]");
+      expect(describeTree(root)).toEqual(tree);
+    },
+  );
 
   test.each(["usr/local/lib/robot-policy-agent", UNIT.slice(0, -"/robot-policy-agent.service".length)])(
     "a file in the place of %s → named, nothing changes",

@@ -188,9 +188,14 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       expect((await preinst(root, "upgrade")).code).toBe(0);
     });
 
-    it("upgrade, state of a newer agent → refused; state is not a regular file → not read", async () => {
+    it.each([
+      "registration",
+      "identity-key",
+      "identity-enrolment",
+      "identity-credential",
+    ])("upgrade, %s of a newer agent → refused; not a regular file → not read", async (name) => {
       const root = await mkdtemp(join(work, "robot-"));
-      const state = join(root, "var/lib/robot-policy-agent/registration.json");
+      const state = join(root, `var/lib/robot-policy-agent/${name}.json`);
       await mkdir(dirname(state), { recursive: true });
       await execute(["mkfifo", state]);
       expect((await preinst(root, "upgrade")).code).toBe(0);

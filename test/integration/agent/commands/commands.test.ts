@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { chmod, readFile, rm } from "node:fs/promises";
+import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect } from "vitest";
@@ -373,12 +373,29 @@ describe("--json on failure → one document on stdout:", () => {
     });
   });
 
-  test("a state of a newer agent → state-newer", async ({ scene, robot }) => {
+  test.for(["registration", "identity-key", "identity-enrolment", "identity-credential"])(
+    "%s.json of a newer agent → each command refuses, and the file stays",
+    async (name) => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      const path = join(robot.state_directory, `${name}.json`);
+      await writeAtOnce(path, stateOfNewerAgent(99));
+      for (const command of ["status", "--setup", "rebind", "enroll"]) {
+        const { code, stdout } = await robot.run([command, "--json"]);
+        expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);
+      }
+      for (const [command, code] of [["run", 1], ["doctor", 1], ["check", 0]] as const) {
+        const ran = await robot.run([command]);
+        expect([command, ran.code]).toEqual([command, code]);
+        if (code !== 0) expect(ran.stdout + ran.stderr).toContain("written by a newer agent");
+      }
+      expect(await readFile(path, "utf8")).toBe(stateOfNewerAgent(99));
+      expect(await readdir(robot.state_directory)).not.toContain(`${name}.json.damaged`);
+    },
+  );
+
+  test("a state of a newer agent, as text → the file and what to do", async ({ scene, robot }) => {
     await writeAtOnce(join(robot.state_directory, "registration.json"), stateOfNewerAgent(99));
-    for (const command of ["status", "--setup", "rebind"]) {
-      const { code, stdout } = await robot.run([command, "--json"]);
-      expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);
-    }
     expect(shownBy(await robot.run(["status"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: the state is of version 99, written by a newer agent (/robot/state/registration.json) [state-newer]
