@@ -16,6 +16,7 @@ import { enrolmentRequest } from "./identity/enrolment-request.ts";
 import { createIdentityPart } from "./identity/part.ts";
 import { documentFindings, type LocatedFinding } from "./findings.ts";
 import { createReconciler, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
+import { createCleanStop } from "./registration/clean-stop.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
 import { createReporter } from "./reporter.ts";
 import { createRequests, type Requested } from "./requests.ts";
@@ -63,6 +64,7 @@ export function createAgent(options: AgentOptions) {
   const stopping = createStopping(clock);
   const { signal, unlessStopped } = stopping;
   const alarm = createAlarm(clock);
+  const cleanStop = createCleanStop(files, options.stateDirectory);
   const requests = createRequests();
   const startedAt = isoNow(clock);
   const counts = { attempts: 0, registrations: 0, runs: 0 };
@@ -252,8 +254,13 @@ export function createAgent(options: AgentOptions) {
     reporter.hanging(options.pending.hanging(HANGING_MS), status());
   }
 
+  async function begin(): Promise<void> {
+    await preparing;
+    if (!(await cleanStop.take())) reconciler.confirmSoon();
+  }
+
   async function loop(): Promise<void> {
-    await watchOver(preparing);
+    await watchOver(begin());
     await watchOver(identity.begin());
     for (;;) {
       const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
@@ -297,6 +304,7 @@ export function createAgent(options: AgentOptions) {
       } finally {
         watched.close();
         await unlessStopped(identity.stop()).catch(() => {});
+        if (signal.aborted && reconciler.stateProblem === null) await unlessStopped(cleanStop.leave()).catch(() => {});
         await connection.close();
       }
     },

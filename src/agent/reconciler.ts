@@ -200,6 +200,8 @@ export function createReconciler(options: ReconcilerOptions) {
       returnedMs = clock.monotonicMs();
       if (failure !== null) failure = hurried(failure);
     },
+    /** The last agent did not end in order: the service is asked soon. */
+    confirmSoon: confirmations.hurry,
     /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
     forgetMoved: kept.forgetMoved,
     /** True when no run is needed. Synchronous stats only, so for local filesystems only. */

@@ -338,6 +338,7 @@ describe("an agent that ends", () => {
     await world.runFor(500);
     world.supervised = false;
     world.daemon?.agent?.stop();
+    await world.runFor(1);
     expect(await world.runUntil(() => world.daemon === null, 50)).toBe(true);
     world.network.weather = () => ({ kind: "fair" });
     await robot.settle();

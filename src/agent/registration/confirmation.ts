@@ -2,8 +2,9 @@
  * Checks whether the service still has this robot's registration.
  *
  * The robot is not told when a service is restored from a backup or a person removes the robot, so it has to ask. It asks some minutes after
- * a start, which does not delay the boot and spreads the requests of a fleet after a power cut, and then about once a day. It also asks once
- * some minutes after each registration, because another computer of the same name may have registered since. Nothing is written to disk.
+ * a start, which does not delay the boot, and then about once a day. It also asks once some minutes after each registration, because another
+ * computer of the same name may have registered since. After a stop that was not in order, such as a power cut, it asks within seconds: the
+ * disk may lack the last registration. Nothing is written to disk.
  */
 import { isDeepStrictEqual } from "node:util";
 
@@ -99,6 +100,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
 const FIRST_MS = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS } as const;
+/** The same after a stop that was not in order. */
+const UNCLEAN_MS = { minimum: 1000, maximum: 6000 } as const;
 /** The question after a registration. */
 const AFTER_REGISTRATION_MS = 10 * MINUTE_MS;
 /** Random share of these periods. */
@@ -111,14 +114,15 @@ const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
 export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">) {
   const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
-  const firstDelayMs = FIRST_MS.minimum + random.unit() * (FIRST_MS.maximum - FIRST_MS.minimum);
+  const dueWithin = ({ minimum, maximum }: typeof FIRST_MS | typeof UNCLEAN_MS) =>
+    clock.monotonicMs() + minimum + random.unit() * (maximum - minimum);
   let replacedAtMs = Number.NEGATIVE_INFINITY;
   let current: Confirmation = {
     confirmedAt: null,
     problem: null,
     replaced: null,
     contestedSince: null,
-    dueMs: clock.monotonicMs() + firstDelayMs,
+    dueMs: dueWithin(FIRST_MS),
   };
 
   /** The next registration repeats the last one, because a question was not answered with `held`. */
@@ -142,6 +146,10 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
     /** The service accepted a registration. After a repeated one it is not asked soon: two computers would take turns every ten minutes. */
     registered() {
       confirmed(about(isRepeatNext ? DAY_MS : AFTER_REGISTRATION_MS));
+    },
+    /** The disk may lack the last registration. */
+    hurry() {
+      current = { ...current, dueMs: dueWithin(UNCLEAN_MS) };
     },
     take(verdict: Verdict) {
       isRepeatNext ||= verdict.kind !== "held" && verdict.kind !== "unanswered";

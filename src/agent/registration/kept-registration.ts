@@ -1,4 +1,5 @@
 import { errorCode, type Files } from "../../platform/files/files.ts";
+import { createCleanStop } from "./clean-stop.ts";
 import type { Registration } from "./record.ts";
 import { registrationPath, saveRegistration } from "./registration.ts";
 import { isSaved } from "./state-file.ts";
@@ -18,6 +19,7 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
       isDoubtSaved = unwritten.in_doubt;
       problem = null;
     } catch (error) {
+      await createCleanStop(files, stateDirectory).deny();
       problem = `${stateDirectory} cannot be written (${errorCode(error) ?? "unknown error"})`;
     }
   }

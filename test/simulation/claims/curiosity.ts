@@ -18,8 +18,8 @@ export interface Curiosity extends Witness {
 }
 
 const DAY_MS = simulatedMinutes(24 * 60);
-/** A minimum delay after the start, so that the questions of a fleet are spread. */
-const FIRST_MS = simulatedMinutes(4);
+/** A minimum delay after a start that follows a power cut. */
+const FIRST_MS = 1000;
 const AFTER_REGISTRATION_MS = simulatedMinutes(9);
 const SHORTEST_DAY_MS = 0.9 * DAY_MS;
 const FIRST_RETRY_FLOOR_MS = 30_000;

@@ -3,6 +3,8 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
+import { createCleanStop } from "../../../../src/agent/registration/clean-stop.ts";
+import { keepRegistration } from "../../../../src/agent/registration/kept-registration.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
 import {
   loadRegistration,
@@ -54,6 +56,28 @@ async function example(): Promise<Registration> {
     registered_at: "2026-01-01T00:00:01Z",
   };
 }
+
+describe("clean stop", () => {
+  test("left → taken once", async () => {
+    const { leave, take } = createCleanStop(systemFiles, folder);
+    expect(await take()).toBe(false);
+    await leave();
+    expect([await take(), await take()]).toEqual([true, false]);
+  });
+
+  test("a registration that the disk refuses → the stop before it counts no more", async () => {
+    const { leave, take } = createCleanStop(systemFiles, folder);
+    await leave();
+    const full = {
+      ...systemFiles,
+      createExclusive: () => Promise.reject(Object.assign(new Error("no"), { code: "ENOSPC" })),
+    };
+    const kept = keepRegistration(full, folder, null);
+    await kept.accept(await example());
+    expect(kept.problem).toContain("ENOSPC");
+    expect(await take()).toBe(false);
+  });
+});
 
 describe("registration", () => {
   test("save, load → the same record, to the nanosecond", async () => {
