@@ -19,6 +19,12 @@ export type IdentityClient = ReturnType<typeof createIdentityClient>;
 const SIGNED_FIELD = /^[\x21-\x7b\x7d\x7e]{1,512}$/;
 /** Opaque to the robot. */
 export const ROBOT_CREDENTIAL_PATTERN = /^[\x21-\x7e]{24,256}$/;
+/** Shown on consoles, where agetty(8) takes `\e` for an escape, and as an argument of a command to copy. */
+const USER_CODE = /^[A-Za-z0-9][A-Za-z0-9-]{0,15}$/;
+/** The names of enrolled robots (robot-identity §5). A robot that took another one would register and be shown with it. */
+const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+/** No control, formatting or unassigned character. */
+const PLAIN_TEXT = /^\P{C}{1,128}$/u;
 /** Far longer than a credential lives; a service that says more is not refused for it. */
 const LONGEST_S = 366 * 24 * 60 * 60;
 
@@ -45,7 +51,7 @@ const issuedSchema = termsSchema.extend({
 
 const startedSchema = z.object({
   approval_id: z.string().regex(SIGNED_FIELD),
-  user_code: z.string().regex(/^[\x21-\x7e]{1,16}$/),
+  user_code: z.string().regex(USER_CODE),
   poll_token: z
     .string()
     .regex(SIGNED_FIELD)
@@ -57,7 +63,7 @@ const startedSchema = z.object({
 
 export type Started = z.output<typeof startedSchema>;
 
-const namedRobotSchema = z.object({ id: z.string().min(1).max(128), name: z.string().min(1).max(64) });
+const namedRobotSchema = z.object({ id: z.string().regex(PLAIN_TEXT), name: z.string().regex(ROBOT_NAME) });
 
 export type NamedRobot = z.output<typeof namedRobotSchema>;
 
@@ -65,7 +71,7 @@ const polledSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("pending"), retry_after_s: z.number().min(1).max(60).nullish() }),
   issuedSchema.extend({
     status: z.literal("approved"),
-    robot: namedRobotSchema.extend({ region: z.string().min(1).max(128).nullish().catch(null) }),
+    robot: namedRobotSchema.extend({ region: z.string().regex(PLAIN_TEXT).nullish().catch(null) }),
   }),
   z.object({ status: z.enum(["denied", "expired", "consumed"]) }),
 ]);

@@ -36,6 +36,8 @@ export function createUpkeep(
   let doubtAllowedMs = 0;
   /** An operator may have renamed the robot meanwhile. */
   let isNameDoubted = held.record !== null;
+  /** The service refused a registration of this name: it is asked until one stands. */
+  let isNameRefused = false;
   let lastHeartbeatAt: string | null = null;
   let failedHeartbeats = 0;
   if (held.record !== null) heartbeats.resume();
@@ -115,8 +117,8 @@ export function createUpkeep(
     const verdict = judgeName(result, record.robot_id);
     // Without an answer it is asked with the next heartbeat.
     if ("kind" in verdict) return;
-    isNameDoubted = false;
     const { name } = verdict;
+    isNameDoubted = isNameRefused;
     if (name === null || name === record.robot_name) return;
     log.info("robot-renamed", { from: record.robot_name, to: name });
     await held.rename(name);
@@ -152,12 +154,15 @@ export function createUpkeep(
     },
     doubtName() {
       isNameDoubted = true;
+      isNameRefused = true;
       heartbeats.hurry();
     },
     /** Returns true if a heartbeat is due earlier for it. */
     readinessChanged(): boolean {
       const beforeMs = heartbeats.dueMs;
-      heartbeats.changed(options.readiness());
+      const readiness = options.readiness();
+      if (readiness.problem === null) isNameRefused = false;
+      heartbeats.changed(readiness);
       return heartbeats.dueMs < beforeMs;
     },
     /** By the wall clock; null when none was accepted since the start. */

@@ -32,6 +32,8 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   };
   const files = createIdentityFiles(machine.files, stateDirectory);
   const quiet = () => {};
+  let problem: string | null = null;
+  const setProblem = (next: string | null) => (problem = next);
   const warned: string[] = [];
   const log = { debug: quiet, info: quiet, warn: (event: string) => warned.push(event), error: quiet };
   const options: IdentityOptions = {
@@ -49,7 +51,7 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
       discardBulkKey: async () => {},
     }),
     describeRobot: () => Promise.reject(new Error("not asked")),
-    readiness: () => ({ problem: null, registeredDigest: null }),
+    readiness: () => ({ problem, registeredDigest: null }),
     onChange: quiet,
     onEnrolled: quiet,
     onReturn: quiet,
@@ -58,7 +60,7 @@ async function enrolledRobot(terms: Partial<CredentialRecord> = {}) {
   const course = createCourse(options, true);
   const upkeep = createUpkeep(options, course, held, async () => upkeep.credentialChanged(false));
   const advance = () => upkeep.advance(key, new AbortController().signal);
-  return { robot, clock, course, upkeep, advance, warned };
+  return { robot, clock, course, held, upkeep, advance, setProblem, warned };
 }
 
 test("name doubted after a failed heartbeat → the next one not before its time", async () => {
@@ -106,4 +108,34 @@ test("renewals fail between accepted heartbeats → each later than the one befo
   expect(delaysMs).toEqual([2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000]);
   expect([...problems]).toEqual(["HTTP 503: no"]);
   expect(warned).toEqual(["identity-delayed"]);
+});
+
+test("service gives a wrong name → asked with each heartbeat while registrations are refused, until it gives the right one", async () => {
+  const { robot, clock, held, upkeep, advance, setProblem } = await enrolledRobot();
+  let name = "other";
+  robot.respond = ({ method }) => ({
+    status: 200,
+    body:
+      method === "GET"
+        ? { id: "rob_1", name }
+        : { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 3600 },
+  });
+  const beat = async () => {
+    clock.step(Math.max(0, upkeep.nextMs() - clock.monotonicMs()));
+    await advance();
+  };
+  const asked = () => robot.requests.filter(({ method }) => method === "GET").length;
+  setProblem("Key not accepted");
+  upkeep.doubtName();
+  await beat();
+  await beat();
+  expect([held.record?.robot_name, asked()]).toEqual(["other", 2]);
+  name = "arm-7";
+  await beat();
+  expect(held.record?.robot_name).toBe("arm-7");
+  setProblem(null);
+  upkeep.readinessChanged();
+  await beat();
+  await beat();
+  expect(asked()).toBe(4);
 });
