@@ -1,5 +1,6 @@
 import { resolve, join } from "node:path";
 
+import { leadsOut } from "../platform/files/leads-out.ts";
 import { errorCode } from "../platform/files/files.ts";
 import { type FolderLock, lockFolder } from "../platform/files/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
@@ -7,7 +8,7 @@ import type { Site } from "./apply/apply.ts";
 import { openSystem } from "./apply/system.ts";
 import { type Disk, readText } from "./disk/disk.ts";
 import { type InstallerContext, type InstallerMachine, type InstallerProblem, refusal } from "./installer.ts";
-import { NAME } from "./layout.ts";
+import { ADMINISTRATOR_UNITS_FOLDER, NAME, SYSUSERS_FILE } from "./layout.ts";
 import { findLockProblem } from "./lock-problem.ts";
 import { readMachineArchitecture } from "./node-runtime.ts";
 
@@ -67,7 +68,7 @@ export async function openSite(
   const unfit =
     (await findPackage(disk, command)) ??
     (isRehearsal ? null : noSystemd) ??
-    (root === undefined ? null : await findNoImage(disk));
+    (root === undefined ? null : ((await findNoImage(disk)) ?? (await findWayOut(disk))));
   if (unfit !== null) return unfit;
   const isImage = root !== undefined || noSystemd !== null;
   const system = openSystem(machine, disk, isImage ? disk.root : null);
@@ -116,6 +117,27 @@ async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
     where: disk.root,
     fix: "name the folder that holds etc, usr and var of the image: --root DIR",
   });
+}
+
+/** What systemctl(1), systemd-sysusers(8) and userdel(8) write in an image. They follow its links as links of this machine. */
+const WRITTEN_BY_PROGRAMS = [
+  ADMINISTRATOR_UNITS_FOLDER,
+  `${ADMINISTRATOR_UNITS_FOLDER}/multi-user.target.wants`,
+  SYSUSERS_FILE,
+  ...["passwd", "shadow", "group", "gshadow"].map((name) => `/etc/${name}`),
+];
+
+async function findWayOut({ root }: Disk): Promise<InstallerProblem | null> {
+  for (const path of WRITTEN_BY_PROGRAMS) {
+    if (!(await leadsOut(root, join(root, path)))) continue;
+    return refusal({
+      code: "leads-out",
+      what: `${path} of the image leads out of it by a link, to what belongs to this machine; nothing was changed`,
+      where: join(root, path),
+      fix: "replace that link by a relative one, or by a folder; or install from within the image: chroot",
+    });
+  }
+  return null;
 }
 
 /**

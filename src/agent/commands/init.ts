@@ -9,6 +9,7 @@ import { holdsCredentials } from "../../manifest/registered-text.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { shown } from "../../manifest/shown.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
+import { leadsOut } from "../../platform/files/leads-out.ts";
 import type { Questions } from "../../platform/questions.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
@@ -49,7 +50,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   if (wrong.length > 0) return EXIT.usage;
   const taken =
     options.force === true ? null : await findExisting(machine.files, [paths.configuration, paths.manifest]);
-  const refusal = taken ?? (await findUnwritable(directory, directory));
+  const refusal = (await findWayOut(image, directory)) ?? taken ?? (await findUnwritable(directory, directory));
   if (refusal !== null) return fail(context, refusal);
 
   const questions = isComplete(given) ? null : context.openQuestions();
@@ -97,6 +98,18 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   if (options.enroll !== true) return EXIT.ok;
   terminal.problem(NOT_ENROLLED);
   return EXIT.invalid;
+}
+
+/** The files of an image must not become those of this computer. */
+async function findWayOut(image: string | null, directory: string): Promise<Problem | null> {
+  if (image === null || !(await leadsOut(image, directory))) return null;
+  const what = "this folder of the image leads out of it by a link, to what belongs to this computer";
+  return {
+    code: "leads-out",
+    what,
+    where: directory,
+    fix: "replace that link by a folder, or run init within the image",
+  };
 }
 
 /** Where the value of a flag is in the two files. */

@@ -1,6 +1,6 @@
 /** @module-tag needs/root */
 import { appendFile, chmod, mkdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { systemPrograms } from "../../../src/platform/programs.ts";
@@ -315,6 +315,27 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(await readlink(join(root, "tmp/robot-policy-agent"))).toContain("current");
     await runUninstall({ root, purge: true }, setting);
     expect(describeTree(outside)).toEqual([]);
+  });
+
+  test.each([
+    ["etc/systemd", "absolute"],
+    ["etc/systemd/system", "absolute"],
+    ["etc/systemd/system/multi-user.target.wants", "absolute"],
+    ["etc/systemd", "relative"],
+    ["etc/passwd", "absolute"],
+  ])("%s of the image is a link out of it (%s) → refused, nothing changes on this machine", async (path, kind) => {
+    const root = await workshop.makeImage();
+    const outside = await workshop.makeImage();
+    await rm(join(root, path), { recursive: true, force: true });
+    const target = join(outside, path);
+    if (path.endsWith("wants")) await mkdir(target, { recursive: true });
+    await symlink(kind === "absolute" ? target : relative(dirname(join(root, path)), target), join(root, path));
+    const tree = describeTree(outside);
+    for (const ran of [await runInstall({ root }, setting), await runUninstall({ root }, setting)]) {
+      expect(ran.exitCode).toBe(1);
+      expect(ran.stderr).toContain("[leads-out]");
+    }
+    expect(describeTree(outside)).toEqual(tree);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, rm, readdir, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -65,6 +65,15 @@ describe("init", () => {
         2. sudo robot-policy-agent enroll  # also registers the robot and starts the agent; with an API key instead: sudo robot-policy-agent set-key, then --setup, and systemctl start robot-policy-agent
       "
     `);
+  });
+
+  test("init: into an image whose folder is a link out of it → refused, nothing is written", async ({ robot }) => {
+    await mkdir(robot.path("hostile/etc"), { recursive: true });
+    await mkdir(robot.path("here"));
+    await symlink(robot.path("here"), robot.path("hostile/etc/robot-policy-agent"));
+    const { code, stderr } = await robot.run(["init", "--dir", robot.path("hostile/etc/robot-policy-agent")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("[leads-out]")]);
+    expect(await readdir(robot.path("here"))).toEqual([]);
   });
 
   test("init: into an image → the next steps apply to the image, not to this computer", async ({ scene, robot }) => {
