@@ -39,7 +39,7 @@ const WORDS: Readonly<Record<AgentState, StateWords>> = {
     action: "asks again every 5 min and by `--setup`, until an operator allows it",
   },
   "identity-unreadable": {
-    meaning: "files of the robot's identity cannot be read, as on a disk that fails",
+    meaning: "files of the robot's identity cannot be read, or are open to other users",
     action: "tries again every minute (`resync_s`)",
   },
   rejected: {

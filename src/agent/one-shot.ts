@@ -79,7 +79,7 @@ async function readIdentity(
     if (code === undefined) throw error;
     // The state may be readable by its group, the credential is not.
     if (state === "read") return NOTHING_KEPT;
-    const what = unreadableIdentity(code);
+    const what = unreadableIdentity(error);
     return { code: "identity-unreadable", what, where: stateDirectory, fix: IDENTITY_UNREADABLE_FIX };
   }
 }

@@ -66,9 +66,8 @@ async function describeUse(service: ServiceConfiguration, folders: Folders, cont
     if ((await storedCredential(service, context.machine, folders.stateDirectory)) !== null)
       return "It is not used: this robot has, or is to get, a credential of its own.";
   } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return `It is not used for now: ${unreadableIdentity(code)}.`;
+    if (errorCode(error) === undefined) throw error;
+    return `It is not used for now: ${unreadableIdentity(error)}.`;
   }
   const running = await askRunningAgent(folders, context);
   return "code" in running && running.code === OTHER_AGENT

@@ -52,7 +52,7 @@ export async function judgeIdentity(
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    if (code !== "EACCES") return fail(EXIT.failed, unreadableIdentity(code), IDENTITY_UNREADABLE_FIX);
+    if (code !== "EACCES") return fail(EXIT.failed, unreadableIdentity(error), IDENTITY_UNREADABLE_FIX);
     return skip(`cannot be read by user ${userId} (${code}), which is correct`);
   }
 }

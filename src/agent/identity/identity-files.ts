@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { Secret } from "../../client/secret.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
+import { octal } from "../../platform/text/octal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Guard } from "../registration/record.ts";
-import { isOtherMachine, isSaved, readState, replaceState, setAside } from "../registration/state-file.ts";
+import { isOtherMachine, isSaved, NewerState, readState, replaceState, setAside } from "../registration/state-file.ts";
 import {
   type CredentialRecord,
   type EnrolmentRecord,
@@ -49,10 +51,16 @@ export function identityCredentialPath(stateDirectory: string): string {
   return join(stateDirectory, NAMES.credential);
 }
 
-/** @param code of the Node system error, or of `NewerState`. */
-export function unreadableIdentity(code: string): string {
-  if (code === "state-newer") return "the identity of this robot was written by a newer agent";
-  return `the identity of this robot cannot be read (${code})`;
+/** In words, an error of `load`. */
+export function unreadableIdentity(error: unknown): string {
+  if (error instanceof IdentityExposed) return error.message;
+  if (error instanceof NewerState) return "the identity of this robot was written by a newer agent";
+  return `the identity of this robot cannot be read (${errorCode(error) ?? "unknown error"})`;
+}
+
+/** Other users may have copied the identity, or put another one in its place: as with an API key, it is not used. */
+class IdentityExposed extends Error {
+  readonly code = "identity-exposed";
 }
 
 export function createIdentityFiles(files: Files, stateDirectory: string) {
@@ -66,14 +74,35 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
     });
   }
 
+  async function refuseExposed(path: string): Promise<void> {
+    await refuseOpen();
+    const { mode } = await files.stat(path);
+    if ((mode & 0o006) !== 0)
+      throw new IdentityExposed(
+        `${path} has mode ${octal(mode)}: others can read or write the identity of this robot; chmod 600 ${shellWord(path)}`,
+      );
+  }
+
+  /** In a sticky folder only the owner of a file can replace it. */
+  async function refuseOpen(): Promise<void> {
+    const { mode } = await files.stat(stateDirectory);
+    if ((mode & 0o1002) === 0o002)
+      throw new IdentityExposed(
+        `${stateDirectory} has mode ${octal(mode)}: others can replace the identity of this robot; chmod o-w ${shellWord(stateDirectory)}`,
+      );
+  }
+
   return {
-    /** @param mend moves unusable files aside. @throws as `readState`. */
+    /** @param mend moves unusable files aside. @throws as `readState`; when others can read or write the identity. */
     async load(mend: boolean): Promise<StoredIdentity> {
       const aside: string[] = [];
+      // A robot that is about to get its identity, too.
+      if (mend && (await isSaved(files, stateDirectory))) await refuseOpen();
       async function read<T>(name: FileName, isOurs: Guard<T>): Promise<T | null> {
         const path = pathOf(name);
         const state = await readState(files, path, "content", FILE_LIMIT_BYTES);
         if (state.kind === "none") return null;
+        await refuseExposed(path);
         if (state.kind === "content" && isOurs(state.content)) return state.content;
         aside.push(mend ? await setAside(files, path) : path);
         return null;

@@ -47,7 +47,7 @@ export function createIdentityPart(options: IdentityPartOptions) {
       const code = error instanceof TransportError ? error.code : errorCode(error);
       if (code === undefined) throw error;
       if (problem === null) log.warn("identity-unreadable", { code });
-      takeProblem(unreadableIdentity(code ?? "unknown error"));
+      takeProblem(unreadableIdentity(error));
     } finally {
       opening = null;
     }

@@ -188,22 +188,20 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       expect((await preinst(root, "upgrade")).code).toBe(0);
     });
 
-    it.each([
-      "registration",
-      "identity-key",
-      "identity-enrolment",
-      "identity-credential",
-    ])("upgrade, %s of a newer agent → refused; not a regular file → not read", async (name) => {
-      const root = await mkdtemp(join(work, "robot-"));
-      const state = join(root, `var/lib/robot-policy-agent/${name}.json`);
-      await mkdir(dirname(state), { recursive: true });
-      await execute(["mkfifo", state]);
-      expect((await preinst(root, "upgrade")).code).toBe(0);
-      await rm(state);
-      await writeFile(state, '{\n  "schema_version": 999,\n}\n');
-      const { code, stderr } = await preinst(root, "upgrade");
-      expect([code, stderr]).toEqual([1, expect.stringContaining("schema 999")]);
-    });
+    it.each(["registration", "identity-key", "identity-enrolment", "identity-credential"])(
+      "upgrade, %s of a newer agent → refused; not a regular file → not read",
+      async (name) => {
+        const root = await mkdtemp(join(work, "robot-"));
+        const state = join(root, `var/lib/robot-policy-agent/${name}.json`);
+        await mkdir(dirname(state), { recursive: true });
+        await execute(["mkfifo", state]);
+        expect((await preinst(root, "upgrade")).code).toBe(0);
+        await rm(state);
+        await writeFile(state, '{\n  "schema_version": 999,\n}\n');
+        const { code, stderr } = await preinst(root, "upgrade");
+        expect([code, stderr]).toEqual([1, expect.stringContaining("schema 999")]);
+      },
+    );
   });
 
   it("postrm purge → reads the paths to revoke from the record of grants", async () => {

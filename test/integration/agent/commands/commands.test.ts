@@ -384,7 +384,11 @@ describe("--json on failure → one document on stdout:", () => {
         const { code, stdout } = await robot.run([command, "--json"]);
         expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);
       }
-      for (const [command, code] of [["run", 1], ["doctor", 1], ["check", 0]] as const) {
+      for (const [command, code] of [
+        ["run", 1],
+        ["doctor", 1],
+        ["check", 0],
+      ] as const) {
         const ran = await robot.run([command]);
         expect([command, ran.code]).toEqual([command, code]);
         if (code !== 0) expect(ran.stdout + ran.stderr).toContain("written by a newer agent");

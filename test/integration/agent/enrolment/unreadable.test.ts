@@ -1,5 +1,5 @@
 /** The files of an identity cannot be read while the agent starts, as on a disk that fails for a moment. */
-import { lstat, rename, rm, symlink } from "node:fs/promises";
+import { chmod, lstat, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -80,4 +80,42 @@ test("identity file unreadable at the start, then readable → its credential is
   // To a heartbeat under way, such a jump of the clock is a timeout.
   const { identity } = await advanceUntil(daemon, clock, (status) => status.identity?.problem === null);
   expect(identity?.state).toBe("enrolled");
+});
+
+test.for([
+  ["the key readable by others", "identity-key.json", 0o644, /identity-key.json has mode 0644: .*; chmod 600 /],
+  [
+    "the credential writable by others",
+    "identity-credential.json",
+    0o602,
+    /credential.json has mode 0602: .*; chmod 600 /,
+  ],
+  ["a folder in which others can replace it", "", 0o777, /state has mode 0777: .*; chmod o-w /],
+] as const)("identity with %s → nothing is sent; mended → used after a resync", async ([_what, name, mode, says]) => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  const clock = new PushedClock();
+  await enrollAndStop(scene, clock);
+  const path = join(robot.state_directory, name);
+  const { mode: before } = await lstat(path);
+  await chmod(path, mode);
+  const sent = proxy.requests.length;
+  const setup = await robot.run(["--setup"]);
+  expect([setup.code, setup.stderr]).toEqual([1, expect.stringMatching(says)]);
+  expect((await robot.run(["doctor"])).stdout).toMatch(says);
+  await using daemon = await robot.start({}, clock);
+  const { summary } = await daemon.until(({ state }) => state === "identity-unreadable");
+  expect(summary).toMatch(says);
+  expect(proxy.requests.slice(sent).filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
+  await chmod(path, before);
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered", MINUTE_MS);
+});
+
+test("enroll into a folder in which others can replace files → refused, no key is made", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  await chmod(robot.state_directory, 0o777);
+  const { code, stderr } = await robot.run(["enroll", "--no-wait"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("others can replace the identity of this robot")]);
+  expect(await readdir(robot.state_directory)).not.toContain("identity-key.json");
 });

@@ -116,9 +116,7 @@ test("service gives a wrong name → asked with each heartbeat while registratio
   robot.respond = ({ method }) => ({
     status: 200,
     body:
-      method === "GET"
-        ? { id: "rob_1", name }
-        : { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 3600 },
+      method === "GET" ? { id: "rob_1", name } : { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 3600 },
   });
   const beat = async () => {
     clock.step(Math.max(0, upkeep.nextMs() - clock.monotonicMs()));
