@@ -1,5 +1,6 @@
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import { createBackoff } from "../../platform/retry.ts";
 import { type Approved, judgePoll, judgeStart } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
@@ -7,8 +8,11 @@ import { belonging } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
 import { type EnrolmentRecord, type KeyRecord, nameWithoutCredential, type RobotBefore } from "./records.ts";
 
-/** A code that is over is followed by the next one within this time. */
+/** A code that is over is followed by the next one within this time, or later each time when the service ends codes at once. */
 const SOON_MS = 1000;
+const LATEST_MS = 5 * 60_000;
+/** A code that lasted so long did not end at once. */
+const LASTING_MS = 30_000;
 /** Maximum delay of the next poll, whatever Retry-After says: a code expires after ten minutes. */
 const LONGEST_POLL_DELAY_MS = 30_000;
 
@@ -20,6 +24,9 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   let enrolment: EnrolmentRecord | null = belonging(stored.enrolment, key);
   /** False where the service said that no operator has to approve. */
   let isApprovalNeeded = true;
+  const endings = createBackoff({ firstMs: SOON_MS, capMs: LATEST_MS, random });
+  /** Monotonic time of the last code; of the start for one of an earlier process. */
+  let codedMs = clock.monotonicMs();
 
   /** The robot of this computer at a service, also when its credential ended. */
   function robotBefore(serviceUrl: string): RobotBefore | null {
@@ -87,6 +94,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         // Before anybody sees the code: without the file a restarted agent starts anew, and an approval would be lost.
         await files.saveEnrolment(next).catch(throwBugs);
         enrolment = next;
+        codedMs = clock.monotonicMs();
         isApprovalNeeded = started.approval_required;
         course.dueMs = clock.monotonicMs() + (isApprovalNeeded ? started.interval_s * 1000 : 0);
         if (isApprovalNeeded) logWaiting(next);
@@ -123,14 +131,23 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         return false;
       case "over":
         await forgetEnrolment();
-        course.dueMs = clock.monotonicMs() + SOON_MS * random.unit();
+        pauseAfterCode();
         options.onChange();
         return false;
       case "fresh-key":
         await forgetEnrolment();
-        await replaceKey();
+        if (await makeKey()) pauseAfterCode();
         return false;
     }
+  }
+
+  /** Each start costs the disk two syncs, so a service that ends every code at once must not cause starts without end. */
+  function pauseAfterCode(): void {
+    if (clock.monotonicMs() - codedMs >= LASTING_MS) endings.reset();
+    const dueMs = clock.monotonicMs() + endings.nextMs();
+    if (endings.attempts > 1)
+      course.wait({ kind: "later", state: null, detail: "the service ends each code at once", retryAfterMs: null });
+    course.dueMs = dueMs;
   }
 
   async function take(current: KeyRecord, issued: Approved): Promise<void> {
