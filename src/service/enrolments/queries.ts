@@ -42,6 +42,25 @@ export async function areTooManyWaiting(reader: Reader, now: string): Promise<bo
   return last !== undefined;
 }
 
+/**
+ * Ends the newest enrolment that waits of the site with the most, for one of another site: whoever fills all places loses them first.
+ *
+ * @returns the site; null if that of the new enrolment has as many itself.
+ */
+export async function endOneOfLargest(transaction: Transaction, site: string, now: string): Promise<string | null> {
+  const waiting = transaction.selectFrom("enrolments").where("status", "=", "pending").where("expires_at", ">", now);
+  const sizes = waiting.select(["client_site", ({ fn }) => fn.countAll<number>().as("count")]).groupBy("client_site");
+  const largest = await sizes.orderBy("count", "desc").limit(1).executeTakeFirst();
+  const own = await sizes.where("client_site", "=", site).executeTakeFirst();
+  if (largest === undefined || Number(largest.count) <= Number(own?.count ?? 0) + 1) return null;
+  const { client_site: largestSite } = largest;
+  const newest = waiting.select("id").where("client_site", "=", largestSite).orderBy("id", "desc").limit(1);
+  const row = await newest.forUpdate().skipLocked().executeTakeFirst();
+  if (row === undefined) return null;
+  await updateEnrolment(transaction, row.id, { status: "expired" });
+  return largestSite;
+}
+
 /** Enrolments that wait at `now` (ISO 8601) and name the organization, newest first; with `orNobody`, also those that name none. */
 export function listWaiting(
   reader: Reader,

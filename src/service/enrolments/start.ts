@@ -13,7 +13,7 @@ import type { Room } from "../robots/index.ts";
 import { approveByList, prepareAllowed } from "./allowed-keys.ts";
 import { approveByKey, prepareBulk } from "./bulk.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
-import { areTooManyWaiting, expireWaitingOf, insertEnrolment } from "./queries.ts";
+import { areTooManyWaiting, endOneOfLargest, expireWaitingOf, insertEnrolment } from "./queries.ts";
 import { KEY_IN_USE, refuseStarts, TOO_MANY_WAITING, USES_SPENT } from "./refusals.ts";
 import { type EnrolmentRow, POLL_INTERVAL_S, shownOf, UNDECIDED } from "./rules.ts";
 import { readStart } from "./start-body.ts";
@@ -86,7 +86,11 @@ async function start(
   const auditId = newId("aud");
   const started = await store.write(async (transaction) => {
     if (allowed === null) {
-      if (await areTooManyWaiting(transaction, row.created_at)) return TOO_MANY_WAITING;
+      if (await areTooManyWaiting(transaction, row.created_at)) {
+        const ended = await endOneOfLargest(transaction, row.client_site, row.created_at);
+        limitsMet.note("enrolments.waiting", { organizationId: null, party: ended ?? row.client_site });
+        if (ended === null) return TOO_MANY_WAITING;
+      }
       return insert(transaction, row.public_key, codes, async () => row);
     }
     const inserted = await insert(transaction, row.public_key, codes, () => approveByList(transaction, row, allowed));
@@ -99,9 +103,6 @@ async function start(
     return inserted;
   });
   if (allowed !== null && isApproved(started)) room.organization.take(allowed.owner);
-  if (started === TOO_MANY_WAITING) {
-    limitsMet.note("enrolments.waiting", { organizationId: null, party: row.client_site });
-  }
   return started;
 }
 

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
 import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
+import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
 import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
 import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -125,9 +126,10 @@ it("starts → 120 per minute and address, where IPv6 addresses count by /64", a
 });
 
 describeOnEachStore("10,000 pending enrolments", (newStore) => {
-  it("another start → 429, until one is denied or expires", async () => {
+  /** A scene in which as many wait, each from the address that `addressOf` gives its number. */
+  async function fill(addressOf: (index: number) => string) {
     const store = await newStore();
-    const scene = await openScene(store);
+    const scene = await openScene(store, { trustedProxies: ["127.0.0.1"] });
     const started = await scene.computer().start();
     const location = store ?? ({ kind: "sqlite", dataDirectory: scene.running.dataDirectory } as const);
     await using backstage = await openBackstage(location);
@@ -142,11 +144,29 @@ describeOnEachStore("10,000 pending enrolments", (newStore) => {
         ...template,
         ...UNDECIDED,
         id: `renr_${from + index}`,
+        client_site: identifyClient(undefined, addressOf(from + index)).site,
         public_key: `key ${from + index}`,
         user_code: `CODE${from + index}`,
       }));
       await backstage.store.write((transaction) => transaction.insertInto("enrolments").values(rows).execute());
     }
+    return { scene, started };
+  }
+
+  it.each([
+    ["900 networks of one site", (index: number) => `2001:db8:1:${(index % 900).toString(16)}::1`],
+    ["900 sites", (index: number) => `2001:db8:${(index % 900).toString(16)}::1`],
+  ])("of %s → a start from elsewhere takes one of their places, one of theirs gets 429", async (_what, addressOf) => {
+    const { scene, started } = await fill(addressOf);
+    const startFrom = async (address: string) =>
+      (await requestStart(scene.computer(), {}, { "x-forwarded-for": address })).status;
+    for (const host of [1, 2, 3]) expect(await startFrom(`192.0.2.${host}`)).toBe(200);
+    expect(await startFrom(addressOf(5))).toBe(429);
+    expect((await scene.approve(started)).status).toBe(200);
+  });
+
+  it("another start → 429, until one is denied or expires", async () => {
+    const { scene, started } = await fill(() => "127.0.0.1");
     const answer = await requestStart(scene.computer());
     expect([await refusalOf(answer), answer.headers.get("retry-after")]).toEqual([
       [429, "Too many enrolments wait for their approval; start again in a few minutes"],
