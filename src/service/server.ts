@@ -50,6 +50,9 @@ export interface HttpOptions {
   readonly consoleFolder: string | null;
 }
 
+/** Of answers that hold what only their reader may see: no cache keeps them (RFC 9111, 5.2.2.5), no browser takes them for a page. */
+const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+
 /** The HTTP server of the service: routing, limits, and JSON answers to all errors. */
 export function createHttpServer(context: OperationsContext, options: HttpOptions): FastifyInstance {
   const { log, random } = context.machine;
@@ -73,7 +76,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
       // No hook runs for such a path.
       leaveUnread(request.raw, reply);
       reply.raw.once("close", () => noteAnswered(request, reply));
-      void send(reply.header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
+      void send(reply.headers(PRIVATE).header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
     },
   });
 
@@ -83,6 +86,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   app.addHook("onRequest", async (request, reply) => {
     draining.inFlight.track(reply.raw);
     reply.header("x-request-id", request.id);
+    if (pathOf(request).startsWith("/v1/")) reply.headers(PRIVATE);
     if (!(await context.traffic.arrive(clientAddress(request)))) return send(reply, TOO_MANY_REQUESTS);
     const unreadable = refuseHead(request);
     if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
@@ -176,8 +180,8 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
 }
 
 /**
- * Refuses what Node's parser accepts: other versions of HTTP, expectations that cannot be met, and several Host headers, of which a proxy
- * may use another (RFC 9112, 3.2).
+ * Refuses what Node's parser accepts: other versions of HTTP, expectations that cannot be met, the target `*` of other methods than
+ * OPTIONS, no Host header, and several, of which a proxy may use another (RFC 9112, 3.2).
  */
 function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (raw.httpVersionMajor !== 1) return refuseUnreadable(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
@@ -185,7 +189,11 @@ function refuseHead({ raw }: FastifyRequest): Answer | null {
     return refuseUnreadable(417, "No expectation but 100-continue can be met");
   }
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
-  return hosts.length > 1 ? refuseUnreadable(400, "The request has more than one Host header") : null;
+  if (hosts.length > 1) return refuseUnreadable(400, "The request has more than one Host header");
+  if (hosts.length === 0 && raw.httpVersionMinor > 0) return refuseUnreadable(400, "The request has no Host header");
+  return raw.url === "*" && raw.method !== "OPTIONS"
+    ? refuseUnreadable(400, "The target * is for OPTIONS; name the path")
+    : null;
 }
 
 /** The router matches `/v1/robots/` as a robot with an empty name; the path does not exist. */

@@ -30,7 +30,7 @@ export function createListener(
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: limits.headerBytes,
-    // Node would answer without a body; the service does not use the Host header.
+    // Node would answer without a body; server.ts refuses requests without a Host header.
     requireHostHeader: false,
     // A waiting request reads no more than its first chunk, up to 64 KiB.
     highWaterMark: FIRST_BYTES,

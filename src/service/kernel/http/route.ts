@@ -93,9 +93,7 @@ export function route(
       // The framework refuses types it cannot parse; body.ts interprets the real type.
       if (contentType !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
       const arrival = arrivalOf(request);
-      // Answers to a cookie are private; caches assume that only for an Authorization header (RFC 9111, 3.5).
       const isConsole = arrival.credential?.kind === "console";
-      if (isConsole) reply.header("cache-control", "no-store");
       const { address } = arrival;
       const admit = () => gate.admit(operation, arrival);
       const admission = await noteBusy(address, null, () => runForRequester(address, admit));

@@ -50,7 +50,7 @@ describe("POST /v1/robots/setup", () => {
   it("chunked body beyond the limit → 413", async () => {
     const { url, key } = await testService({ limits: { bodyBytes: 10_000 } });
     const chunk = `1000\r\n${"x".repeat(0x1000)}\r\n`;
-    const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`;
     expect(await raw(url, head, chunk, chunk, chunk)).toMatch(/^HTTP\/1.1 413 .*"code":"PayloadTooLarge"/s);
   });
 
@@ -84,7 +84,7 @@ describe("POST /v1/robots/setup", () => {
   it.each([
     ["no credential", "POST /v1/robots/setup HTTP/1.1", 401],
     ["a path with an invalid escape", "POST /v1/%zz HTTP/1.1", 400],
-    ["an expectation", "POST /v1/robots/setup HTTP/1.1\r\nexpect: a-miracle", 417],
+    ["an expectation", "POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nexpect: a-miracle", 417],
   ])("large body refused for %s → not read to its end", async (_what, first, status) => {
     const { url } = await testService({ limits: { lingerMs: 100 } });
     const { socket, answer, isBodySent } = sendLarge(url, first);
@@ -192,10 +192,22 @@ describe("routing", () => {
     "GET %s → a fragment is no part of the query, and a second question mark part of a name",
     async (target) => {
       const { url, key } = await testService();
-      const head = `GET ${target} HTTP/1.1\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`;
+      const head = `GET ${target} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`;
       expect(await raw(url, head)).toMatch(/^HTTP\/1.1 200 .*\[\]$/s);
     },
   );
+
+  it.each([
+    ["/v1/robots", true, 200],
+    ["/v1/robots", false, 401],
+    ["/v1/nothing", false, 404],
+    ["/v1/%zz", false, 400],
+  ])("%s, with a key: %s → %i, which no cache keeps and no browser takes for a page", async (path, hasKey, status) => {
+    const { url, key } = await testService();
+    const answer = await fetch(url + path, hasKey ? { headers: { authorization: `Bearer ${key}` } } : {});
+    const told = ["cache-control", "x-content-type-options"].map((name) => answer.headers.get(name));
+    expect([answer.status, ...told]).toEqual([status, "no-store", "nosniff"]);
+  });
 
   it("/healthz and /readyz need no key", async () => {
     const { url } = await testService();
@@ -205,15 +217,17 @@ describe("routing", () => {
 });
 
 describe("hostile connections", () => {
-  const line = "GET /v1/robots HTTP/1.1\r\n";
+  const line = "GET /v1/robots HTTP/1.1\r\nhost: a\r\n";
   it.each([
     ["not HTTP", "nonsense\r\n\r\n", 400],
     ["two lengths", `${line}content-length: 1\r\ncontent-length: 2\r\n\r\n`, 400],
     ["endless headers", `${line}x: ${"y".repeat(70_000)}`, 431],
-    ["a path with an invalid escape", "GET /v1/%zz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
+    ["a path with an invalid escape", "GET /v1/%zz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", 400],
     ["an expectation", `${line}expect: a-miracle\r\nconnection: close\r\n\r\n`, 417],
     ["one expectation of two", `${line}expect: 100-continue, a-miracle\r\n\r\n`, 417],
-    ["no host", "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n", 200],
+    ["no host", "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
+    ["no host in HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n", 200],
+    ["the target *", "GET * HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", 400],
     ["two hosts", "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", 400],
     ["another version", "GET /healthz HTTP/2.0\r\nhost: a\r\n\r\n", 505],
     ["no version", "GET /healthz\r\n\r\n", 505],
@@ -238,14 +252,14 @@ describe("hostile connections", () => {
   ])("garbage %s → the complete request is answered", async (_where, header, answers) => {
     const { url, key } = await testService();
     const body = JSON.stringify({ label: "new" });
-    const head = `POST /v1/me/api-keys HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+    const head = `POST /v1/me/api-keys HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
     const bytes = `${head}${header}content-length: ${body.length}\r\n\r\n${body}garbage\r\n\r\n`;
     expect(await raw(url, bytes)).toMatch(answers);
   });
 
   it.each([
     ["headers", `${line}x-slow: `],
-    ["a body", "POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
+    ["a body", "POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
   ])("%s that never end → 408, within the time limit", async (_what, bytes) => {
     const limits = { headersTimeoutMs: 200, requestTimeoutMs: 300, checkIntervalMs: 50 };
     const { url, key } = await testService({ limits });
@@ -257,7 +271,7 @@ describe("hostile connections", () => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
     await once(socket, "connect");
-    const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-length: 100\r\n\r\n{`;
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-length: 100\r\n\r\n{`;
     await new Promise((resolve) => {
       socket.write(head, resolve);
     });
@@ -291,7 +305,7 @@ describe("stopping", () => {
     const socket = connect(Number(port), hostname);
     const answer = collect(socket);
     socket.write(
-      `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`,
+      `POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`,
     );
     socket.write(`expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`);
     // 100 Continue shows that the request is in flight.
@@ -311,7 +325,7 @@ describe("stopping", () => {
     const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
     const answer = collect(probing);
     const body = JSON.stringify(setup);
-    busy.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    busy.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
     busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
     // The first answer shows that the service has the beginning of the second request, so it does not close the connection as idle.
     probing.write("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\n");
@@ -330,7 +344,7 @@ describe("stopping", () => {
     const { hostname, port } = new URL(running.url);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});
-    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
     socket.write("content-length: 10\r\n\r\n");
     await once(socket, "data");
     const closed = once(socket, "close");

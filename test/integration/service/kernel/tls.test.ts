@@ -97,7 +97,7 @@ describe("TLS by files", () => {
     }
     const plain = connectPlain(Number(new URL(url).port), "127.0.0.1");
     plain.on("error", () => {});
-    plain.write("GET / HTTP/1.1\r\n\r\n");
+    plain.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     await once(plain, "close");
     expect((await servedSerial(url)) !== "").toBe(true);
     expect(log()).not.toContain('"level":"error"');
@@ -123,7 +123,7 @@ describe("TLS by files", () => {
     await reload();
     expect(await servedSerial(url)).not.toBe(before);
     expect(log()).toContain("tls_reloaded");
-    open.write("GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n");
+    open.write("GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     const [bytes] = await once(open, "data");
     expect(String(bytes)).toMatch(/^HTTP\/1.1 200/);
   });
