@@ -1,7 +1,7 @@
 import type { Terminal } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import { describeRemoval, removalForJson } from "./apply/removal.ts";
-import { NAME, SERVICE_USER } from "./layout.ts";
+import { NAME, SERVICE_USER, STATE_FOLDER } from "./layout.ts";
 import type { RemovalPlan } from "./plan/plan-removal.ts";
 
 /** What `uninstall` leaves behind. */
@@ -50,6 +50,10 @@ export function showRemoval(
   for (const { path, target } of linked) {
     terminal.note(`${terminal.style("warn", "kept")}: ${path} is a link; what it leads to stays: ${target}`);
   }
+  if (removals.some((removal) => "path" in removal && removal.path === STATE_FOLDER))
+    terminal.note(
+      "The service still knows a robot that was registered here. To remove it there: robot-policy robots remove NAME",
+    );
   if (left.hasGrants) {
     terminal.note(`The file access that was granted stays. An installed agent revokes it: sudo ${NAME} grant --revoke`);
   }

@@ -4,12 +4,15 @@ import { reasonOfError, type System, type UnitSeen } from "../apply/system.ts";
 import type { Disk } from "../disk/disk.ts";
 import { replaceFile } from "../disk/durable.ts";
 import { fail, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "../installer.ts";
-import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT } from "../layout.ts";
+import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT, SERVICE_USER } from "../layout.ts";
 import { type OpenSite, openSite } from "../open-site.ts";
 import { readInstalled } from "../plan/installed.ts";
 import { observe } from "../plan/observation.ts";
 import { PURGED_TREES, planRemoval, removablePaths } from "../plan/plan-removal.ts";
 import { type Left, showRemoval } from "../show-removal.ts";
+
+/** UID_MIN of login.defs(5). Lower numbers are of system accounts, such as the one that `install` makes. */
+const FIRST_PERSON_ID = 1000;
 
 export interface UninstallOptions {
   readonly dryRun?: boolean;
@@ -44,13 +47,15 @@ async function uninstallFrom(site: OpenSite, options: UninstallOptions, context:
   const { terminal, signal } = context;
   const { disk, system } = site;
   const isDry = options.dryRun === true;
+  const account = await system.findUser();
+  const isPerson = account !== null && account.userId >= FIRST_PERSON_ID;
   const installed = await readInstalled(disk);
   const plan = planRemoval({
     installed,
     seen: await observe(disk, [], removablePaths(installed)),
     system,
     units: await unitsOf(system),
-    account: await system.findUser(),
+    account: isPerson ? null : account,
     hasGrants: await system.hasGrants(),
     purges: options.purge === true,
   });
@@ -74,6 +79,8 @@ async function uninstallFrom(site: OpenSite, options: UninstallOptions, context:
     if (plan.remembered.length > 0) await rememberFolders(disk, plan.remembered);
   }
   showRemoval(plan, await lookForLeft(site, options), shown);
+  if (options.purge === true && isPerson && !shown.isJson)
+    terminal.note(`The account ${SERVICE_USER} stays: by its number ${account.userId} it is a person's`);
   return EXIT.ok;
 }
 

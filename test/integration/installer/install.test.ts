@@ -430,6 +430,16 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
+  test("--purge with the account of a person of that name → the account stays, and that is said", async () => {
+    const root = await workshop.makeImage();
+    const person = "robot-policy-agent:x:1500:1500::/home/robot-policy-agent:/bin/bash\n";
+    await appendFile(join(root, "etc/passwd"), person);
+    await runInstall({ root }, setting);
+    const { exitCode, stderr } = await runUninstall({ root, purge: true }, setting);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining("The account robot-policy-agent stays")]);
+    expect(await readFile(join(root, "etc/passwd"), "utf8")).toContain(person);
+  });
+
   test("--purge of folders that are links → removes the links, and names what they led to", async () => {
     const root = await workshop.makeImage();
     for (const path of ["var/lib/robot-policy-agent", "usr/local/lib/robot-policy-agent"]) {
@@ -443,6 +453,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(stderr).toMatchInlineSnapshot(`
       "kept: /var/lib/robot-policy-agent is a link; what it leads to stays: /data/var/lib/robot-policy-agent
       kept: /usr/local/lib/robot-policy-agent is a link; what it leads to stays: /data/usr/local/lib/robot-policy-agent
+      The service still knows a robot that was registered here. To remove it there: robot-policy robots remove NAME
       "
     `);
     expect(describeTree(root).filter((line) => line.includes("robot-policy-agent ->"))).toEqual([]);

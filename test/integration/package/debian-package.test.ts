@@ -1,6 +1,6 @@
 /** @module-tag needs/program */
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -14,7 +14,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
 import { debianPackage } from "../../support/nspawn/package.ts";
 import { execute, locked } from "../../support/programs/execute.ts";
-import { hasProgram } from "../../support/programs/programs.ts";
+import { canMount, hasProgram } from "../../support/programs/programs.ts";
 import { isLong } from "../../support/run/tier.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -206,17 +206,99 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
 
   it("postrm purge → reads the paths to revoke from the record of grants", async () => {
     const entries = [
+      { path: "/home/lab/two\nlines", user_id: 997, before: "user::rwx\n", after: "" },
       { path: "/home/lab", user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" },
       { path: "/home/lab/my cal", user_id: 997, before: "user::rwx\ndefault:user::rwx\n", after: "" },
-      { path: '/home/lab/"', user_id: 997, before: "user::rwx\n", after: "" },
+      { path: '/home/lab/"\\n', user_id: 997, before: "user::rwx\n", after: "" },
     ];
     const dropIn = { path: "/etc/drop-in", text: "" };
     await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, drop_in: dropIn });
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
     const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
-    // Names that JSON escapes are left to the administrator.
-    expect(stdout).toMatch(/^ours \/home\/lab\ntheirs \/home\/lab\/my cal\nours +"path": .*\n$/);
+    // A name with a line break is left to the administrator.
+    expect(stdout.replaceAll(/ +/g, " ")).toBe(
+      String.raw`ours "path": "/home/lab/two\nlines",
+ours /home/lab
+theirs /home/lab/my cal
+ours /home/lab/"\n
+`,
+    );
+  });
+
+  describe.skipIf(!canMount)("postrm purge (needs root and unshare(1))", { tags: "needs/root" }, () => {
+    const STATE = "var/lib/robot-policy-agent";
+    const ETC = "etc/robot-policy-agent";
+
+    /**
+     * Runs postrm as dpkg does, on a robot whose files are in a folder, with users of its own.
+     *
+     * @param before shell commands in the same mount namespace; `$ROOT` is the robot's root.
+     */
+    async function purge(before: string, userId = 990, after = "") {
+      const root = await mkdtemp(join(work, "purged-"));
+      for (const folder of [STATE, ETC, "run", "bin", "var/lib/robot-policy-agent-install"])
+        await mkdir(join(root, folder), { recursive: true });
+      await writeFile(join(root, STATE, "registration.json"), "{}");
+      await writeFile(join(root, ETC, "api-key"), "key");
+      const programs = {
+        id: `echo ${userId}`,
+        getent: "exit 0",
+        userdel: `echo userdel >>${root}/called`,
+        groupdel: `echo groupdel >>${root}/called`,
+        "deb-systemd-helper": "exit 0",
+      };
+      for (const [name, text] of Object.entries(programs))
+        await writeFile(join(root, "bin", name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      const script = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
+      const rooted = script.replaceAll(/(?<=["= ])\/(?=usr\/lib|var|etc|run)/g, `${root}/`);
+      await writeFile(join(root, "postrm"), rooted);
+      const shell = `ROOT=${root}; PATH=$ROOT/bin:$PATH; ${before}; sh $ROOT/postrm purge; echo exit $?; ${after}`;
+      const { stdout, stderr } = await execute(["unshare", "--mount", "sh", "-c", shell]);
+      const called = await readFile(join(root, "called"), "utf8").catch(() => "");
+      return { root, exit: stdout.trim(), said: stderr.replaceAll(root, ""), called };
+    }
+
+    const exists = (path: string) =>
+      stat(path).then(
+        () => true,
+        () => false,
+      );
+
+    it("usual robot → nothing stays, and that the service knows the robot is said", async () => {
+      const { root, exit, said, called } = await purge("true");
+      expect([exit, called]).toEqual(["exit 0", "userdel\ngroupdel\n"]);
+      expect(said).toContain("the service still knows this robot");
+      for (const folder of [STATE, ETC]) expect(await exists(join(root, folder))).toBe(false);
+    });
+
+    it.each([STATE, ETC])("%s is a mount → emptied, the rest is removed, and the mount is named", async (folder) => {
+      const mount = `mount -t tmpfs none $ROOT/${folder}; echo secret >$ROOT/${folder}/identity-key.json`;
+      const { exit, said, called } = await purge(mount, 990, `ls -A $ROOT/${folder}`);
+      expect([exit, called]).toEqual(["exit 0", "userdel\ngroupdel\n"]);
+      expect(said).toContain(`/${folder} is empty, but stays: it is a mount`);
+    });
+
+    it("a mount that is read-only → what may be in it is said", async () => {
+      const { exit, said } = await purge(
+        `mount -t tmpfs none $ROOT/${STATE}; echo secret >$ROOT/${STATE}/identity-key.json; mount -o remount,ro $ROOT/${STATE}`,
+      );
+      expect([exit, said]).toEqual(["exit 0", expect.stringContaining(`/${STATE} cannot be emptied`)]);
+    });
+
+    it("state behind a link → where it stays is said", async () => {
+      const { exit, said } = await purge(`mv $ROOT/${STATE} $ROOT/srv; ln -s $ROOT/srv $ROOT/${STATE}`);
+      expect([exit, said]).toEqual([
+        "exit 0",
+        expect.stringContaining(`/${STATE} was a link; what it leads to stays, with what the agent kept there: /srv`),
+      ]);
+    });
+
+    it("account of a person → it stays", async () => {
+      const { exit, said, called } = await purge("true", 1500);
+      expect([exit, called]).toEqual(["exit 0", ""]);
+      expect(said).toContain("the account robot-policy-agent stays");
+    });
   });
 
   it.skipIf(!hasProgram("groff")).each([`man8/${NAME}.8`, `man5/${NAME}-config.5`, "man5/robot-manifest.5"])(
