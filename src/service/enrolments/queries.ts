@@ -52,7 +52,7 @@ export async function endOneOfLargest(transaction: Transaction, site: string, no
   const sizes = waiting.select(["client_site", ({ fn }) => fn.countAll<number>().as("count")]).groupBy("client_site");
   const largest = await sizes.orderBy("count", "desc").limit(1).executeTakeFirst();
   const own = await sizes.where("client_site", "=", site).executeTakeFirst();
-  if (largest === undefined || Number(largest.count) <= Number(own?.count ?? 0) + 1) return null;
+  if (largest === undefined || largest.count <= (own?.count ?? 0) + 1) return null;
   const { client_site: largestSite } = largest;
   const newest = waiting.select("id").where("client_site", "=", largestSite).orderBy("id", "desc").limit(1);
   const row = await newest.forUpdate().skipLocked().executeTakeFirst();
