@@ -102,8 +102,10 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
         const path = pathOf(name);
         const state = await readState(files, path, "content", FILE_LIMIT_BYTES);
         if (state.kind === "none") return null;
-        await refuseExposed(path);
-        if (state.kind === "content" && isOurs(state.content)) return state.content;
+        if (state.kind === "content" && isOurs(state.content)) {
+          await refuseExposed(path);
+          return state.content;
+        }
         aside.push(mend ? await setAside(files, path) : path);
         return null;
       }

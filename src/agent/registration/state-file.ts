@@ -17,7 +17,10 @@ export type StateFile =
 /** The member of the file that holds its content. */
 type Member = "registration" | "content";
 
-/** Version of the state files, raised when an older agent can no longer read them. */
+/**
+ * Version of the state files, raised when an older agent can no longer read them. The envelope stays: version and checksum tell an older
+ * agent, and preinst, a newer file from a damaged one.
+ */
 export const SCHEMA_VERSION = 1;
 
 /** A file of a newer agent: nothing is done with it, so that the newer agent can use it after an upgrade. */

@@ -1,5 +1,5 @@
 /** The files of an identity cannot be read while the agent starts, as on a disk that fails for a moment. */
-import { chmod, lstat, readdir, rename, rm, symlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -118,4 +118,17 @@ test("enroll into a folder in which others can replace files → refused, no key
   const { code, stderr } = await robot.run(["enroll", "--no-wait"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("others can replace the identity of this robot")]);
   expect(await readdir(robot.state_directory)).not.toContain("identity-key.json");
+});
+
+test("a folder in place of the credential → set aside, whatever its mode; the robot enrolls again", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  const clock = new PushedClock();
+  await enrollAndStop(scene, clock);
+  const path = join(robot.state_directory, "identity-credential.json");
+  await rm(path);
+  await mkdir(path, { mode: 0o755 });
+  await using daemon = await robot.start({}, clock);
+  await daemon.until(({ state }) => state === "waiting-for-approval");
+  expect((await lstat(`${path}.damaged`)).isDirectory()).toBe(true);
 });
