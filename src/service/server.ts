@@ -76,7 +76,10 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
       // No hook runs for such a path.
       leaveUnread(request.raw, reply);
       reply.raw.once("close", () => noteAnswered(request, reply));
-      void send(reply.headers(PRIVATE).header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
+      void send(
+        reply.headers(PRIVATE).header("x-request-id", request.id),
+        refuseUnreadable(400, "The request path is malformed"),
+      );
     },
   });
 

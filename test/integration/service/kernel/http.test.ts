@@ -259,7 +259,10 @@ describe("hostile connections", () => {
 
   it.each([
     ["headers", `${line}x-slow: `],
-    ["a body", "POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
+    [
+      "a body",
+      "POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{",
+    ],
   ])("%s that never end → 408, within the time limit", async (_what, bytes) => {
     const limits = { headersTimeoutMs: 200, requestTimeoutMs: 300, checkIntervalMs: 50 };
     const { url, key } = await testService({ limits });
@@ -325,7 +328,9 @@ describe("stopping", () => {
     const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
     const answer = collect(probing);
     const body = JSON.stringify(setup);
-    busy.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    busy.write(
+      `POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`,
+    );
     busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
     // The first answer shows that the service has the beginning of the second request, so it does not close the connection as idle.
     probing.write("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\n");
@@ -344,7 +349,9 @@ describe("stopping", () => {
     const { hostname, port } = new URL(running.url);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});
-    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    socket.write(
+      `POST /v1/robots/setup HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`,
+    );
     socket.write("content-length: 10\r\n\r\n");
     await once(socket, "data");
     const closed = once(socket, "close");
