@@ -30,6 +30,8 @@ export interface RegisteredRobot extends Readonly<Record<RobotTextName, string |
   readonly configuration_digest?: string;
   /** Null for none. */
   readonly contract?: Readonly<Record<string, unknown>> | null;
+  /** Undefined where another operation says it. */
+  readonly installation_id?: string | null;
 }
 
 /** Finds a robot by name. @returns null for none, "hidden" where the credential may not see robots, an exit code after reporting a failure. */

@@ -6,12 +6,13 @@ import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/r
 import { shown } from "../../manifest/shown.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { Service } from "../service.ts";
-import type { RegistrationBody } from "./registration.ts";
+import type { GivenRegistration, RegistrationBody } from "./registration.ts";
 
 /** Mistakes that the service would accept. */
-export function registrationMistake(body: RegistrationBody) {
+export function registrationMistake(body: GivenRegistration) {
   const { region, name, labels } = body;
-  if (!REGION_FORM.test(region)) return { member: "region", message: `expected ${REGION_EXPECTED}` };
+  if (region !== undefined && !REGION_FORM.test(region))
+    return { member: "region", message: `expected ${REGION_EXPECTED}` };
   const texts = givenTexts((text) => body[text]);
   const members = Object.entries({ name, ...texts, labels: Object.values(labels ?? {}).join(" ") });
   const [member] = members.find(([, text]) => holdsCredentials(text)) ?? [];

@@ -93,18 +93,24 @@ export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName,
   readonly contract?: object;
 }
 
+/** A registration of which the robot may keep some members. */
+export type GivenRegistration = Pick<RegistrationBody, "name"> & Partial<RegistrationBody>;
+
 /** A robot keeps no texts or labels that are cleared. With a manifest, the contract comes from it, or there is none. */
 type CarryOverFlags = TextFlags & Pick<OperatorFlags, "clearLabels" | "manifest">;
 
 /**
- * Adds what the robot keeps if it is not given again: texts and labels, and if its type stays the same, the contract. The service itself
- * replaces the whole registration.
+ * Adds what the robot keeps if it is not given again: type, region, digest, texts and labels, and if its type stays the same, the contract.
+ * The service itself replaces the whole registration.
  */
-export function carryOver(body: RegistrationBody, before: RegisteredRobot, flags: CarryOverFlags): RegistrationBody {
-  const { labels, contract, robot_type_id: robotTypeId } = before;
+export function carryOver(body: GivenRegistration, before: RegisteredRobot, flags: CarryOverFlags): GivenRegistration {
+  const { labels, contract, robot_type_id: robotTypeId, region, configuration_digest: digest } = before;
   const cleared = clearedTexts(flags);
-  const keepsContract = flags.manifest === undefined && body.robot_type_id === robotTypeId;
+  const keepsContract = flags.manifest === undefined && (body.robot_type_id ?? robotTypeId) === robotTypeId;
   return {
+    robot_type_id: robotTypeId,
+    region,
+    ...defined({ configuration_digest: digest }),
     ...givenTexts((text) => (cleared.includes(text) ? null : before[text])),
     ...defined({
       labels: flags.clearLabels === true || Object.keys(labels).length === 0 ? undefined : labels,
@@ -138,11 +144,12 @@ export function differences(rows: readonly (readonly [name: string, old: string,
 }
 
 /** What the robot keeps, for the middle of a sentence; empty for nothing. */
-export function keptText(given: RegistrationBody, body: RegistrationBody): string {
+export function keptText(given: GivenRegistration, body: RegistrationBody): string {
   const kept = [
     ...ROBOT_TEXT_NAMES.map((text) => (body[text] === given[text] ? "" : `${text} ${body[text] ?? ""}`)),
     body.labels === given.labels ? "" : `labels ${labelsOf(body)}`,
     body.contract === given.contract ? "" : "its contract",
+    body.configuration_digest === given.configuration_digest ? "" : "its digest",
   ];
   return kept.filter((each) => each !== "").join(", ");
 }

@@ -1,10 +1,13 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { configurationDigest } from "../../fingerprint/digest.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import { defined } from "../../platform/defined.ts";
+import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { flagPlaces, type Places } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
@@ -16,6 +19,7 @@ import { readManifestFile } from "./manifest-file.ts";
 import {
   carryOver,
   changeLines,
+  type GivenRegistration,
   keptText,
   readRegistrationFile,
   readRegistrationFlags,
@@ -39,7 +43,8 @@ const FLAGS = flagPlaces({
 
 /**
  * `robots setup`: registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract
- * else from the robot manifest. A registered robot keeps what is not given again, and the operator confirms what changes.
+ * else from the robot manifest. A registered robot keeps what is not given, its digest too, and the operator confirms what changes. An
+ * enrolled robot registers itself: without `--replace` it is left alone, because its computer would lose its credential.
  */
 export const robotsSetup: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
@@ -52,23 +57,22 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
   const written = { ...defined({ robot_type_id: manifest?.robot_type_id }), ...file?.value, ...fromFlags };
-  const { name, robot_type_id: robotTypeId, region } = written;
-  if (name === undefined || robotTypeId === undefined || region === undefined)
-    return refuseMissing(written, flags, terminal);
+  const { name } = written;
+  if (name === undefined) return refuseMissing(written, flags, terminal);
   if (flags.replace !== undefined && flags.replace !== name) {
     const what = `--replace names ${flags.replace}, but the registration is for the robot ${name}`;
     return refuseUsage(what, "give the same name, or leave it out", terminal);
   }
-  const configurationDigest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
-  if (typeof configurationDigest === "number") return configurationDigest;
+  const digest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
+  if (typeof digest === "number") return digest;
   const cleared = clearedTexts(flags);
-  const given: RegistrationBody = {
+  const given: GivenRegistration = {
     name,
-    robot_type_id: robotTypeId,
-    region,
-    configuration_digest: configurationDigest,
     ...givenTexts((text) => (cleared.includes(text) ? null : written[text])),
     ...defined({
+      robot_type_id: written.robot_type_id,
+      region: written.region,
+      configuration_digest: digest ?? undefined,
       labels: flags.clearLabels === true ? undefined : written.labels,
       contract: manifest?.contract ?? undefined,
     }),
@@ -91,9 +95,21 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
     const before = await findRegistered(service, name);
     if (typeof before === "number") return before;
     const known = before === "hidden" ? null : before;
-    const isReplacing = known !== null && (await isEnrolledNow(service, name));
+    const isReplacing = known === null ? false : await isEnrolledNow(service, name, known);
+    if (typeof isReplacing === "number") return isReplacing;
+    if (isReplacing && flags.replace === undefined) return refuseEnrolled(name, terminal);
     const registration = known === null ? given : carryOver(given, known, flags);
-    const body = flags.replace === undefined ? registration : { ...registration, confirm_replace: true };
+    const { robot_type_id: robotTypeId, region } = registration;
+    if (robotTypeId === undefined || region === undefined) return refuseMissing(registration, flags, terminal);
+    if (before !== null && registration.configuration_digest === undefined) return refuseUnknownDigest(name, terminal);
+    if (before === null && digest === null) terminal.note(NO_FILES);
+    const body: RegistrationBody = {
+      ...registration,
+      robot_type_id: robotTypeId,
+      region,
+      configuration_digest: registration.configuration_digest ?? configurationDigest([]),
+      ...defined({ confirm_replace: flags.replace === undefined ? undefined : true }),
+    };
     if (before === "hidden") terminal.note(HIDDEN);
     if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
     if (known?.region !== region) await warnOfRegion(service, region, terminal);
@@ -105,25 +121,45 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
       row: operations.setupRobot,
       input: { body },
       places,
-      show: ({ robot }) => terminal.print(`${robot.name} is registered (${robot.id}) with ${configurationDigest}.`),
+      show: ({ robot }) =>
+        terminal.print(`${robot.name} is registered (${robot.id}) with ${body.configuration_digest}.`),
     });
   });
 };
 
+const NO_FILES = "No configuration files: the digest covers nothing. --file names them.";
+
 const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses its ${ROBOT_TEXT_NAMES.join(", its ")}, labels and contract unless you give them again.`;
 
 interface Change {
-  readonly given: RegistrationBody;
+  readonly given: GivenRegistration;
   readonly body: RegistrationBody;
   readonly before: RegisteredRobot;
   /** A computer is enrolled as the robot, and this registration takes its place. */
   readonly isReplacing: boolean;
 }
 
-/** Whether a computer is enrolled as the robot. */
-async function isEnrolledNow(service: Service, robot: string): Promise<boolean> {
-  const result = await service.call(beyondSpec.getRobot, { parameters: { robot } });
-  return result.kind === "ok" && isEnrolled(result.value.value);
+/** Whether a computer is enrolled as the robot; an exit code after reporting that the service does not answer. */
+async function isEnrolledNow(service: Service, name: string, known: RegisteredRobot): Promise<boolean | ExitCode> {
+  const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
+  if (result.kind === "ok") return isEnrolled(result.value.value);
+  if (isUnknownOperation(result)) return (known.installation_id ?? null) !== null;
+  // Such a credential replaces no computer: the service refuses that without robots:write.
+  if (result.kind === "refused" && result.status === 403) return false;
+  return isNothingNamed(result) ? false : service.failed(result);
+}
+
+function refuseEnrolled(name: string, terminal: Terminal): ExitCode {
+  const what = `a computer is enrolled as ${name} and registers it; this would end its credential`;
+  const fix = `change the configuration on that computer; or replace it: --replace ${shellWord(name)}`;
+  return refuse({ code: "robot-enrolled", what, fix }, EXIT.conflict, terminal);
+}
+
+/** Whatever the digest is, that of nothing would take its place. */
+function refuseUnknownDigest(name: string, terminal: Terminal): ExitCode {
+  const what = `this service does not show the configuration digest of ${name}, which would be lost`;
+  const fix = "give the files with --file, or --configuration-digest";
+  return refuse({ code: "digest-unknown", what, fix }, EXIT.usage, terminal);
 }
 
 /** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
@@ -154,13 +190,13 @@ function refuseMissing(
   return refuseIncomplete("robot", from, members, terminal);
 }
 
-/** The given digest, or that of the files: from flags, else from the registration file, else from the manifest. */
+/** The given digest, or that of the files: from flags, else from the registration file, else from the manifest. Null where none has any. */
 async function digestOf(
   flags: WrittenRegistration,
   file: WrittenRegistration,
   manifest: RobotManifest | null,
   context: OperatorContext,
-): Promise<string | ExitCode> {
+): Promise<string | ExitCode | null> {
   const says = (source: WrittenRegistration) =>
     source.configuration_digest !== undefined || source.configurationFiles !== undefined;
   const source = says(flags) ? flags : file;
@@ -174,7 +210,7 @@ async function digestOf(
     return refuse({ code: "home_missing", what, fix }, EXIT.invalid, terminal);
   }
   const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
-  if (files.length === 0) terminal.note("No configuration files: the digest covers nothing. --file names them.");
+  if (files.length === 0 && source.configurationFiles === undefined) return null;
   const snapshot = await hashFiles(files, context);
   return typeof snapshot === "number" ? snapshot : snapshot.digest;
 }

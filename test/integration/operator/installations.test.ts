@@ -107,18 +107,29 @@ it("list and show: which robots are online, which offline, and which have no com
   expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^status +no computer enrolled$/m);
 });
 
-it("setup: would replace an enrolled computer → asks; the computer is online → requires --replace NAME", async () => {
+it("setup: a computer is enrolled as the robot, online or not → refused unless --replace names it", async () => {
   const { computer } = await enrollOnline("arm-57");
-  const args = ["robots", "setup", "--name", "arm-57", "--type", ROBOT_TYPE, "--region", REGION];
+  await enroll("arm-58");
   const digest = ["--configuration-digest", `sha256:${"1".repeat(64)}`];
-  const declined = await site.runWith({ answers: ["n"] }, ...args, ...digest);
+  const full = ["--type", ROBOT_TYPE, "--region", REGION, ...digest];
+  for (const robot of ["arm-57", "arm-58"]) {
+    const args = ["robots", "setup", "--name", robot];
+    for (const run of [site.run, site.eleven])
+      for (const more of [[], ["--site", "yard"], full, [...full, "--yes"], [...full, "--dry-run"]])
+        expect(await run(...args, ...more), `${robot} ${more.join(" ")}`).toMatchObject(
+          endedWith(7, /\[robot-enrolled\]\n {2}→ change the configuration on that computer; .*--replace arm-5/),
+        );
+    expect(await site.runWith({ answers: ["y"] }, ...args, ...full)).toMatchObject({ exitCode: 7 });
+  }
+  expect((await computer.heartbeat()).status).toBe(200);
+  const args = ["robots", "setup", "--name", "arm-57", ...full, "--replace"];
+  expect(await site.run(...args, "arm-5")).toMatchObject(endedWith(2, "--replace names arm-5"));
+  const declined = await site.runWith({ answers: ["n"] }, ...args, "arm-57");
   expect([declined.exitCode, declined.err]).toEqual([
     1,
     expect.stringContaining("The computer that is enrolled as arm-57 loses its credential and must enroll again.\n"),
   ]);
-  expect(await site.run(...args, ...digest)).toMatchObject(endedWith(7, "[robot-online]"));
-  expect(await site.run(...args, ...digest, "--replace", "arm-5")).toMatchObject(endedWith(2, "--replace names arm-5"));
   expect((await computer.heartbeat()).status).toBe(200);
-  expect(await site.run(...args, ...digest, "--replace", "arm-57")).toMatchObject({ exitCode: 0 });
+  expect(await site.run(...args, "arm-57")).toMatchObject({ exitCode: 0 });
   expect((await computer.heartbeat()).status).toBe(401);
 });

@@ -8,6 +8,7 @@ import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
+import { NO_DIGEST } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;
 beforeAll(async () => void (site = await openOperatorSite()));
@@ -161,6 +162,30 @@ describe("robots setup", () => {
       });
     });
 
+    it("only what changes is given → keeps type, region and digest; says so", async () => {
+      expect(await site.run("robots", "setup", "--name", "held", "--site", "yard")).toMatchObject({
+        exitCode: 0,
+        out: expect.stringContaining(`with ${DIGEST}.`),
+        err: expect.stringMatching(/^held is registered[^]*site +lab → yard\n[^]*its contract, its digest\.\n$/),
+      });
+      const kept = { robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
+      expect(await registration()).toMatchObject({ ...registered, ...kept, site: "yard" });
+      const manifest = await write("hosted.yaml", "robot_type_id: lerobot.so101-follower.v1\n");
+      expect((await bodyOf("--manifest", manifest)).configuration_digest).toBe(DIGEST);
+    });
+
+    it("a file that lists no files → the digest of nothing, as told", async () => {
+      const from = await write("empty.yaml", "configuration_files: []\n");
+      expect((await bodyOf("--from", from)).configuration_digest).toBe(NO_DIGEST);
+    });
+
+    it("documented service, no digest → refused: it would be replaced by that of nothing", async () => {
+      expect(await site.eleven("robots", "setup", "--name", "held", "--site", "yard")).toMatchObject(
+        endedWith(2, /digest of held, which would be lost \[digest-unknown\]\n {2}→ give the files with --file/),
+      );
+      expect(await registration()).toMatchObject({ ...registered, configuration_digest: DIGEST });
+    });
+
     it("nothing changes → no question", async () => {
       const args = setUp("--region", REGION, "--configuration-digest", DIGEST);
       expect(await site.runWith({ answers: [] }, ...args)).toMatchObject({ exitCode: 0, err: "" });
@@ -248,6 +273,7 @@ describe("robots setup", () => {
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
     ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
+    ["a new robot without type and region", ["--name", "x"], 2, /give --type or --manifest; --region\n/],
     [
       "files and a digest",
       ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`],
