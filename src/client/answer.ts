@@ -45,7 +45,13 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   const body = parseJson(answer.body, reading.secret);
   if (body.kind === "not-json") return undecodable(answer, `the answer is ${describeContent(answer)} instead of JSON`);
   if (!DONE.has(answer.status))
-    return undecodable(answer, `status ${answer.status} does not confirm that the operation is complete`);
+    return {
+      kind: "undecodable",
+      status: answer.status,
+      detail: `status ${answer.status} does not confirm that the operation is complete`,
+      isJson: true,
+      document: body.value,
+    };
   return readDocument(answer.status, body.value, reading);
 }
 
@@ -60,7 +66,7 @@ export function readDocument<T>(status: number, document: unknown, reading: Read
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.map(String).join(".")}`;
   const detail = `the answer does not match the documented schema${where}: ${issue?.message ?? ""}`;
-  return { kind: "undecodable", status, detail: clean(detail, reading) };
+  return { kind: "undecodable", status, detail: clean(detail, reading), isJson: true, document };
 }
 
 function refused(answer: HttpAnswer, reading: Reading<unknown>): AnsweredCall<never> {

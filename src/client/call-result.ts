@@ -36,10 +36,14 @@ export type AnsweredCall<T> =
       readonly request_id: string | null;
     }
   | {
-      /** The answer is not one of a service: it comes from a captive portal, redirects, or is too large. */
+      /** The answer is none that this program knows: from a captive portal, a redirect, too large, or JSON with other members. */
       readonly kind: "undecodable";
       readonly status: number;
       readonly detail: string;
+      /** It is JSON, so a service gave it. */
+      readonly isJson?: boolean;
+      /** The JSON, unchanged; not there where it is too deep to print. */
+      readonly document?: unknown;
     };
 
 type Refusal = Pick<Extract<AnsweredCall<unknown>, { kind: "refused" }>, "status" | "detail" | "isWebPage">;

@@ -62,11 +62,12 @@ export function createOperationClient(options: OperationClientOptions) {
       const { answer, wallMs } = sent;
       const reading = { schema: z.unknown(), url: request.url, wallMs, secret: secret ?? NO_SECRET };
       const read = readAnswer(answer, reading);
-      if (read.kind !== "ok") return read;
-      const document = read.value;
+      if (read.kind === "refused") return read;
+      const document = read.kind === "ok" ? read.value : read.document;
       if (isTooDeep(document)) {
-        return { kind: "undecodable", status: read.status, detail: "the answer is nested too deep" };
+        return { kind: "undecodable", status: read.status, detail: TOO_DEEP, isJson: true };
       }
+      if (read.kind !== "ok") return read;
       const result = readDocument(read.status, document, { ...reading, schema: row.response });
       if (result.kind !== "ok") return result;
       const nextCursor = readNextCursor(answer.headers["link"]);
@@ -114,6 +115,8 @@ function isList(row: OperationOf<unknown>): boolean {
 
 /** Far deeper than any document of a service. */
 const DEPTH_LIMIT = 256;
+
+export const TOO_DEEP = "the answer is nested too deep";
 
 /** Whether a document is nested so deep that printing it as JSON could overflow the stack. */
 export function isTooDeep(document: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { OperationInput, OperationOf } from "../client/operation-client.ts";
 import type { Questions } from "../platform/questions.ts";
 import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
-import type { Sent } from "./failure.ts";
+import { type Sent, showAsItIs } from "./failure.ts";
 import { refuse } from "./refuse.ts";
 import type { Answer, Service } from "./service.ts";
 import type { Waited } from "./wait.ts";
@@ -34,7 +34,13 @@ export async function makeChange<T>(service: Service, change: Change<T>): Promis
   const unconfirmed = explain === undefined ? null : await refusedAfter(explain, service);
   if (unconfirmed !== null) return unconfirmed;
   const result = await service.call(row, input);
-  if (result.kind !== "ok") return service.failed(result, { ...sent, body: input.body });
+  if (result.kind !== "ok") {
+    const shown = showAsItIs(result, service.terminal);
+    if (shown === null) return service.failed(result, { ...sent, body: input.body });
+    if (flags.wait !== true) return shown;
+    const what = "the service has accepted it, and robot-policy cannot read how it goes on";
+    return refuse({ code: "unknown-answer", what, fix: "leave --wait out" }, EXIT.failed, service.terminal);
+  }
   const first = result.value;
   if (flags.json !== true) begun?.(first.value);
   const waits = flags.wait === true && wait !== undefined;

@@ -41,12 +41,31 @@ export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
       return refuse({ code: `service-${reason}`, what, fix }, EXIT.unreachable, terminal);
     }
     case "undecodable": {
-      const fix = "check --url; a captive portal may have answered";
-      return refuse({ code: "not-the-service", what: failure.detail, fix }, EXIT.unreachable, terminal);
+      const { isJson, detail: what } = failure;
+      if (isJson !== true) {
+        const fix = "check --url; a captive portal may have answered";
+        return refuse({ code: "not-the-service", what, fix }, EXIT.unreachable, terminal);
+      }
+      const fix = "robot-policy api GET PATH shows the answer as it is";
+      return refuse({ code: "unknown-answer", what, fix }, EXIT.unreachable, terminal);
     }
     case "refused":
       return showRefusal(failure, reporting);
   }
+}
+
+/** The JSON of an answer that this program cannot read further, as of a service with other members; undefined for any other failure. */
+export function documentOfFailure(failure: Failure): unknown {
+  return failure.kind === "undecodable" ? failure.document : undefined;
+}
+
+/** Shows such an answer as it is. @returns success; null for any other failure. */
+export function showAsItIs(failure: Failure, terminal: Terminal): ExitCode | null {
+  const document = documentOfFailure(failure);
+  if (document === undefined) return null;
+  terminal.note(`This service names things otherwise than robot-policy knows (${failureText(failure)}). Its answer:`);
+  terminal.json(document);
+  return EXIT.ok;
 }
 
 /**

@@ -124,6 +124,7 @@ const NO_PATH: Failure = {
   kind: "undecodable",
   status: 200,
   detail: "the service gave an id that cannot be part of a URL",
+  isJson: true,
 };
 
 /** An operator waits at the terminal, so the retries are few. */

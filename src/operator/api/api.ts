@@ -1,4 +1,4 @@
-import { isTooDeep, ITEMS_PER_REQUEST, readNextCursor } from "../../client/operation-client.ts";
+import { isTooDeep, ITEMS_PER_REQUEST, readNextCursor, TOO_DEEP } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
@@ -53,10 +53,12 @@ async function pages(service: Service, first: RawRequest): Promise<ExitCode> {
       return service.failed(result);
     }
     if (answer === null) break;
-    const undecodable = (detail: string) => service.failed({ kind: "undecodable", status: answer.status, detail });
+    const undecodable = (detail: string, isJson = true) =>
+      service.failed({ kind: "undecodable", status: answer.status, detail, isJson });
     if (flags.include === true && flags.json !== true) showHead(answer, terminal);
-    const document = readJson(textOf(answer));
-    if (document === undefined) return undecodable("a page of the list is not JSON");
+    const document = parseJson(textOf(answer));
+    if (document === undefined) return undecodable("a page of the list is not JSON", false);
+    if (isTooDeep(document)) return undecodable(TOO_DEEP);
     documents.push(document);
     const cursor = readNextCursor(answer.headers["link"]);
     if (cursor === null) break;

@@ -1,9 +1,12 @@
+import * as z from "zod";
+
 import { operations } from "../../api/api.ts";
 import { type ApiKeyCreate, ENROLLMENT_USES } from "../../api/keys.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
 import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
+import { documentOfFailure } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
@@ -11,6 +14,7 @@ import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags, refuseUsage, wordFix } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { keyIn, unconfirmedFlags } from "./created.ts";
 import { keyFileProblem, writeKeyFile } from "./file.ts";
 
 const CREATE_PLACES = flagPlaces({
@@ -67,32 +71,69 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
     // Before the key is created: a key that cannot be written would be lost.
     const obstacle = out === undefined ? null : await keyFileProblem(out, machine.files);
     if (obstacle !== null) return refuse(obstacle, EXIT.failed, terminal);
-    const result = await service.call(operations.createApiKey, { body });
-    if (result.kind !== "ok") return service.failed(result, { body, places: CREATE_PLACES });
-    const { value: key, document } = result.value;
-    const name = `The key ${key.label ?? key.id} (${key.id})`;
-    if (out === undefined) {
-      return service.answer(document, () => {
-        terminal.note(`${name}. It is shown only once:`);
-        terminal.print(key.api_key);
-      });
+    // The document leaves the members of the answer open: whatever it holds must not be lost.
+    const result = await service.call({ ...operations.createApiKey, response: z.unknown() }, { body });
+    const document = result.kind === "ok" ? result.value.document : documentOfFailure(result);
+    if (result.kind !== "ok" && document === undefined) return service.failed(result, { body, places: CREATE_PLACES });
+    const exitCode = await handOver({ label, document, out }, service);
+    const unconfirmed = unconfirmedFlags(body, document);
+    if (unconfirmed !== "") {
+      terminal.warning(`the answer does not confirm ${unconfirmed}.`);
+      terminal.note("  What the key may do, and until when: robot-policy keys list.");
     }
-    const unwritten = await writeKeyFile(out, key.api_key, machine.files);
-    if (unwritten !== null) return revokeUnwrittenKey(service, key.id, unwritten);
-    return service.answer({ ...withoutKey(document), key_file: out }, () =>
-      terminal.print(`${name} is in ${out}, which only you can read.`),
-    );
+    return exitCode;
   });
 };
 
-function withoutKey(document: unknown): object {
-  return Object.fromEntries(Object.entries(document ?? {}).filter(([name]) => name !== "api_key"));
+interface Created {
+  readonly label: string;
+  /** The answer of the service. */
+  readonly document: unknown;
+  readonly out: string | undefined;
 }
 
-/** Revokes a key that was created but could not be written. */
-async function revokeUnwrittenKey(service: Service, id: string, unwritten: Problem): Promise<ExitCode> {
-  const revoked = await service.call(operations.revokeApiKey, { parameters: { key_id: id } });
-  const next = revoked.kind === "ok" ? "the new key was revoked again" : `robot-policy keys revoke ${id}`;
+/** Prints the key, or writes it to the file of `--out`. An answer in which it is not known is kept whole. */
+async function handOver({ label, document, out }: Created, service: Service): Promise<ExitCode> {
+  const { terminal, flags, context } = service;
+  const id = namedSchema.parse(document).id ?? null;
+  const name = `The key ${label}${id === null ? "" : ` (${id})`}`;
+  const key = keyIn(document, label);
+  if (out !== undefined) {
+    const unwritten = await writeKeyFile(out, key ?? JSON.stringify(document), context.machine.files);
+    if (unwritten !== null) return giveUp(service, id, unwritten, key ?? JSON.stringify(document));
+    if (key === null) return refuseUnrecognized(`the whole answer is in ${out}; leave only the key there`, terminal);
+    return service.answer({ ...withoutKey(document, key), key_file: out }, () =>
+      terminal.print(`${name} is in ${out}, which only you can read.`),
+    );
+  }
+  if (key === null && flags.json !== true) {
+    terminal.json(document);
+    return refuseUnrecognized("take it from the answer above, which is shown only once", terminal);
+  }
+  return service.answer(document, () => {
+    terminal.note(`${name}. It is shown only once:`);
+    terminal.print(key ?? "");
+  });
+}
+
+const namedSchema = z.looseObject({ id: z.string().optional().catch(undefined) }).catch({});
+
+function refuseUnrecognized(fix: string, terminal: Terminal): ExitCode {
+  const what = "the key is created, but which part of the answer it is cannot be told";
+  return refuse({ code: "key-not-recognized", what, fix }, EXIT.failed, terminal);
+}
+
+function withoutKey(document: unknown, key: string): object {
+  const rest = JSON.stringify(document, (_name, value: unknown) => (value === key ? undefined : value));
+  return Object.assign({}, JSON.parse(rest ?? "{}"));
+}
+
+/** Revokes a key that could not be written, else shows it: nobody else knows it. */
+async function giveUp(service: Service, id: string | null, unwritten: Problem, key: string): Promise<ExitCode> {
+  const row = { ...operations.revokeApiKey, response: z.unknown() };
+  const revoked = id === null ? null : await service.call(row, { parameters: { key_id: id } });
+  if (revoked?.kind !== "ok") service.terminal.print(key);
+  const next = revoked?.kind === "ok" ? "the new key was revoked again" : "it works, and is shown above, only once";
   return refuse({ ...unwritten, fix: `${unwritten.fix}; ${next}` }, EXIT.failed, service.terminal);
 }
 

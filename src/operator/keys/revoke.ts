@@ -1,3 +1,5 @@
+import * as z from "zod";
+
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
@@ -5,7 +7,7 @@ import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { documentOfFailure, isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { chooseService } from "../logins/choose-service.ts";
 import { openService, withService } from "../operator.ts";
@@ -38,8 +40,10 @@ export const keysRevoke: OperatorCommand = async (flags, context, name) => {
       if (refused !== null) return refused;
     }
     return makeChange(service, {
-      row: operations.revokeApiKey,
+      // The document leaves the members of the answer open, and none is needed.
+      row: { ...operations.revokeApiKey, response: z.unknown() },
       input: revocationOf(key.id),
+      missing: [`has no key with the id ${name}`, "robot-policy keys list shows the keys"],
       show() {
         if (isRevoked || ending.length === 0) {
           terminal.print(`The key ${name} is revoked: the next request with it is refused.`);
@@ -108,7 +112,9 @@ async function findKey(service: Service, name: string): Promise<FoundKey | ExitC
   if (result.kind !== "ok") {
     // The credential may revoke keys but not list them: an id is enough for that.
     const mayNotList = result.kind === "refused" && (result.status === 403 || isUnknownOperation(result));
-    return mayNotList && OUR_ID.test(name) ? { key: { id: name }, keys: [] } : service.failed(result);
+    // A service with other members has ids of its own form.
+    const isId = documentOfFailure(result) !== undefined || (mayNotList && OUR_ID.test(name));
+    return isId ? { key: { id: name }, keys: [] } : service.failed(result);
   }
   const keys = itemsIn(result.value);
   const isNamed = ({ label, revoked_at: revokedAt }: ApiKeyView) => label === name && (revokedAt ?? null) === null;

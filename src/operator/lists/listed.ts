@@ -68,7 +68,7 @@ export async function listAll<T, Item>(
 export const NAMES_ITSELF = "a page of the list names itself as the next one";
 
 function endless(detail: string): CallResult<never> {
-  return { kind: "undecodable", status: 200, detail };
+  return { kind: "undecodable", status: 200, detail, isJson: true };
 }
 
 /** The member of an answer that holds the items; undefined where the answer is a bare array. */

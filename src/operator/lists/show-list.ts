@@ -2,7 +2,7 @@ import type { CallResult } from "../../client/call-result.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { type Failure, failureText, type Sent } from "../failure.ts";
+import { type Failure, failureText, type Sent, showAsItIs } from "../failure.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { COLUMN_REMEDY, hiddenColumnsText, type ListView, noteHidden, withColumns } from "./columns.ts";
@@ -24,7 +24,7 @@ export async function showList<Item>(
   if ("code" in shown) return refuse(shown, EXIT.usage, service.terminal);
   if (service.flags.watch === true) return watchList(service, load, shown, sent, loaded);
   const result = loaded ?? (await load());
-  if (result.kind !== "ok") return service.failed(result, sent);
+  if (result.kind !== "ok") return showAsItIs(result, service.terminal) ?? service.failed(result, sent);
   return service.answer(documentOf(result.value), () => showRows(service, shown, itemsIn(result.value)));
 }
 

@@ -5,7 +5,7 @@ import { axesInWords, textsIn } from "../../api/words/requirements.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { isUnknownOperation, showAsItIs } from "../failure.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
 import { type LoadList, mapListed } from "../lists/listed.ts";
@@ -76,7 +76,8 @@ export const modelsShow: OperatorCommand = (flags, context, slug) =>
 async function findModel(service: Service, slug: string): Promise<Answer<ModelView> | ExitCode> {
   const result = await service.call(operations.getModel, { parameters: { slug } });
   if (result.kind === "ok") return result.value;
-  if (result.kind !== "refused" || result.status !== 404) return service.failed(result);
+  if (result.kind !== "refused" || result.status !== 404)
+    return showAsItIs(result, service.terminal) ?? service.failed(result);
   // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
   const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
   return refuseUnknown(`no model has the name ${slug}`, fix, service.terminal);

@@ -2,6 +2,7 @@ import type { UsageRecord } from "../../api/usage.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
+import { showAsItIs } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { type ListView, withColumns } from "../lists/columns.ts";
 import { documentOf, itemsIn } from "../lists/listed.ts";
@@ -39,7 +40,8 @@ export const usage: OperatorCommand = async (flags, context) => {
     }
     const since = startOf(period, service.nowMs());
     const result = await listRecords(service, { ...period, since });
-    if (result.kind !== "ok") return service.failed(result);
+    if (result.kind !== "ok")
+      return (flags.csv === true ? null : showAsItIs(result, terminal)) ?? service.failed(result);
     return service.answer(documentOf(result.value), () => showRecords(service, view, itemsIn(result.value)));
   });
 };

@@ -39,6 +39,26 @@ describe("keys", () => {
     );
   });
 
+  it.each([
+    ["--scope", "robots:setup", "--scope", "robots:read", "--expires", "90d"],
+    ["--scope", "robots:setup", "--robot", "arm-1", "--robot", "arm-2", "--max-robots", "3"],
+    ["--enroll", "--uses", "500", "--expires", "7d", "--site", "plant-1"],
+    ["--independent"],
+  ])("create %s %s … → confirmed by the answer, so no warning", async (...args) => {
+    const { exitCode, err } = await site.run("keys", "create", "limited", ...args);
+    expect([exitCode, err]).toEqual([
+      0,
+      expect.stringMatching(/^The key limited \(key_\w+\)\. It is shown only once:\n$/),
+    ]);
+  });
+
+  it("create --expires later than the key that makes it → warns: the new one ends with that", async () => {
+    const { out } = await site.run("keys", "create", "short", "--expires", "1d");
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
+    const ran = await site.runWith({ environment }, "keys", "create", "long", "--expires", "90d");
+    expect(ran).toMatchObject(endedWith(0, "warning: the answer does not confirm --expires.\n  What the key may do"));
+  });
+
   it("create --out → the key in a file of mode 600, and not in the output", async () => {
     const path = join(site.home, "cell-5.key");
     const { exitCode, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");

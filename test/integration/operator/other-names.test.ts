@@ -1,0 +1,164 @@
+/** A service that has the documented operations, and other names than ours in the records that the document leaves open. */
+import { writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { endedWith, runOperator } from "../../support/operator/operator.ts";
+import { startOtherNames } from "../../support/operator/other-names.ts";
+
+async function start(...parameters: Parameters<typeof startOtherNames>) {
+  const service = await startOtherNames(...parameters);
+  const home = await mkdtemp(join(tmpdir(), "operator-home-"));
+  onTestFinished(async () => {
+    await service[Symbol.asyncDispose]();
+    await rm(home, { recursive: true });
+  });
+  const environment = { HOME: home, ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: "sk_test_CANARYcanaryCANARY" };
+  const run = async (...args: string[]) => {
+    const ran = await runOperator({ environment }, args);
+    expect(ran.err).not.toMatch(/captive portal|check --url/);
+    return ran;
+  };
+  return { service, home, run };
+}
+
+const KEY = `sk_other_${"1".padStart(24, "k")}`;
+
+describe("keys create: never loses the key", () => {
+  it.each<[shape: string, created: (key: string, asked: object) => unknown]>([
+    ["beside a record", (key) => ({ record: { uid: "k-1", begins: key.slice(0, 13) }, token: key })],
+    ["deep", (key) => ({ data: [{ attributes: { secret: key, shown: `${key.slice(0, 9)}…` } }] })],
+    ["an id that is a number, all else as ours", (key) => ({ id: 7, label: "cell 4", api_key: key })],
+    ["a bare text", (key) => key],
+  ])("%s → on stdout, or in the file of --out", async (_shape, created) => {
+    const { home, run } = await start(created);
+    expect(await run("keys", "create", "cell 4")).toMatchObject({ exitCode: 0, out: `${KEY}\n` });
+    const out = join(home, "key");
+    const written = await run("keys", "create", "cell 5", "--out", out, "--json");
+    const second = KEY.replace("kk1", "kk2");
+    expect([written.exitCode, await readFile(out, "utf8"), (await stat(out)).mode & 0o777]).toEqual([
+      0,
+      `${second}\n`,
+      0o600,
+    ]);
+    expect(written.out + written.err).not.toContain(second);
+    expect(JSON.parse(written.out)).toMatchObject({ key_file: out });
+  });
+
+  it.each<[shape: string, created: (key: string) => object]>([
+    ["nothing like a key", () => ({ value: "opaque-0123456789" })],
+    ["two of them", (key) => ({ one: key, two: key.replace("kk1", "kk3").replace("kk2", "kk3") })],
+  ])("%s → the whole answer, once, and exit 1", async (_shape, created) => {
+    const { home, run } = await start(created);
+    const printed = await run("keys", "create", "cell 4");
+    expect(JSON.parse(printed.out)).toEqual(created(KEY));
+    expect(printed).toMatchObject(
+      endedWith(1, "the key is created, but which part of the answer it is cannot be told"),
+    );
+    const out = join(home, "key");
+    const written = await run("keys", "create", "cell 4", "--out", out);
+    expect(written).toMatchObject({ out: "", ...endedWith(1, `the whole answer is in ${out}`) });
+    expect(Object.keys(JSON.parse(await readFile(out, "utf8")))).toEqual(Object.keys(created(KEY)));
+    expect(await run("keys", "create", "cell 4", "--json")).toMatchObject({ exitCode: 0 });
+  });
+
+  it("--out, and somebody else makes the file meanwhile → on stdout: without an id the key cannot be revoked again", async () => {
+    const out = join(tmpdir(), `key-${process.pid}`);
+    onTestFinished(() => rm(out));
+    const { run } = await start((key) => {
+      writeFileSync(out, "theirs");
+      return { token: key };
+    });
+    const ran = await run("keys", "create", "cell 4", "--out", out);
+    expect(ran).toMatchObject({ ...endedWith(1, "it works, and is shown above, only once"), out: `${KEY}\n` });
+    expect(await readFile(out, "utf8")).toBe("theirs");
+  });
+
+  it.each<[what: string, args: readonly string[], answer: object, warning: RegExp]>([
+    ["neither", ["--scope", "robots:setup", "--expires", "2030-01-31"], {}, /does not confirm --scope, --expires\./],
+    [
+      "one of two scopes missing",
+      ["--scope", "robots:setup"],
+      { scopes: ["robots:setup", "fleets:write"] },
+      /confirm --scope\./,
+    ],
+    ["a later end", ["--expires", "2030-01-31"], { expires_at: "2031-01-31T00:00:00Z" }, /confirm --expires\./],
+    [
+      "both, named otherwise",
+      ["--scope", "robots:setup", "--expires", "2030-01-31"],
+      { may: ["robots:setup"], until: "2030-01-31T01:00:00+01:00" },
+      /^The key \S+ \S+\. It is shown only once:\n$/,
+    ],
+    [
+      "seconds since 1970",
+      ["--expires", "2030-01-31"],
+      { exp: Date.parse("2030-01-31") / 1000 },
+      /^The key \S+ \S+\. It is shown only once:\n$/,
+    ],
+  ])("scope and expiry: the answer confirms %s → %s", async (_what, args, answer, warning) => {
+    const { run } = await start((key) => ({ token: key, ...answer }));
+    expect(await run("keys", "create", "cell 4", ...args)).toMatchObject({ ...endedWith(0, warning), out: `${KEY}\n` });
+  });
+});
+
+it("keys list → the answer as it is", async () => {
+  const { run } = await start();
+  await run("keys", "create", "cell 4");
+  const { exitCode, out, err } = await run("keys", "list");
+  expect([exitCode, JSON.parse(out)]).toEqual([
+    0,
+    { data: [{ uid: "k-1", title: "cell 4", begins: "sk_other_kkkk" }] },
+  ]);
+  expect(err).toContain("This service names things otherwise than robot-policy knows");
+});
+
+it("keys revoke → by id, and done is not reported as failed", async () => {
+  const { service, run } = await start();
+  await run("keys", "create", "cell 4");
+  expect(await run("keys", "revoke", "cell 4")).toMatchObject(
+    endedWith(6, "this service has no key with the id cell 4"),
+  );
+  expect(await run("keys", "revoke", "k-1")).toMatchObject({
+    exitCode: 0,
+    out: "The key k-1 is revoked: the next request with it is refused.\n",
+  });
+  expect(service.keys.size).toBe(0);
+});
+
+it("deploy → done, with the answer as it is; --wait → says that it cannot wait", async () => {
+  const { run } = await start();
+  const answer = { deployment: { uid: "d-1", target: "arm", phase: "starting" } };
+  const deployed = await run("deploy", "pi0.5", "--robot", "arm");
+  expect([deployed.exitCode, JSON.parse(deployed.out)]).toEqual([0, answer]);
+  const waited = await run("deploy", "pi0.5", "--robot", "arm", "--wait");
+  expect(waited).toMatchObject(
+    endedWith(1, "the service has accepted it, and robot-policy cannot read how it goes on"),
+  );
+  expect(JSON.parse(waited.out)).toEqual(answer);
+});
+
+it("models show, usage → the answer as it is; usage --csv → an error", async () => {
+  const { run } = await start();
+  expect(JSON.parse((await run("models", "show", "pi0.5")).out)).toEqual({ model: "pi0.5", weights: ["a", "b"] });
+  expect(JSON.parse((await run("usage")).out)).toMatchObject({ hours: [{ machine: "arm" }] });
+  for (const more of [["--csv"], ["--by", "robot"]])
+    expect(await run("usage", ...more)).toMatchObject({
+      out: "",
+      ...endedWith(4, /\[unknown-answer\]\n {2}→ robot-policy api GET PATH shows the answer as it is/),
+    });
+});
+
+it("robots and fleets, whose members are documented → as with any service", async () => {
+  const { run } = await start();
+  const digest = ["--configuration-digest", `sha256:${"0".repeat(64)}`];
+  expect(
+    await run("robots", "setup", "--name", "arm", "--type", "t", "--region", "us-west-2", ...digest),
+  ).toMatchObject({ exitCode: 0 });
+  expect((await run("robots", "list")).out).toMatch(/^arm /m);
+  expect(
+    await run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "arm", "--wait"),
+  ).toMatchObject({ exitCode: 0 });
+});
