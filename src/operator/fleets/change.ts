@@ -9,7 +9,7 @@ import { waitTimeout } from "../wait.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
-import { countsText, robotsText } from "./words.ts";
+import { countsText, modelOf, robotsText } from "./words.ts";
 
 /** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
 export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, model) => {
@@ -22,25 +22,30 @@ export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, m
       input: { parameters: { fleet_id: fleet.id }, body: { subject: model } },
       explain() {
         const { update, robots } = fleet;
-        terminal.note(`This updates ${fleet.name}, which uses ${fleet.subject}: ${countsText(robots)}.`);
+        terminal.note(`This updates ${fleet.name}, which uses ${modelOf(fleet)}: ${countsText(robots)}.`);
         if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
         return "Update it?";
       },
       places: flagPlaces({ subject: "MODEL" }),
-      begun: (asked) => terminal.note(startedText(asked, model, fleet.update?.subject)),
+      begun: (asked) => terminal.note(startedText(asked, model, fleet)),
       wait: (asked) => waitForFleet(service, asked, endOf(asked.value), timeoutMs),
       show: (updated) => showFleet(updated, null, terminal, service.nowMs()),
     }),
   );
 };
 
-/** @param ended the model of the update that was in progress before, if any. */
-function startedText({ name, update, subject }: FleetView, model: string, ended: string | undefined): string {
-  if (update === null || update === undefined) {
-    if (ended !== undefined) return `${name} keeps ${subject}; the update to ${ended} is ended.`;
-    return `${name} uses ${subject} already; there is nothing to update.`;
+function startedText(asked: FleetView, model: string, before: FleetView): string {
+  const { name, update, active_model: activeModel } = asked;
+  const now = modelOf(asked);
+  if (update !== null && update !== undefined) {
+    // The subject may be the new one already, and the active model may never have served.
+    const serves = activeModel?.status === "active" ? `; ${activeModel.subject} serves until that is ready` : "";
+    return `${name} is being updated to ${model}${serves}.`;
   }
-  return `${name} is being updated to ${model}; ${subject} serves until that is ready.`;
+  if (now !== modelOf(before)) return `${name} uses ${now} now.`;
+  const ended = before.update?.subject;
+  if (ended !== undefined) return `${name} keeps ${now}; the update to ${ended} is ended.`;
+  return `${name} uses ${now} already; there is nothing to update.`;
 }
 
 /** The answer names the update's generation, if there is an update; otherwise the fleet has the model already. */

@@ -10,7 +10,7 @@ import type { LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { actionsOf, type FleetWithNeeds, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
-import { reasonOf, statusText } from "./words.ts";
+import { modelOf, reasonOf, statusText } from "./words.ts";
 
 /** `fleets list`: every fleet, why it is not ready, and what to do. */
 export const fleetsList: OperatorCommand = (flags, context) => {
@@ -38,7 +38,7 @@ const ORDERS: Readonly<Record<string, (left: FleetWithNeeds, right: FleetWithNee
   name: (left, right) => compareNames(left.view.name, right.view.name),
   status: (left, right) => urgencyOf(left) - urgencyOf(right),
   ready: (left, right) => readyShare(left.view) - readyShare(right.view),
-  model: (left, right) => compareNames(left.view.subject, right.view.subject),
+  model: (left, right) => compareNames(modelOf(left.view), modelOf(right.view)),
 };
 
 function readyShare({ robots }: FleetView): number {
@@ -71,7 +71,7 @@ function fleetsView(terminal: Terminal, { status }: OperatorFlags): ListView<Fle
       fleet.view.name,
       statusText(fleet.view, terminal),
       `${readyIn(fleet.view.robots)}/${fleet.view.robots.registered}`,
-      fleet.view.subject,
+      modelOf(fleet.view),
       reasonOf(fleet.view, fleet.needs, nowMs),
       actionsOf(fleet),
       fleet.view.id,

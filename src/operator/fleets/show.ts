@@ -18,6 +18,7 @@ import {
   countsText,
   estimateText,
   minuteText,
+  modelOf,
   robotsText,
   statusText,
   withRelativeTimes,
@@ -70,7 +71,7 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
   const { update, active_model: activeModel } = fleet;
   const isUpdated = update !== null && update !== undefined;
   showFacts(terminal, [
-    ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
+    ["model", `${modelOf(fleet)}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
     ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
     ["estimate", estimateText(fleet)],
     ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],

@@ -35,8 +35,8 @@ export function waitForFleet(
 
 const DONE: Ended = { exitCode: EXIT.ok, problem: null };
 
-/** For a new fleet: ready, or blocked until an operator acts. */
-export function endOfCreation({ name, status, blocker, robots, active_model: activeModel }: FleetView): Ended | null {
+/** For a new fleet: ready, or blocked until an operator acts. One with a schedule is ready from its first window on. */
+export function endOfCreation({ name, status, blocker, robots }: FleetView): Ended | null {
   switch (status) {
     case "ready":
       return DONE;
@@ -45,15 +45,16 @@ export function endOfCreation({ name, status, blocker, robots, active_model: act
     case "degraded":
       return needsAttention(name, "fleet-degraded", `${name} is degraded: ${countsText(robots)}`);
     case "preparing":
-      // Everything is prepared; the fleet is only outside its operating windows.
-      return activeModel?.status === "active" ? DONE : null;
+      return null;
   }
 }
 
 /** For an update: its generation is active, or blocked until an operator acts. */
 export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended | null {
-  return ({ name, active_model: activeModel, update }) => {
-    if (activeModel?.generation_id === generationId) return DONE;
+  return (fleet) => {
+    const { name, active_model: activeModel, update } = fleet;
+    if (activeModel?.generation_id === generationId)
+      return activeModel.status === "active" ? DONE : endOfCreation(fleet);
     if (update?.generation_id !== generationId) {
       const what = `another update of ${name} replaced this one`;
       const fix = `robot-policy fleets show ${shellWord(name)} shows the current update`;

@@ -20,6 +20,11 @@ export function statusText({ status }: Pick<FleetView, "status">, terminal: Term
   }
 }
 
+/** The model that the fleet has now: a service may show that of an update as its subject. */
+export function modelOf({ active_model: activeModel, subject }: FleetView): string {
+  return activeModel?.subject ?? subject;
+}
+
 /** `3 ready, 1 blocked of 10`, without states that have no robot. */
 export function countsText(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
   const { registered, active, ready, blocked } = robots;

@@ -88,12 +88,12 @@ describe("fleets create", () => {
     ]);
   });
 
-  it("--wait: the schedule has not begun → ends once everything is prepared", async () => {
-    const window = "2098-01-01T00:00:00Z/2098-01-01T08:00:00+01:00";
+  it("--wait: the schedule begins soon → ends when it has begun, and not once everything is prepared", async () => {
+    const window = `${new Date(Date.now() + 1500).toISOString()}/2098-01-01T08:00:00+01:00`;
     const { exitCode, out } = await create("night", STEADY.slug, ...ARMS, "--window", window, "--wait", "--json");
     expect([exitCode, JSON.parse(out)]).toEqual([
       0,
-      expect.objectContaining({ status: "preparing", readiness_mode: "scheduled" }),
+      expect.objectContaining({ status: "ready", readiness_mode: "scheduled" }),
     ]);
   });
 

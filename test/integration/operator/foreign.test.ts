@@ -281,6 +281,46 @@ describe("Retry-After", () => {
   });
 });
 
+describe("fleets update-model, at a service that shows the new model at once", () => {
+  const fleet = { id: "f", name: "packing", readiness_mode: "always_ready", peak_active_robots: 1, status: "ready" };
+  const robots = { registered: 1, ready: 1, active: 0, waiting: 0, blocked: 0 };
+  const generation = (subject: string, status = "active") => ({ subject, generation_id: `g-${subject}`, status });
+  const before = { ...fleet, robots, subject: "pi0.5", active_model: generation("pi0.5") };
+
+  it.each<[what: string, old: object, after: object, note: string]>([
+    [
+      "as the subject",
+      {},
+      { subject: "pi0.6", update: generation("pi0.6", "pending") },
+      "packing is being updated to pi0.6; pi0.5 serves until that is ready.",
+    ],
+    [
+      "while the first one is prepared",
+      {},
+      { active_model: generation("pi0.5", "preparing"), update: generation("pi0.6", "pending") },
+      "packing is being updated to pi0.6.",
+    ],
+    [
+      "without a model of now",
+      { active_model: null },
+      { subject: "pi0.6", active_model: null, update: generation("pi0.6", "pending") },
+      "packing is being updated to pi0.6.",
+    ],
+    [
+      "as the active model",
+      { update: generation("picky") },
+      { subject: "pi0.6", active_model: generation("pi0.6") },
+      "packing uses pi0.6 now.",
+    ],
+  ])("%s → names what serves", async (_what, old, after, note) => {
+    const { run } = await startForeign((request, response) =>
+      json(response, 200, request.method === "GET" ? [{ ...before, ...old }] : { ...before, ...after }),
+    );
+    const { exitCode, err } = await run("fleets", "update-model", "packing", "pi0.6");
+    expect([exitCode, err]).toEqual([0, `${note}\n`]);
+  });
+});
+
 it("the answer to a change is lost → says that the change may have been applied", async () => {
   const { run } = await startForeign((_request, response) => response.destroy());
   expect(await run("keys", "create", "x")).toMatchObject(

@@ -146,13 +146,17 @@ describe("exit code of a wait for a fleet", () => {
     ["blocked", { status: "blocked", blocker: "mend it" }, 6],
     ["preparing", { active_model: generation("g", "preparing") }, undefined],
     ["preparing, without a model in the view", { active_model: null }, undefined],
-    ["prepared, before its window", { active_model: generation("g") }, 0],
+    ["prepared, before its window", { active_model: generation("g"), readiness_mode: "scheduled" }, undefined],
   ])("creation: %s", (_what, parts, exitCode) => {
     expect(endOfCreation(fleet(parts))?.exitCode).toBe(exitCode);
   });
 
   it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
     ["active", { active_model: generation("new"), update: null }, 0],
+    ["active, before its window", { active_model: generation("new"), status: "preparing" }, 0],
+    ["the fleet has it, and prepares it", { active_model: generation("new", "preparing"), update: null }, undefined],
+    ["the fleet has it, blocked", { active_model: generation("new", "blocked"), status: "blocked" }, 6],
+    ["the fleet has it, in another service's words", { active_model: generation("new", "live"), status: "ready" }, 0],
     ["active, and the next one starts", { active_model: generation("new"), update: generation("next") }, 0],
     ["under way", { active_model: generation("old"), update: generation("new", "preparing") }, undefined],
     ["blocked", { active_model: generation("old"), update: generation("new", "blocked") }, 6],
