@@ -126,6 +126,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       for (const each of lines) line(stdout, each);
       return hidden;
     },
+    isPiped: stdout.isTTY !== true,
     interactive: isInteractive,
     draw(lines) {
       if (!isInteractive) return;

@@ -19,6 +19,7 @@ import { type Failure, type Sent, showFailure } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { listAll, type Listed, type ListOptions } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
+import { type Now, nowOf } from "./times.ts";
 
 /** The value in an answer, and the answer unchanged. */
 export type Answer<T> = Pick<Answered<T>, "value" | "document">;
@@ -30,7 +31,7 @@ export interface Service {
   /** That of the context. */
   readonly terminal: Terminal;
   readonly chosen: ChosenService;
-  nowMs(): number;
+  now(): Now;
   /**
    * Calls one operation. A read is retried where the service asks for a pause. A change never is, because it may have been applied already.
    */
@@ -68,7 +69,7 @@ interface ServiceParts {
 }
 
 export function createService({ client, access, chosen, flags, context }: ServiceParts): Service {
-  const { terminal, machine, signal } = context;
+  const { terminal, signal } = context;
   let hasSentChange = false;
   const call: Service["call"] = async (row, input) => {
     if (!hasPath(input)) return NO_PATH;
@@ -96,7 +97,7 @@ export function createService({ client, access, chosen, flags, context }: Servic
     context,
     terminal,
     chosen,
-    nowMs: () => machine.clock.wallMs(),
+    now: () => nowOf(context),
     call,
     listAll: (row, itemsOf, options) => listAll(call, row, itemsOf, options),
     send(request) {

@@ -37,6 +37,8 @@ export interface Terminal {
   ): readonly string[];
   /** The table as text, for `draw`. */
   layOutTable(...table: Parameters<Terminal["table"]>): TableLayout;
+  /** Whether stdout is no terminal: a person reads it later, or a program does. */
+  readonly isPiped: boolean;
   /** True on a terminal, where text can be redrawn. */
   readonly interactive: boolean;
   /**

@@ -5,7 +5,6 @@ import { HISTORY_SHOWN, type RegistrationRecord } from "../../api/registrations.
 import { detailsInWords, refusalInWords, subjectOf } from "../../api/words/audit.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isNothingNamed } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
@@ -15,6 +14,7 @@ import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { timeAgo } from "../times.ts";
 
 /** A change, a registration or a refused registration. */
 interface Entry {
@@ -157,8 +157,8 @@ const ENTRIES: ListView<Entry> = {
   headers: ["when", "what", "subject", "by", "from", "details", "id"],
   prose: ["subject", "by", "details"],
   spare: ["from", "id"],
-  row({ at, what, subject, by, from, details, id }, nowMs) {
-    return [relativeTime(at, nowMs), what, subject, by, from, details, id];
+  row({ at, what, subject, by, from, details, id }, now) {
+    return [timeAgo(at, now), what, subject, by, from, details, id];
   },
   id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
   empty: "Nothing was changed or refused in this period.",

@@ -34,7 +34,7 @@ export const deploy: OperatorCommand = async (flags, context, model) => {
         if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
         const replaced = currentOn(robot, itemsIn(deployments.value));
         if (replaced === undefined) return null;
-        terminal.note(`This retires ${deploymentText(replaced, service.nowMs())}.`);
+        terminal.note(`This retires ${deploymentText(replaced, service.now())}.`);
         return "Replace it?";
       },
       places: flagPlaces({ model: "MODEL", robot: "--robot" }),

@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
@@ -20,6 +19,7 @@ import {
   listDeployments,
   statusText,
 } from "./find.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** `deployments list`: current deployments; with `--all` also retired ones. */
 export const deploymentsList: OperatorCommand = (flags, context) =>
@@ -46,7 +46,7 @@ export const deploymentsShow: OperatorCommand = (flags, context, name) =>
       return service.failed(result, { missing: ["does not show deployments", fix] });
     }
     const { value, document } = result.value;
-    return service.answer(document, () => showDeployment(value, service.terminal, service.nowMs()));
+    return service.answer(document, () => showDeployment(value, service.terminal, service.now()));
   });
 
 /** `deployments retire DEPLOYMENT`: by id, or by the robot it runs on. */
@@ -60,7 +60,7 @@ export const deploymentsRetire: OperatorCommand = (flags, context, name) =>
         const found = await fetchDeployment(service, id);
         // If it cannot be read, the retirement itself will report the failure.
         if (found.kind !== "ok" || !isCurrent(found.value.value)) return null;
-        terminal.note(`This retires ${deploymentText(found.value.value, service.nowMs())}.`);
+        terminal.note(`This retires ${deploymentText(found.value.value, service.now())}.`);
         terminal.note("The robot loses its endpoint.");
         return "Retire it?";
       },
@@ -86,13 +86,13 @@ function deploymentsView(terminal: Terminal, flags: OperatorFlags): ListView<Dep
     headers: ["robot", "model", "status", "reason", "region", "since", "id"],
     prose: ["model", "reason"],
     spare: ["region", "id"],
-    row: (deployment, nowMs) => [
+    row: (deployment, now) => [
       deployment.robot ?? deployment.robot_id ?? "",
       deployment.model ?? deployment.subject_id ?? "",
       statusText(deployment, terminal),
       reasonOf(deployment),
       deployment.region ?? "",
-      relativeTime(deployment.created_at, nowMs),
+      timeAgo(deployment.created_at, now),
       deployment.id,
     ],
     id: ({ id }) => id,
@@ -111,7 +111,7 @@ function reasonOf(deployment: DeploymentView): string {
   return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
 }
 
-function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: number): void {
+function showDeployment(deployment: DeploymentView, terminal: Terminal, now: Now): void {
   showFacts(terminal, [
     ["deployment", deployment.id],
     ["status", statusText(deployment, terminal)],
@@ -122,9 +122,9 @@ function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: n
     ["region", deployment.region ?? ""],
     ["endpoint", deployment.endpoint_url ?? ""],
     ["generation", deployment.active_generation_id ?? ""],
-    ["created", relativeTime(deployment.created_at, nowMs)],
-    ["active", relativeTime(deployment.activated_at, nowMs)],
-    ["retired", relativeTime(deployment.retired_at, nowMs)],
+    ["created", timeAgo(deployment.created_at, now)],
+    ["active", timeAgo(deployment.activated_at, now)],
+    ["retired", timeAgo(deployment.retired_at, now)],
   ]);
 }
 

@@ -7,6 +7,7 @@ import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { refuseUnknown } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
+import type { Now } from "../times.ts";
 
 /** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
 export async function fetchDeployment(service: Service, id: string): Promise<CallResult<Answer<DeploymentView>>> {
@@ -50,9 +51,9 @@ export function isCurrent({ status }: DeploymentView): boolean {
 }
 
 /** `pi0.5 on arm-7 (active for 3 d)`, for the middle of a sentence. */
-export function deploymentText(deployment: DeploymentView, nowMs: number): string {
+export function deploymentText(deployment: DeploymentView, now: Now): string {
   const { id, model, subject_id: subjectId, robot, robot_id: robotId, status } = deployment;
-  const durationMs = nowMs - Date.parse(deployment.activated_at ?? deployment.created_at ?? "");
+  const durationMs = now.ms - Date.parse(deployment.activated_at ?? deployment.created_at ?? "");
   const length = durationMs >= 0 ? ` for ${shortDuration(durationMs)}` : "";
   return `${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`;
 }

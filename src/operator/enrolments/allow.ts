@@ -4,7 +4,6 @@ import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Loc } from "../files/places.ts";
@@ -16,6 +15,7 @@ import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuseUnknown, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 const DEFAULT_EXPIRY = "30d";
 const MISSING = ["has no list of allowed keys", "approve each code instead: robot-policy robots approve CODE"] as const;
@@ -60,21 +60,21 @@ const allowedView: ListView<AllowedKeyView> = {
   headers: ["key", "state", "robot", "allowed by", "allowed", "expires", "id"],
   prose: ["robot", "allowed by"],
   spare: ["robot", "allowed by", "expires", "allowed", "id"],
-  row: (entry, nowMs) => [
+  row: (entry, now) => [
     entry.key_fingerprint,
-    stateOf(entry, nowMs),
+    stateOf(entry, now),
     entry.robot ?? "",
     entry.allowed_by.label ?? entry.allowed_by.id,
-    relativeTime(entry.created_at, nowMs),
-    relativeTime(entry.expires_at, nowMs),
+    timeAgo(entry.created_at, now),
+    timeUntil(entry.expires_at, now),
     entry.id,
   ],
   id: ({ id }) => id,
   empty: "No keys are allowed. To allow the keys in a file: robot-policy robots allow --keys FILE",
 };
 
-function stateOf(entry: AllowedKeyView, nowMs: number): string {
-  return entry.used_at === null ? allowedKeyState(entry, nowMs) : `used ${relativeTime(entry.used_at, nowMs)}`;
+function stateOf(entry: AllowedKeyView, now: Now): string {
+  return entry.used_at === null ? allowedKeyState(entry, now.ms) : `used ${timeAgo(entry.used_at, now)}`;
 }
 
 /** `robots allowed`: the keys, who allowed them, and when they were used. */
@@ -102,7 +102,7 @@ export const robotsDisallow: OperatorCommand = (flags, context, name) =>
       row: beyondSpec.removeAllowedKey,
       input: { parameters: { allowed_key_id: id } },
       explain() {
-        terminal.note(`This takes ${key} (${stateOf(entry, service.nowMs())}) off the list.`);
+        terminal.note(`This takes ${key} (${stateOf(entry, service.now())}) off the list.`);
         if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
         return "Go on?";
       },

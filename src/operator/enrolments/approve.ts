@@ -90,7 +90,7 @@ async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Dec
   if (flags.dryRun === true) return decision;
   const prompt = confirmationPrompt(service);
   if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, terminal) : decision;
-  noteEnrolment(enrolment, terminal, service.nowMs());
+  noteEnrolment(enrolment, terminal, service.now());
   await noteTarget(service, enrolment, target, { name, region });
   terminal.note("Compare the code and the key with what the robot shows.");
   if (!isOnline || decision.isReplacing) return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
@@ -148,7 +148,7 @@ async function noteTarget(
     terminal.note(`This adds the robot ${decided.name}.`);
     return;
   }
-  const status = statusText(target, service.nowMs());
+  const status = statusText(target, service.now());
   terminal.note(`The robot ${target.name} exists (${target.id})${status === "" ? "" : `: ${status}`}.`);
   const digest = await registeredDigest(service, target.id);
   const changes = enrolmentDifferences(enrolment, target, decided.region, digest).map(([member, registered, said]) =>

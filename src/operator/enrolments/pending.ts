@@ -1,7 +1,6 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
@@ -9,12 +8,13 @@ import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../refuse.ts";
 import { ENROLL_COMMAND, noteEnrolment, PENDING_REMEDY } from "./words.ts";
+import { timeAgo, timeUntil } from "../times.ts";
 
 const pendingView: ListView<EnrolmentView> = {
   headers: ["code", "name", "robot", "from", "site", "region", "type", "started", "expires", "key"],
   prose: ["name", "site"],
   spare: ["from", "expires", "site", "started", "region", "type", "key"],
-  row: (enrolment, nowMs) => [
+  row: (enrolment, now) => [
     enrolment.user_code,
     enrolment.requested_name,
     enrolment.robot === null ? "new" : `exists, ${enrolment.robot.status}`,
@@ -22,8 +22,8 @@ const pendingView: ListView<EnrolmentView> = {
     enrolment.site ?? "",
     enrolment.region ?? "",
     enrolment.robot_type_id ?? "",
-    relativeTime(enrolment.created_at, nowMs),
-    relativeTime(enrolment.expires_at, nowMs),
+    timeAgo(enrolment.created_at, now),
+    timeUntil(enrolment.expires_at, now),
     enrolment.key_fingerprint,
   ],
   id: ({ approval_id: id }) => id,
@@ -52,7 +52,7 @@ export const robotsDeny: OperatorCommand = async (flags, context, code) => {
       async explain() {
         const found = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
         // Without a view there is nothing to show: the code may be approved already, or the denial reports the failure.
-        if (found.kind === "ok") noteEnrolment(found.value.value, terminal, service.nowMs());
+        if (found.kind === "ok") noteEnrolment(found.value.value, terminal, service.now());
         return "Deny it?";
       },
       missing: ["does not deny enrolments", "do not approve the code: it expires within minutes"],

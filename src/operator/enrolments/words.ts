@@ -1,8 +1,8 @@
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { noteFacts } from "../lists/show-facts.ts";
 import { labelsText } from "../robots/words.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 /** The wording for enrolments in all commands. */
 
@@ -12,7 +12,7 @@ export const ENROLL_COMMAND = "sudo robot-policy-agent enroll";
 export const PENDING_REMEDY = "robot-policy robots pending lists the codes that wait; the robot shows its own";
 
 /** Shows who asks, before the operator decides; on stderr, because the decision is the result. */
-export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, nowMs: number): void {
+export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, now: Now): void {
   noteFacts(terminal, [
     ["code", enrolment.user_code],
     ["asks for", enrolment.requested_name],
@@ -22,7 +22,7 @@ export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, nowM
     ["labels", labelsText(enrolment)],
     ["from", enrolment.address],
     ["key", enrolment.key_fingerprint],
-    ["started", relativeTime(enrolment.created_at, nowMs)],
-    ["expires", relativeTime(enrolment.expires_at, nowMs)],
+    ["started", timeAgo(enrolment.created_at, now)],
+    ["expires", timeUntil(enrolment.expires_at, now)],
   ]);
 }

@@ -29,7 +29,7 @@ export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, m
       places: flagPlaces({ subject: "MODEL" }),
       begun: (asked) => terminal.note(startedText(asked, model, fleet)),
       wait: (asked) => waitForFleet(service, asked, endOf(asked.value), timeoutMs),
-      show: (updated) => showFleet(updated, null, terminal, service.nowMs()),
+      show: (updated) => showFleet(updated, null, terminal, service.now()),
     }),
   );
 };

@@ -20,6 +20,7 @@ import { readSelection, selectorInFlags } from "./selection-flags.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
 import { robotsText, withRelativeTimes } from "./words.ts";
+import type { Now } from "../times.ts";
 
 const FLAGS = flagPlaces({
   name: "--name",
@@ -65,7 +66,7 @@ export const fleetsCreate: OperatorCommand = async (flags, context) => {
       describe,
       begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
       wait: (created) => waitForFleet(service, created, endOfCreation, timeoutMs),
-      show: (fleet) => showFleet(fleet, null, terminal, service.nowMs()),
+      show: (fleet) => showFleet(fleet, null, terminal, service.now()),
     });
   });
 };
@@ -142,7 +143,7 @@ async function preview(
   const body = { ...selection, subject };
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
-    showMembersToBe(result.value.value, service.terminal, service.nowMs());
+    showMembersToBe(result.value.value, service.terminal, service.now());
     return null;
   }
   if (result.kind !== "refused" || result.status !== 422) return null;
@@ -153,7 +154,7 @@ async function preview(
   });
 }
 
-function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
+function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, now: Now): void {
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
   terminal.note(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
@@ -161,6 +162,6 @@ function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, 
     if (fit === "runs" || reason === null) continue;
     const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
     const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
-    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, nowMs)}`);
+    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, now)}`);
   }
 }

@@ -6,6 +6,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { listIfOffered } from "../if-offered.ts";
 import type { Service } from "../service.ts";
 import { blockerOf, firstClause, withRelativeTimes } from "./words.ts";
+import type { Now } from "../times.ts";
 
 /** A fleet, and the actions that it needs from an operator. */
 export interface FleetWithNeeds {
@@ -40,8 +41,8 @@ export function actionsOf({ needs }: FleetWithNeeds): string {
 const SHOWN = { groups: 8, names: 4 } as const;
 
 /** Below a table that is too narrow for the action column: each action once, with its fleets. */
-export function showNeeds(fleets: readonly FleetWithNeeds[], terminal: Terminal, nowMs: number): void {
-  const groups = groupNeeds(fleets, nowMs);
+export function showNeeds(fleets: readonly FleetWithNeeds[], terminal: Terminal, now: Now): void {
+  const groups = groupNeeds(fleets, now);
   for (const { names, reason, action } of groups.slice(0, SHOWN.groups)) {
     const others = names.length - SHOWN.names;
     const text = `${names.slice(0, SHOWN.names).join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
@@ -60,7 +61,7 @@ interface NeedGroup {
 }
 
 /** Groups fleets by need, the largest group first. The reason of several fleets leaves out robots and servers. */
-export function groupNeeds(fleets: readonly FleetWithNeeds[], nowMs: number): readonly NeedGroup[] {
+export function groupNeeds(fleets: readonly FleetWithNeeds[], now: Now): readonly NeedGroup[] {
   const all = fleets.flatMap(({ view, needs }) =>
     needs.map(({ reason, action }) => ({ name: view.name, reason, action })),
   );
@@ -70,7 +71,7 @@ export function groupNeeds(fleets: readonly FleetWithNeeds[], nowMs: number): re
       const { reason = "", action = "" } = group[0] ?? {};
       const names = group.map(({ name }) => name);
       const text = names.length > 1 ? `${firstClause(reason)}.` : reason;
-      return { names, reason: withRelativeTimes(text, nowMs), action };
+      return { names, reason: withRelativeTimes(text, now), action };
     })
     .toSorted((left, right) => right.names.length - left.names.length);
 }

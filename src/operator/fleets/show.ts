@@ -3,7 +3,7 @@ import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-d
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime, chosenDuration } from "../../platform/text/relative-time.ts";
+import { chosenDuration } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
@@ -23,6 +23,7 @@ import {
   statusText,
   withRelativeTimes,
 } from "./words.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 /** `fleets show FLEET`: one fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
 export const fleetsShow: OperatorCommand = (flags, context, name) =>
@@ -31,7 +32,7 @@ export const fleetsShow: OperatorCommand = (flags, context, name) =>
     const details = await callIfOffered(service, beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
     if (typeof details === "number") return details;
     return service.answer(Object.assign({}, document, { details: details?.document ?? null }), () => {
-      showFleet(fleet, details?.value ?? null, terminal, service.nowMs());
+      showFleet(fleet, details?.value ?? null, terminal, service.now());
       if (details === null) terminal.note("This service does not show members, windows and generations.");
     });
   });
@@ -45,20 +46,20 @@ const SHOWN = { windows: 5, generations: 10 } as const;
 const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
 /** Shows a fleet; the reasons why it is not ready come first. */
-export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now: Now): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
-    terminal.sentence(withRelativeTimes(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
+    terminal.sentence(withRelativeTimes(reason, now), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
   terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsText(fleet.robots, details?.waiting)}`);
   terminal.print("");
-  showFleetFacts(fleet, details, terminal, nowMs);
+  showFleetFacts(fleet, details, terminal, now);
   if (details === null) return;
-  showMembers(details.members, terminal, nowMs);
-  showFleetEndpoints(details, terminal, nowMs);
-  showWindows(details.operating_windows, terminal, nowMs);
-  showGenerations(details.generations, terminal, nowMs);
+  showMembers(details.members, terminal, now);
+  showFleetEndpoints(details, terminal, now);
+  showWindows(details.operating_windows, terminal, now);
+  showGenerations(details.generations, terminal, now);
 }
 
 /** The fleet's needs; only the blocker where the service shows no details. */
@@ -67,7 +68,7 @@ function needsOf(fleet: FleetView, details: FleetDetails | null): readonly Fleet
   return withNeeds(fleet, null).needs;
 }
 
-function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now: Now): void {
   const { update, active_model: activeModel } = fleet;
   const isUpdated = update !== null && update !== undefined;
   showFacts(terminal, [
@@ -76,8 +77,8 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
     ["estimate", estimateText(fleet)],
     ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
     ["members", details === null ? "" : selectionText(details)],
-    ["created", relativeTime(details?.created_at, nowMs)],
-    ["updated", relativeTime(details?.updated_at, nowMs)],
+    ["created", timeAgo(details?.created_at, now)],
+    ["updated", timeAgo(details?.updated_at, now)],
   ]);
 }
 
@@ -90,7 +91,7 @@ function selectionText({ selection }: FleetDetails): string {
   return `${parts.join(", ")}, as of its creation`;
 }
 
-function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
+function showMembers(members: readonly FleetMemberView[], terminal: Terminal, now: Now): void {
   const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
   const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
   for (const group of ordered) {
@@ -99,7 +100,7 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal, no
     const { state, reason } = first;
     const style = STYLES[state];
     terminal.print("");
-    const why = reason === null ? "" : `: ${withRelativeTimes(reason, nowMs)}`;
+    const why = reason === null ? "" : `: ${withRelativeTimes(reason, now)}`;
     terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotsText(group.length)}${why}`);
     showNames(group, terminal);
   }
@@ -125,7 +126,7 @@ function rankOf([first]: readonly FleetMemberView[]): number {
   return first === undefined ? STATES.length : STATES.indexOf(first.state);
 }
 
-function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, nowMs: number): void {
+function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now: Now): void {
   if (endpoints.length === 0) return;
   const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
   const shown = endpoints.map((endpoint) => ({
@@ -133,17 +134,17 @@ function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: 
     of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
   }));
   terminal.print("");
-  showEndpoints(shown, terminal, nowMs);
+  showEndpoints(shown, terminal, now);
 }
 
-function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, nowMs: number): void {
+function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now: Now): void {
   if (windows.length === 0) return;
-  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
+  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > now.ms);
   const past = windows.length - open.length;
   terminal.heading("operating windows", past === 0 ? "" : `, ${past} past`);
   for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
     const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
-    const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
+    const when = startsMs <= now.ms ? `open, closes ${timeUntil(ends_at, now)}` : timeUntil(starts_at, now);
     terminal.print(
       `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${chosenDuration(endsMs - startsMs)}, ${when}`,
     );
@@ -151,7 +152,7 @@ function showWindows(windows: FleetDetails["operating_windows"], terminal: Termi
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
 }
 
-function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, nowMs: number): void {
+function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now: Now): void {
   terminal.print("");
   const hidden = terminal.table(
     ["generation", "model", "status", "asked for", "active"],
@@ -161,8 +162,8 @@ function showGenerations(generations: FleetDetails["generations"], terminal: Ter
         generationId,
         subject,
         status,
-        relativeTime(createdAt, nowMs),
-        relativeTime(activatedAt, nowMs),
+        timeAgo(createdAt, now),
+        timeAgo(activatedAt, now),
       ]),
     ["model"],
     ["generation"],

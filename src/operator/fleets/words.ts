@@ -2,7 +2,8 @@ import type { FleetNeed, WaitingCounts } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import { OVER_THE_PEAK, waitingOf } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
+import { shortDuration } from "../../platform/text/relative-time.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 /** The wording for fleets in all commands. */
 
@@ -62,16 +63,16 @@ export function blockerOf({ blocker, update }: FleetView): string {
 }
 
 /** For a list: the running update, and why the fleet is not ready; empty for a ready fleet without an update. */
-export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], nowMs: number): string {
+export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], now: Now): string {
   // The status first, because a narrow terminal cuts the end.
   const { update } = fleet;
   const underWay = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
-  const parts = [underWay, stateReasonOf(fleet, needs, nowMs)].filter((part) => part !== "");
+  const parts = [underWay, stateReasonOf(fleet, needs, now)].filter((part) => part !== "");
   return parts.join("; ");
 }
 
-function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], nowMs: number): string {
-  if (need !== undefined) return withRelativeTimes(firstClause(need.reason), nowMs);
+function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], now: Now): string {
+  if (need !== undefined) return withRelativeTimes(firstClause(need.reason), now);
   const { registered, blocked, waiting } = fleet.robots;
   if (fleet.status !== "degraded") return estimateText(fleet);
   if (blocked > 0) return `${blocked} of ${robotsText(registered)} cannot run its model`;
@@ -86,13 +87,17 @@ export function firstClause(reason: string): string {
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
 const DAY_MS = 86_400_000;
 
-/** Adds relative times to a service's text: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. */
-export function withRelativeTimes(text: string, nowMs: number): string {
-  return text.replaceAll(MOMENT, (iso) => {
+/**
+ * Adds relative times to a service's text: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. Where
+ * times are to be in full, they are already.
+ */
+export function withRelativeTimes(text: string, now: Now): string {
+  if (now.isAbsolute) return text;
+  return text.replaceAll(MOMENT, (iso: string, at: number) => {
     const [date, minute] = [iso.slice(0, 10), minuteText(iso)];
-    const relative = relativeTime(iso, nowMs);
+    const relative = text.slice(0, at).endsWith("since ") ? timeAgo(iso, now) : timeUntil(iso, now);
     if (relative === date) return minute;
-    const isNear = Math.abs(Date.parse(iso) - nowMs) < DAY_MS;
+    const isNear = Math.abs(Date.parse(iso) - now.ms) < DAY_MS;
     return `${isNear ? minute.slice(date.length + 1) : minute} (${relative})`;
   });
 }

@@ -2,12 +2,12 @@ import { operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { makerInWords } from "../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn, type LoadList, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 /** A key, with the name of the key that created it. */
 type ListedKey = ApiKeyView & { readonly maker: string };
@@ -16,14 +16,14 @@ const keysView: ListView<ListedKey> = {
   headers: ["label", "key", "scopes", "created", "last used", "state", "uses", "made with", "id"],
   prose: ["label", "scopes", "made with"],
   spare: ["last used", "created", "made with", "id"],
-  row: (key, nowMs) => [
+  row: (key, now) => [
     key.label ?? "",
     shownKey(key),
     // Null means all scopes; undefined means that the service does not show scopes.
     `${key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? "")}${keyRobotsInWords(key)}`,
-    relativeTime(key.created_at, nowMs),
-    key.last_used_at === null ? "never" : relativeTime(key.last_used_at, nowMs),
-    stateOf(key, nowMs),
+    timeAgo(key.created_at, now),
+    key.last_used_at === null ? "never" : timeAgo(key.last_used_at, now),
+    stateOf(key, now),
     (key.uses_remaining ?? null) === null ? "" : `${key.uses_remaining} left`,
     key.maker,
     key.id,
@@ -32,11 +32,11 @@ const keysView: ListView<ListedKey> = {
   empty: "There are no API keys.",
 };
 
-function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, nowMs: number): string {
-  if ((revokedAt ?? null) !== null) return `revoked ${relativeTime(revokedAt, nowMs)}`;
+function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, now: Now): string {
+  if ((revokedAt ?? null) !== null) return `revoked ${timeAgo(revokedAt, now)}`;
   if ((expiresAt ?? null) === null) return revokedAt === undefined ? "" : "works";
-  const isPast = Date.parse(expiresAt ?? "") <= nowMs;
-  return `${isPast ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
+  const isPast = Date.parse(expiresAt ?? "") <= now.ms;
+  return `${isPast ? "expired" : "expires"} ${timeUntil(expiresAt, now)}`;
 }
 
 /** `keys list`: every API key of the organization, without the secrets. */

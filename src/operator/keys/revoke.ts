@@ -4,7 +4,6 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { documentOfFailure, isUnknownOperation } from "../failure.ts";
@@ -14,6 +13,7 @@ import { openService, withService } from "../operator.ts";
 import { onlyOne, refuse, refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { shownKey } from "./list.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** An id of our own service. */
 const OUR_ID = /^key_[0-9a-z]{26}$/;
@@ -33,7 +33,7 @@ export const keysRevoke: OperatorCommand = async (flags, context, name) => {
     const found = await findKey(service, name);
     if (typeof found === "number") return found;
     const { key, keys } = found;
-    const ending = keysEndingWith(key, keys, service.nowMs());
+    const ending = keysEndingWith(key, keys, service.now().ms);
     const isRevoked = (key.revoked_at ?? null) !== null;
     if (flags.dryRun !== true && flags.yes !== true && !isRevoked) {
       const refused = await refusedRevocation(key, ending, service);
@@ -79,7 +79,7 @@ async function refusedRevocation(
     return refuse({ code: "keys-end-too", what, fix }, EXIT.usage, terminal);
   }
   const shown = shownKey(key);
-  terminal.note(`This revokes the key ${label}${shown === "" ? "" : ` (${shown})`}${lastUse(key, service.nowMs())}.`);
+  terminal.note(`This revokes the key ${label}${shown === "" ? "" : ` (${shown})`}${lastUse(key, service.now())}.`);
   terminal.note("Every request with it is refused from then on, and logins that were approved with it end.");
   if (ending.length > 0) {
     const labels = ending.slice(0, LABELS_SHOWN).map(({ label, id }) => label ?? id);
@@ -95,9 +95,9 @@ async function refusedRevocation(
 
 const LABELS_SHOWN = 5;
 
-function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, nowMs: number): string {
+function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, now: Now): string {
   if (lastUsedAt === undefined) return "";
-  return lastUsedAt === null ? ", never used" : `, last used ${relativeTime(lastUsedAt, nowMs)}`;
+  return lastUsedAt === null ? ", never used" : `, last used ${timeAgo(lastUsedAt, now)}`;
 }
 
 interface FoundKey {

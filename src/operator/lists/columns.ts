@@ -1,6 +1,7 @@
 import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { wordFix } from "../refuse.ts";
+import type { Now } from "../times.ts";
 
 /** How a list is shown as a table. */
 export interface ListView<Item> {
@@ -10,7 +11,7 @@ export interface ListView<Item> {
   /** Headers of columns that a narrow terminal leaves out, the last first. */
   readonly spare?: readonly string[];
   /** Cells in the order of the headers. */
-  readonly row: (item: Item, nowMs: number) => readonly string[];
+  readonly row: (item: Item, now: Now) => readonly string[];
   /** Identifies an item across updates. */
   readonly id: (item: Item) => string;
   /** What an item shows that is not in its document; a change of it counts, too. */
@@ -18,7 +19,7 @@ export interface ListView<Item> {
   /** Printed for an empty list. */
   readonly empty: string;
   /** Prints a column's content below the table where the terminal is too narrow for the column. */
-  readonly below?: { readonly column: string; show(items: readonly Item[], nowMs: number): void };
+  readonly below?: { readonly column: string; show(items: readonly Item[], now: Now): void };
 }
 
 /** Headers of the columns in `--columns`: `last-used` is the column `last used`. */
@@ -43,8 +44,8 @@ export function withColumns<Item>(view: ListView<Item>, flags: OperatorFlags): L
     headers: named,
     // With --columns every named column is shown: scripts rely on their number.
     spare: [],
-    row(item, nowMs) {
-      const cells = row(item, nowMs);
+    row(item, now) {
+      const cells = row(item, now);
       return indexes.map((index) => (cells[index] === "" ? "-" : (cells[index] ?? "-")));
     },
   };

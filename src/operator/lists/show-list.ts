@@ -4,6 +4,7 @@ import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { type Failure, failureText, type Sent, showAsItIs } from "../failure.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
+import type { Now } from "../times.ts";
 import type { Service } from "../service.ts";
 import { COLUMN_REMEDY, hiddenColumnsText, type ListView, noteHidden, withColumns } from "./columns.ts";
 import { documentOf, itemsIn, type Listed, type LoadList } from "./listed.ts";
@@ -30,15 +31,16 @@ export async function showList<Item>(
 
 /** Prints a table of the items, and names the columns that the terminal is too narrow for. */
 export function showRows<Item>(
-  { flags, terminal, nowMs }: Service,
+  service: Service,
   { headers, row, prose, spare, below, empty }: ListView<Item>,
   items: readonly Item[],
 ): void {
+  const { flags, terminal } = service;
   if (items.length === 0) {
     terminal.note(empty);
     return;
   }
-  const now = nowMs();
+  const now = service.now();
   const rows = items.map((item) => row(item, now));
   const columns = flags.wide === true ? Number.POSITIVE_INFINITY : undefined;
   const hidden = terminal.table(headers, rows, prose, spare, columns);
@@ -114,32 +116,27 @@ function createView<Item>(view: ListView<Item>, service: Service) {
   const { flags, terminal } = service;
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
-    const nowMs = service.nowMs();
+    const now = service.now();
     // Lines that are wider than the terminal cannot be redrawn.
     if (flags.json !== true && flags.wide !== true && terminal.interactive) {
-      terminal.draw(linesOf(view, itemsIn(listed), nowMs, terminal));
+      terminal.draw(linesOf(view, itemsIn(listed), now, terminal));
       return;
     }
     const rows = new Map(
       listed.records.map(({ value, document }) => {
         const text = JSON.stringify([document, flags.json === true ? null : view.beside?.(value)]);
-        return [view.id(value), { cells: view.row(value, nowMs), document, text }];
+        return [view.id(value), { cells: view.row(value, now), document, text }];
       }),
     );
     if (before === null && flags.json !== true) showRows(service, view, itemsIn(listed));
-    else printChanges(before ?? new Map(), rows, isoTime(nowMs), flags.json === true, terminal);
+    else printChanges(before ?? new Map(), rows, isoTime(now.ms), flags.json === true, terminal);
     before = rows;
   };
 }
 
-function linesOf<Item>(
-  view: ListView<Item>,
-  items: readonly Item[],
-  nowMs: number,
-  terminal: Terminal,
-): readonly string[] {
+function linesOf<Item>(view: ListView<Item>, items: readonly Item[], now: Now, terminal: Terminal): readonly string[] {
   if (items.length === 0) return [view.empty];
-  const rows = items.map((item) => view.row(item, nowMs));
+  const rows = items.map((item) => view.row(item, now));
   const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
   // Above the rows, because the end of a long list is not visible.
   return hidden.length === 0 ? lines : [terminal.style("dim", hiddenColumnsText(hidden, COLUMN_REMEDY)), ...lines];

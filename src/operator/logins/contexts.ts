@@ -1,5 +1,4 @@
 import { EXIT } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
@@ -7,10 +6,11 @@ import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
 import { CONTEXT_NAME, type FoundContext, type ServiceContext } from "./context-files.ts";
 import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
+import { type Now, nowOf, timeUntil } from "../times.ts";
 
 /** `contexts list`: the operator's services. */
 export const contextsList: OperatorCommand = async (flags, context) => {
-  const { terminal, machine } = context;
+  const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
   const current = await contexts.current();
@@ -24,14 +24,14 @@ export const contextsList: OperatorCommand = async (flags, context) => {
     terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
     return EXIT.ok;
   }
-  const nowMs = machine.clock.wallMs();
+  const now = nowOf(context);
   terminal.table(
     ["", "name", "service", "credential"],
     found.map(({ name, entry }) => [
       name === current ? "*" : "",
       name,
       entry.kind === "context" ? entry.context.url : "",
-      entry.kind === "context" ? credentialText(entry.context, nowMs) : terminal.style("bad", entry.problem.what),
+      entry.kind === "context" ? credentialText(entry.context, now) : terminal.style("bad", entry.problem.what),
     ]),
     ["credential"],
   );
@@ -40,7 +40,7 @@ export const contextsList: OperatorCommand = async (flags, context) => {
 
 /** `contexts show [NAME]`: one context, without its token. */
 export const contextsShow: OperatorCommand = async (flags, context, name) => {
-  const { terminal, machine } = context;
+  const { terminal } = context;
   const chosen = await chooseContext(flags, context, name);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
@@ -52,7 +52,7 @@ export const contextsShow: OperatorCommand = async (flags, context, name) => {
   showFacts(terminal, [
     ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
     ["service", url],
-    ["credential", credentialText(chosen.context, machine.clock.wallMs())],
+    ["credential", credentialText(chosen.context, nowOf(context))],
     ["CA file", caFile ?? ""],
     ["plain http", allowInsecure ? "allowed" : ""],
     ["kept in", chosen.contexts.folder],
@@ -159,11 +159,11 @@ function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
   };
 }
 
-function credentialText({ login, key_file: keyFile }: ServiceContext, nowMs: number): string {
+function credentialText({ login, key_file: keyFile }: ServiceContext, now: Now): string {
   if (login === null) return keyFile === null ? "none" : `key in ${keyFile}`;
   const { organization, expires_at: expiresAt } = login;
   const where = organization === null ? "signed in" : `signed in to ${organization}`;
   if (expiresAt === null) return where;
-  const isOver = Date.parse(expiresAt) <= nowMs;
-  return `${where}, ${isOver ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
+  const isOver = Date.parse(expiresAt) <= now.ms;
+  return `${where}, ${isOver ? "expired" : "expires"} ${timeUntil(expiresAt, now)}`;
 }

@@ -1,11 +1,11 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { type Fact, showFacts } from "../lists/show-facts.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
+import { timeUntil } from "../times.ts";
 
 /** `whoami`: shows the chosen service, the credential, and its organization. */
 export const whoami: OperatorCommand = (flags, context) =>
@@ -21,7 +21,7 @@ export const whoami: OperatorCommand = (flags, context) =>
         ["role", organization.role],
         ["id", credential?.id ?? ""],
         ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
-        ["expires", relativeTime(credential?.expires_at, service.nowMs())],
+        ["expires", timeUntil(credential?.expires_at, service.now())],
       ]),
     );
   });

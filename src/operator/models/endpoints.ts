@@ -3,10 +3,10 @@ import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { listIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import type { Service } from "../service.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** The status of all endpoints in the catalog; null where the service does not show it. */
 export function loadEndpoints(service: Service): Promise<CallResult<readonly EndpointView[] | null>> {
@@ -36,15 +36,15 @@ type ShownEndpoint = Pick<EndpointView, "region" | "status" | "since" | "checked
 };
 
 /** Shows endpoints with their health, since when, and the last failure. */
-export function showEndpoints(endpoints: readonly ShownEndpoint[], terminal: Terminal, nowMs: number): void {
+export function showEndpoints(endpoints: readonly ShownEndpoint[], terminal: Terminal, now: Now): void {
   const hidden = terminal.table(
     ["endpoint", "for", "health", "since", "checked", "last failure"],
     endpoints.map(({ region, of, status, since, checked_at: checkedAt, detail }) => [
       region,
       of ?? "",
       terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
-      relativeTime(since, nowMs),
-      relativeTime(checkedAt, nowMs),
+      timeAgo(since, now),
+      timeAgo(checkedAt, now),
       detail ?? "",
     ]),
     ["last failure", "for"],

@@ -3,7 +3,6 @@ import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import { axesInWords, textsIn } from "../../api/words/requirements.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation, showAsItIs } from "../failure.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
@@ -15,6 +14,7 @@ import { withNamed, withService } from "../operator.ts";
 import { refuseUnknown } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** A model, with the health of its endpoints. */
 interface ListedModel {
@@ -69,7 +69,7 @@ export const modelsShow: OperatorCommand = (flags, context, slug) =>
     if (loaded.kind !== "ok") return service.failed(loaded);
     const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
     return service.answer(Object.assign({}, document, { endpoints }), () =>
-      showModel(model, endpoints ?? [], service.terminal, service.nowMs()),
+      showModel(model, endpoints ?? [], service.terminal, service.now()),
     );
   });
 
@@ -83,26 +83,26 @@ async function findModel(service: Service, slug: string): Promise<Answer<ModelVi
   return refuseUnknown(`no model has the name ${slug}`, fix, service.terminal);
 }
 
-function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, nowMs: number): void {
+function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, now: Now): void {
   showFacts(terminal, [
     ["model", model.slug],
     ["name", model.display_name ?? ""],
     ["vendor", model.vendor ?? ""],
     ["type", model.model_type ?? ""],
     ["license", model.license_tier ?? ""],
-    ["in the catalog", relativeTime(model.created_at, nowMs)],
+    ["in the catalog", timeAgo(model.created_at, now)],
   ]);
   for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
     const isDefault = id === model.default_checkpoint_id;
     terminal.heading(`checkpoint ${id}`, isDefault ? " (default)" : "");
     const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
     showFacts(terminal, [
-      ["created", relativeTime(createdAt, nowMs)],
+      ["created", timeAgo(createdAt, now)],
       ...Object.entries(requirements ?? {}).map(needFact),
       // The endpoint table shows the regions already.
       ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
     ]);
-    if (own.length > 0) showEndpoints(own, terminal, nowMs);
+    if (own.length > 0) showEndpoints(own, terminal, now);
   }
 }
 

@@ -53,8 +53,8 @@ export const robotsRemove: OperatorCommand = (flags, context, name) =>
 
 async function explainRemoval(robot: IdentifiedRobotView, service: Service): Promise<string> {
   const { terminal } = service;
-  const nowMs = service.nowMs();
-  const status = isEnrolled(robot) ? ` (${statusText(robot, nowMs)})` : "";
+  const now = service.now();
+  const status = isEnrolled(robot) ? ` (${statusText(robot, now)})` : "";
   terminal.note(`This removes ${robot.name}${status} for good; its history and usage stay.`);
   if (isEnrolled(robot)) terminal.note("Its computer loses its credential.");
   const deployments = await listCurrentDeployments(service);
@@ -62,7 +62,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
     deployments.kind === "ok"
       ? itemsIn(deployments.value).find((each) => each.robot_id === robot.id && isCurrent(each))
       : undefined;
-  if (current !== undefined) terminal.note(`It retires ${deploymentText(current, nowMs)}.`);
+  if (current !== undefined) terminal.note(`It retires ${deploymentText(current, now)}.`);
   const { names, isComplete } = await fleetsOf(robot, service);
   if (names.length > 0) terminal.note(`It stays a member of ${names.join(", ")}, as a blocked member.`);
   if (!isComplete) terminal.note("Not all fleets could be looked through.");

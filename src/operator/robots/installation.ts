@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import { type InstallationChange, type InstallationView, RECOVERIES } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { type Change, makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -14,6 +13,7 @@ import { refuse, refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { shortDigest } from "./words.ts";
+import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 /** The installation of a robot, and the service's answer. */
 interface FoundInstallation {
@@ -25,7 +25,7 @@ interface FoundInstallation {
 export const robotsInstallation: OperatorCommand = (flags, context, name) =>
   withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) =>
     service.answer(installation.document, () =>
-      showInstallation(robot, installation.value, service.terminal, service.nowMs()),
+      showInstallation(robot, installation.value, service.terminal, service.now()),
     ),
   );
 
@@ -45,8 +45,8 @@ async function findInstallation(service: Service, name: string): Promise<FoundIn
   return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
 }
 
-function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, nowMs: number): void {
-  const since = (iso: string | null) => relativeTime(iso, nowMs);
+function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, now: Now): void {
+  const since = (iso: string | null) => timeAgo(iso, now);
   const { readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
   showFacts(terminal, [
     ["robot", `${robot.name} (${robot.id})`],
@@ -57,11 +57,11 @@ function showInstallation(robot: RobotView, installation: InstallationView, term
     ["digest", shortDigest(installation.manifest_digest)],
     ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
     ["key", installation.key_fingerprint],
-    ["credential", credentialText(installation, nowMs)],
-    ["recovery", recoveryText(installation, nowMs)],
+    ["credential", credentialText(installation, now)],
+    ["recovery", recoveryText(installation, now)],
     ["id", installation.installation_id],
   ]);
-  const remedy = remedyOf(installation, robot.name, nowMs);
+  const remedy = remedyOf(installation, robot.name, now);
   if (remedy !== null) terminal.note(`→ ${remedy}`);
 }
 
@@ -71,26 +71,26 @@ function readinessText(readiness: string | null, reason: string | null): string 
   return reason === null ? text : `${text}: ${reason}`;
 }
 
-function credentialText({ state, generation, credential_expires_at: expiresAt }: InstallationView, nowMs: number) {
+function credentialText({ state, generation, credential_expires_at: expiresAt }: InstallationView, now: Now) {
   if (state === "revoked") return `generation ${generation}`;
-  const verb = Date.parse(expiresAt) <= nowMs ? "expired" : "expires";
-  return `generation ${generation}, ${verb} ${relativeTime(expiresAt, nowMs)}`;
+  const verb = Date.parse(expiresAt) <= now.ms ? "expired" : "expires";
+  return `generation ${generation}, ${verb} ${timeUntil(expiresAt, now)}`;
 }
 
 /** How often the robot may come back by itself after its credential expired. */
-function recoveryText({ state, recoveries_remaining: left, recovery_until: until }: InstallationView, nowMs: number) {
+function recoveryText({ state, recoveries_remaining: left, recovery_until: until }: InstallationView, now: Now) {
   if (state === "revoked") return "";
-  const isOver = Date.parse(until) <= nowMs;
-  return `${left} left, ${isOver ? "ended" : "until"} ${isOver ? relativeTime(until, nowMs) : until.slice(0, 10)}`;
+  const isOver = Date.parse(until) <= now.ms;
+  return `${left} left, ${isOver ? "ended" : "until"} ${isOver ? timeUntil(until, now) : until.slice(0, 10)}`;
 }
 
-function remedyOf(installation: InstallationView, name: string, nowMs: number): string | null {
+function remedyOf(installation: InstallationView, name: string, now: Now): string | null {
   const { state, recoveries_remaining: left, recovery_until: until, credential_expires_at: expiresAt } = installation;
   const robot = shellWord(name);
   if (state === "revoked") return `run this on its computer, and approve the code: ${ENROLL_COMMAND}`;
   if (state === "frozen")
     return `two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw ${robot}`;
-  const isLapsed = Date.parse(expiresAt) <= nowMs && (left === 0 || Date.parse(until) <= nowMs);
+  const isLapsed = Date.parse(expiresAt) <= now.ms && (left === 0 || Date.parse(until) <= now.ms);
   return isLapsed ? `let it come back by itself: robot-policy robots allow-recovery ${robot} --times 5` : null;
 }
 
@@ -107,7 +107,7 @@ export const robotsThaw: OperatorCommand = (flags, context, name) =>
       { frozen: false },
       {
         explain() {
-          const seen = seenAt === null ? "" : `, seen ${relativeTime(seenAt, service.nowMs())}`;
+          const seen = seenAt === null ? "" : `, seen ${timeAgo(seenAt, service.now())}`;
           const from = `${seen} from ${address ?? "an unknown address"}`;
           terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
           terminal.note("False alarms: two agents on one computer, or a disk set back and then forward again.");

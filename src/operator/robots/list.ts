@@ -4,7 +4,6 @@ import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
@@ -18,6 +17,7 @@ import { withService } from "../operator.ts";
 import { refuseMissingOperation } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { isEnrolled, labelsText, shortDigest } from "./words.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** A robot, with its latest registration if that was requested. */
 interface ListedRobot {
@@ -127,24 +127,24 @@ function sortBy(
 /** Cells by their headers. */
 const CELLS = {
   name: ({ view }) => view.name,
-  status: ({ view }, nowMs) => statusCell(view, nowMs),
+  status: ({ view }, now) => statusCell(view, now),
   type: ({ view }) => view.robot_type_id,
   region: ({ view }) => view.region,
   ...TEXT_CELLS,
-  added: ({ view }, nowMs) => relativeTime(view.created_at, nowMs),
+  added: ({ view }, now) => timeAgo(view.created_at, now),
   labels: ({ view }) => labelsText(view),
   digest: ({ registration }) => shortDigest(registration?.configuration_digest),
-  changed: ({ registration }, nowMs) =>
-    `${relativeTime(registration?.changed_at, nowMs)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
-  registered: ({ registration }, nowMs) => relativeTime(registration?.registered_at, nowMs),
+  changed: ({ registration }, now) =>
+    `${timeAgo(registration?.changed_at, now)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
+  registered: ({ registration }, now) => timeAgo(registration?.registered_at, now),
   id: ({ view }) => view.id,
-} as const satisfies Record<string, (robot: ListedRobot, nowMs: number) => string>;
+} as const satisfies Record<string, (robot: ListedRobot, now: Now) => string>;
 
 /** Empty for robots that never enrolled: their status is unknown. */
-function statusCell(view: IdentifiedRobotView, nowMs: number): string {
+function statusCell(view: IdentifiedRobotView, now: Now): string {
   if (!isEnrolled(view)) return "";
   if (view.status !== "offline") return view.status ?? "";
-  return view.last_seen_at === null ? "offline" : `offline, ${relativeTime(view.last_seen_at, nowMs)}`;
+  return view.last_seen_at === null ? "offline" : `offline, ${timeAgo(view.last_seen_at, now)}`;
 }
 
 type Column = keyof typeof CELLS;
@@ -174,7 +174,7 @@ function robotsView(flags: OperatorFlags, hasDigests: boolean): ListView<ListedR
     headers,
     prose: ["name", "site", "labels"],
     spare: hasDigests ? ["id", "registered"] : ["region", "added", "id"],
-    row: (robot, nowMs) => headers.map((header) => CELLS[header](robot, nowMs)),
+    row: (robot, now) => headers.map((header) => CELLS[header](robot, now)),
     id: ({ view }) => view.id,
     empty: isFiltered ? "No robot matches." : "No robots are registered yet.",
   };

@@ -7,7 +7,6 @@ import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
@@ -19,6 +18,7 @@ import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { warnOfRegion } from "./registration-checks.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /**
  * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
@@ -41,16 +41,16 @@ export const robotsShow: OperatorCommand = (flags, context, name) =>
       terminal.json(Object.assign({}, document, registered, more));
       return EXIT.ok;
     }
-    const nowMs = service.nowMs();
-    showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
+    const now = service.now();
+    showRobot(robot, registration?.value ?? null, flags, terminal, now);
     await warnOfRegion(service, robot.region, terminal);
-    showRefusals(refused, terminal, nowMs);
+    showRefusals(refused, terminal, now);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
       if (contract === null) terminal.note("It registered by its type alone, without a contract.");
       else showContract(contract, terminal);
     }
-    if (history !== null) showHistory(history.value.items, terminal, nowMs);
+    if (history !== null) showHistory(history.value.items, terminal, now);
     if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
     if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
     return EXIT.ok;
@@ -68,44 +68,44 @@ function showRobot(
   registration: RegistrationView | null,
   { contract }: OperatorFlags,
   terminal: Terminal,
-  nowMs: number,
+  now: Now,
 ): void {
   const isContractTold = registration !== null && contract !== true;
   showFacts(terminal, [
     ["robot", `${robot.name} (${robot.id})`],
-    ["status", statusText(robot, nowMs)],
+    ["status", statusText(robot, now)],
     ["type", robot.robot_type_id],
     ["region", robot.region],
     ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
     ["labels", labelsText(robot)],
     ["digest", registration?.configuration_digest ?? ""],
-    ["changed", relativeTime(registration?.changed_at, nowMs)],
-    ["registered", relativeTime(registration?.registered_at, nowMs)],
-    ["added", relativeTime(robot.created_at, nowMs)],
+    ["changed", timeAgo(registration?.changed_at, now)],
+    ["registered", timeAgo(registration?.registered_at, now)],
+    ["added", timeAgo(robot.created_at, now)],
     ["contract", isContractTold ? (registration.contract === null ? "none" : "--contract shows it") : ""],
-    ...contestFacts(registration, nowMs),
+    ...contestFacts(registration, now),
   ]);
 }
 
 /** Contested: two computers register the same name in turn, and each replaces the other's registration. */
-function contestFacts(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
+function contestFacts(registration: RegistrationView | null, now: Now): readonly Fact[] {
   const contest = registration === null ? null : contestInWords(registration);
   if (contest === null) return [];
   return [
-    ["contested", `${contest.what}, since ${relativeTime(registration?.contested_since, nowMs)}`],
+    ["contested", `${contest.what}, since ${timeAgo(registration?.contested_since, now)}`],
     ["", `from ${contest.from}`],
     ["", `→ ${contest.remedy}`],
   ];
 }
 
 /** Registrations that were refused since the last successful one. */
-function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowMs: number): void {
+function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, now: Now): void {
   if (refusals.length === 0) return;
   terminal.heading("refused", " since it registered last, newest first");
   const hidden = terminal.table(
     ["when", "by", "from", "reason"],
     refusals.map((refusal) => [
-      relativeTime(refusal.last_at, nowMs),
+      timeAgo(refusal.last_at, now),
       refusal.actor.label ?? refusal.actor.id,
       refusal.address,
       refusalInWords(refusal),
@@ -125,12 +125,12 @@ async function showNewestRefusal(service: Service, name: string): Promise<void> 
   terminal.note(`robot-policy audit --refused --robot ${shellWord(name)} shows all of them.`);
 }
 
-function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, nowMs: number): void {
+function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now: Now): void {
   terminal.heading("registrations", ", newest first");
   terminal.table(
     ["when", "digest", "changed", "by", "from"],
     items.map(({ at, configuration_digest: configurationDigest, changed, actor, address, contested }) => [
-      relativeTime(at, nowMs),
+      timeAgo(at, now),
       shortDigest(configurationDigest),
       `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
       actor.label ?? actor.id,

@@ -1,5 +1,5 @@
 import type { IdentifiedRobotView, RobotView } from "../../api/robot-views.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
+import { type Now, timeAgo } from "../times.ts";
 
 /** The wording for robots in all commands. */
 
@@ -25,9 +25,9 @@ export function isEnrolled({ installation_id: installationId }: Presence): boole
 }
 
 /** `online`, `offline, last seen 3 d ago`, `no computer enrolled`; empty where the service does not say. */
-export function statusText(robot: Presence, nowMs: number): string {
+export function statusText(robot: Presence, now: Now): string {
   const { status, last_seen_at: lastSeenAt } = robot;
   if (status === null || status === "online") return status ?? "";
-  if (lastSeenAt !== null) return `offline, last seen ${relativeTime(lastSeenAt, nowMs)}`;
+  if (lastSeenAt !== null) return `offline, last seen ${timeAgo(lastSeenAt, now)}`;
   return isEnrolled(robot) ? "offline, not seen yet" : "no computer enrolled";
 }

@@ -35,10 +35,10 @@ export const usage: OperatorCommand = async (flags, context) => {
   const by = SUMS_BY.find((each) => each === flags.by);
   return withService(flags, context, async (service) => {
     if (by !== undefined) {
-      const result = await loadUsageSums(service, by, period, service.nowMs());
+      const result = await loadUsageSums(service, by, period, service.now().ms);
       return result.kind === "ok" ? showSums(service, result.value, by) : service.failed(result);
     }
-    const since = startOf(period, service.nowMs());
+    const since = startOf(period, service.now().ms);
     const result = await listRecords(service, { ...period, since });
     if (result.kind !== "ok")
       return (flags.csv === true ? null : showAsItIs(result, terminal)) ?? service.failed(result);

@@ -3,7 +3,6 @@ import type { DeliveryView, WebhookView } from "../../api/webhooks.ts";
 import { lastAnswerInWords, receiverOf, subjectOfEvent } from "../../api/words/webhooks.ts";
 import type { OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { dueTime, relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
@@ -13,6 +12,7 @@ import { refuse, refusePathParameter } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, waitTimeout, waitUntilEnded } from "../wait.ts";
 import { NO_WEBHOOKS, withWebhook } from "./webhooks.ts";
+import { timeAgo, timeDue } from "../times.ts";
 
 /** Shown without `--all`. */
 const NEWEST = 100;
@@ -21,14 +21,14 @@ const deliveriesView: ListView<DeliveryView> = {
   headers: ["event", "about", "status", "attempts", "last answer", "next try", "when", "id"],
   prose: ["about", "last answer"],
   spare: ["about", "when", "next try", "attempts"],
-  row: (delivery, nowMs) => [
+  row: (delivery, now) => [
     delivery.type,
     subjectOfEvent(delivery),
     delivery.status,
     String(delivery.attempts),
     lastAnswerInWords(delivery),
-    dueTime(delivery.next_attempt_at, nowMs),
-    relativeTime(delivery.created_at, nowMs),
+    timeDue(delivery.next_attempt_at, now),
+    timeAgo(delivery.created_at, now),
     delivery.id,
   ],
   id: ({ id }) => id,

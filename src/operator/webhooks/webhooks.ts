@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import type { WebhookView } from "../../api/webhooks.ts";
 import { receiverOf, webhookState, webhookStateInWords } from "../../api/words/webhooks.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
@@ -11,17 +10,18 @@ import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { onlyOne, refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
+import { timeAgo } from "../times.ts";
 
 const webhooksView: ListView<WebhookView> = {
   headers: ["receiver", "state", "events", "dropped", "created", "id"],
   prose: ["events"],
   spare: ["dropped", "events", "created"],
-  row: (webhook, nowMs) => [
+  row: (webhook, now) => [
     receiverOf(webhook),
     webhookState(webhook),
     eventsText(webhook),
     String(webhook.dropped_events),
-    relativeTime(webhook.created_at, nowMs),
+    timeAgo(webhook.created_at, now),
     webhook.id,
   ],
   id: ({ id }) => id,
@@ -39,7 +39,7 @@ export const webhooksList: OperatorCommand = (flags, context) =>
 export const webhooksShow: OperatorCommand = (flags, context, name) =>
   withWebhook(flags, context, name, async (service, { value, document }) =>
     service.answer(document, () => {
-      const since = (iso: string | null) => relativeTime(iso, service.nowMs());
+      const since = (iso: string | null) => timeAgo(iso, service.now());
       showFacts(service.terminal, [
         ["webhook", value.id],
         ["url", value.url],

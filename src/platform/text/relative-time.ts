@@ -28,6 +28,11 @@ export function relativeTime(iso: string | null | undefined, nowMs: number, date
   return `in ${shortDuration(Math.round(distanceMs / unitMs) * unitMs)}`;
 }
 
+/** The same for what has happened: `now` where the clock that noted it is ahead of ours, or ours was read a while ago. */
+export function pastTime(iso: string | null | undefined, nowMs: number, dateOf = isoDate): string {
+  return relativeTime(iso, Math.max(nowMs, Date.parse(iso ?? "") || nowMs), dateOf);
+}
+
 /** A time of something to come: `due` once it is over, for what waits behind others. */
 export function dueTime(iso: string | null | undefined, nowMs: number, dateOf = isoDate): string {
   return typeof iso === "string" && Date.parse(iso) <= nowMs ? "due" : relativeTime(iso, nowMs, dateOf);

@@ -36,9 +36,9 @@ it("allow: listed computers enroll without an approval; allowed: who added each 
   expect([started.approval_required, (await first.poll(started)).status]).toEqual([false, "approved"]);
   const { out } = await site.run("robots", "allowed");
   expect(steady(out).replaceAll(/akey_\w{26}/g, "akey_ID")).toMatchInlineSnapshot(`
-    "KEY                                                 STATE     ROBOT  ALLOWED BY  ALLOWED  EXPIRES  ID
-    SHA256:FINGERPRINT  used now  arm-1  bootstrap   now      in 14 d  akey_ID
-    SHA256:FINGERPRINT  unused           bootstrap   now      in 14 d  akey_ID
+    "KEY                                                 STATE                      ROBOT  ALLOWED BY  ALLOWED               EXPIRES               ID
+    SHA256:FINGERPRINT  used TIME  arm-1  bootstrap   TIME  TIME  akey_ID
+    SHA256:FINGERPRINT  unused                            bootstrap   TIME  TIME  akey_ID
     "
   `);
   const { items } = await site.json("robots", "allowed");

@@ -39,7 +39,7 @@ describe("deployments", () => {
     await freshSite.register("arm-1");
     await freshSite.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
     expect((await freshSite.run("deployments", "list")).out).toMatch(
-      /^arm-1 +pi0\.5 +active +us-west-2 +(?:now|\d+ s ago) +dep_\w+$/m,
+      /^arm-1 +pi0\.5 +active +us-west-2 +\S+Z +dep_\w+$/m,
     );
     expect((await freshSite.run("deployments", "list", "--robot", "arm-2")).err).toContain(
       "Nothing that matches is deployed",

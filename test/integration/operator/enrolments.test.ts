@@ -33,9 +33,9 @@ describe("robots pending", () => {
     await startFresh("arm-21", { region: null });
     const { out } = await freshSite.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES    KEY
-      WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 10 min  SHA256:FINGERPRINT
-      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 10 min  SHA256:FINGERPRINT
+      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED               EXPIRES               KEY
+      WXYZ-2345  arm-21  new              127.0.0.1                                                 TIME  TIME  SHA256:FINGERPRINT
+      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  TIME  TIME  SHA256:FINGERPRINT
       "
     `);
     const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
@@ -65,8 +65,8 @@ describe("robots approve", () => {
       labels    cell=4
       from      127.0.0.1
       key       SHA256:FINGERPRINT
-      started   now
-      expires   in 10 min
+      started   TIME
+      expires   TIME
       This adds the robot arm-1.
       Compare the code and the key with what the robot shows.
       Approve it? [y/N] 

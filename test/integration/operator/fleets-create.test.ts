@@ -68,9 +68,7 @@ describe("fleets create", () => {
     await create("dead", DEAD.slug, ...ARMS);
     await expect.poll(preview).toContain("unhealthy since");
     const { err } = await create("dead too", DEAD.slug, ...ARMS, "--robot", "cart");
-    expect(err).toMatch(
-      /^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \d\d:\d\dZ \(.+\): /m,
-    );
+    expect(err).toMatch(/^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \S+Z: /m);
   });
 
   it("--wait: the model does not suit some robots → exit 6", async () => {

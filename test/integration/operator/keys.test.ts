@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyListSchema } from "../../../src/api/keys.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
@@ -57,6 +58,23 @@ describe("keys", () => {
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
     const ran = await site.runWith({ environment }, "keys", "create", "long", "--expires", "90d");
     expect(ran).toMatchObject(endedWith(0, "warning: the answer does not confirm --expires.\n  What the key may do"));
+  });
+
+  it("list → times in words at a terminal, in full elsewhere; of a service whose clock is ahead, none in the future", async () => {
+    const { created_at: createdAt, expires_at: expiresAt } = await site.json(
+      "keys",
+      "create",
+      "timed",
+      "--expires",
+      "7d",
+    );
+    const clock = { ...systemClock, wallMs: () => Date.parse(createdAt) - 7000 };
+    const list = ["keys", "list", "--columns", "label,created,last-used,state"];
+    const full = (iso: string) => `${iso.slice(0, 19)}Z`;
+    expect((await site.runWith({ clock }, ...list)).out).toMatch(
+      new RegExp(`^timed +${full(createdAt)} +never +expires ${full(expiresAt)}$`, "m"),
+    );
+    expect((await site.runWith({ clock, columns: 200 }, ...list)).out).toMatch(/^timed +now +never +expires in 7 d$/m);
   });
 
   it("create --out → the key in a file of mode 600, and not in the output", async () => {

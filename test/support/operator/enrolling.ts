@@ -56,5 +56,6 @@ export function steady(text: string): string {
     .replaceAll(/\b[A-Z2-9]{4}-[A-Z2-9]{4}\b/g, "WXYZ-2345")
     .replaceAll(/SHA256:[\w+/]{43}/g, "SHA256:FINGERPRINT")
     .replaceAll(/\b(rob|rinst|key)_[0-9a-z]{26}\b/g, "$1_ID")
+    .replaceAll(/\b20\d\d-\d\d-\d\dT[\d:]+Z/g, "TIME")
     .replaceAll(/\b20\d\d-\d\d-\d\d\b/g, "DATE");
 }

@@ -52,6 +52,7 @@ async function registeredRobot() {
   const shown = (value: unknown) => void printed.push(value);
   const terminal: Terminal = {
     columns: 80,
+    isPiped: true,
     interactive: false,
     print: shown,
     printText: shown,

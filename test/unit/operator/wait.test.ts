@@ -206,7 +206,7 @@ describe("text formats", () => {
   const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
   const DEAD =
     "The endpoint of m in us has been unhealthy since 2026-11-22T09:30:05.120Z: status 503; 2 of 2 robots wait.";
-  const NOW_MS = Date.parse("2026-11-22T09:43:00Z");
+  const NOW = { ms: Date.parse("2026-11-22T09:43:00Z"), isAbsolute: false };
   const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
   const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
   const readinessEstimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
@@ -227,15 +227,15 @@ describe("text formats", () => {
       "blocked update to m; 1 of 2 robots cannot run m",
     ],
   ])("reasonOf: %s", (_what, parts, reason) => {
-    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs, NOW_MS)).toBe(reason);
+    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs, NOW)).toBe(reason);
   });
 
   it("reasonOf: preparing fleet with an unreachable endpoint → the endpoint, and since when", () => {
     const needs = [{ reason: DEAD, action: "Get it to answer again." }];
     const since = "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago)";
-    expect(reasonOf(fleet({ status: "preparing" }), needs, NOW_MS)).toBe(since);
+    expect(reasonOf(fleet({ status: "preparing" }), needs, NOW)).toBe(since);
     const updated = { status: "ready", update: generation("g", "preparing") } as const;
-    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }], NOW_MS)).toBe(
+    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }], NOW)).toBe(
       `preparing update to m; ${since}`,
     );
   });
@@ -245,8 +245,9 @@ describe("text formats", () => {
     ["until 2026-11-22T11:50Z.", "until 11:50Z (in 2 h)."],
     ["since 2026-11-19T09:30:05Z", "since 2026-11-19 09:30Z (3 d ago)"],
     ["until 2030-01-31T08:00:00.000Z", "until 2030-01-31 08:00Z"],
+    ["since 2026-11-22T09:43:07Z by a clock that is ahead", "since 09:43Z (now) by a clock that is ahead"],
   ])("withRelativeTimes: %s", (text, expected) => {
-    expect(withRelativeTimes(text, NOW_MS)).toBe(expected);
+    expect(withRelativeTimes(text, NOW)).toBe(expected);
   });
 
   it("countsText: robots over the peak do not count as waiting, unless the counts are inconsistent", () => {
@@ -263,7 +264,7 @@ describe("text formats", () => {
       needs: [{ reason: `No robot of this fleet can run m: ${robot}: m needs a camera.`, action }],
     });
     const dead = { view: { ...fleet({}), name: "c" }, needs: [{ reason: DEAD, action: "Mend it." }] };
-    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }], NOW_MS)).toEqual([
+    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }], NOW)).toEqual([
       { names: ["a", "b"], reason: "No robot of this fleet can run m.", action },
       {
         names: ["c"],

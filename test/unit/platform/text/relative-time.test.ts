@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 
-import { chosenDuration, dueTime, relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
+import {
+  chosenDuration,
+  dueTime,
+  pastTime,
+  relativeTime,
+  shortDuration,
+} from "../../../../src/platform/text/relative-time.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -53,4 +59,14 @@ test.each([
   [600_000, "in 10 min"],
 ])("dueTime: in %i ms → %j", (inMs, text) => {
   expect(dueTime(new Date(NOW_MS + inMs).toISOString(), NOW_MS)).toBe(text);
+});
+
+test.each([
+  [null, ""],
+  ["not a time", "not a time"],
+  ["2026-06-15T11:56:30Z", "3 min ago"],
+  ["2026-06-15T12:00:07Z", "now"],
+  ["2026-06-15T13:00:00Z", "now"],
+])("pastTime: %s → %j, never in the future", (iso, text) => {
+  expect(pastTime(iso, NOW_MS)).toBe(text);
 });
