@@ -20,7 +20,7 @@ const PATIENCE_MS = 30_000;
 /** The used part of the agent's answer. */
 const statusSchema = z.object({
   state: z.string(),
-  registration: z.object({ configuration_digest: z.string() }).nullable(),
+  registration: z.object({ configuration_digest: z.string(), registered_at: z.string() }).nullable(),
   daemon: z.object({ attempts: z.number() }).nullable(),
 });
 
@@ -97,7 +97,7 @@ async function walkThrough(): Promise<void> {
     step("Done, and everything taken away again. Your own robot: README.md, Install on a robot");
     return;
   }
-  step("It stays up: edit the files above and look");
+  step("It stays up: edit the files above, and see each re-registration here");
   say(`open ${url} in a browser: the console; sign in with the key that  cat ${paths.key}  prints`);
   say(`npm run --silent agent -- status ${folders.join(" ")}`);
   say(`npm run --silent agent -- digest --explain ${folders.join(" ")}`);
@@ -105,7 +105,7 @@ async function walkThrough(): Promise<void> {
   say(`curl -H "Authorization: Bearer $(cat ${paths.key})" ${url}/v1/robots`);
   say(`logs: ${paths.agentLog}, ${paths.serviceLog}`);
   say("Ctrl-C stops everything and removes the folder.");
-  await Promise.race([once(service, "exit"), once(agent, "exit")]);
+  await Promise.race([once(service, "exit"), once(agent, "exit"), tellRegistrations(after.registration)]);
   throw new Error("the service or the agent ended by itself");
 }
 
@@ -158,15 +158,30 @@ async function writeRobot(url: string): Promise<void> {
   );
 }
 
-/** Polls the agent, as `robot-policy-agent status` does, until it reaches the state. */
-async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolean) {
+type Status = z.infer<typeof statusSchema>;
+
+/** Says each registration that follows, until the process ends. */
+async function tellRegistrations(first: Status["registration"]): Promise<never> {
+  for (let last = first; ; await sleep(200)) {
+    const now = (await readStatus(AbortSignal.timeout(PATIENCE_MS)))?.registration ?? null;
+    if (now === null || now.registered_at === last?.registered_at) continue;
+    say(`re-registered at ${now.registered_at} with ${now.configuration_digest}`);
+    last = now;
+  }
+}
+
+/** The agent's answer, as `robot-policy-agent status` asks for it; null for none. */
+async function readStatus(signal: AbortSignal): Promise<Status | null> {
+  const answer = await askDaemon(join(paths.runtime, "control.sock"), "GET", "/status", signal);
+  return answer.kind === "answer" ? statusSchema.parse(answer.body) : null;
+}
+
+/** Polls the agent until it reaches the state. */
+async function until(isAwaited: (status: Status) => boolean): Promise<Status> {
   const tooLate = AbortSignal.timeout(PATIENCE_MS);
   for (;;) {
-    const answer = await askDaemon(join(paths.runtime, "control.sock"), "GET", "/status", tooLate);
-    if (answer.kind === "answer") {
-      const status = statusSchema.parse(answer.body);
-      if (isAwaited(status)) return status;
-    }
+    const status = await readStatus(tooLate);
+    if (status !== null && isAwaited(status)) return status;
     if (tooLate.aborted) throw new Error(`the agent did not reach the state within ${PATIENCE_MS / 1000} s`);
     await sleep(50);
   }
