@@ -81,13 +81,13 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
   {
     id: "reason",
     name: "Reason",
-    track: "minmax(8rem, 2fr)",
+    track: "minmax(7.25rem, 2fr)",
     isWideOnCard: true,
     isPlainOnCard: true,
     cell: (deployment) => failureOf(deployment)?.what,
   },
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
-  timeColumn({ id: "created", name: "Created", track: "6rem" }, (deployment) => deployment.created_at),
+  timeColumn({ id: "created", name: "Created", track: "7rem" }, (deployment) => deployment.created_at),
   timeColumn({ id: "retired", name: "Retired", track: "7rem", from: "medium" }, (deployment) => deployment.retired_at),
   ID_COLUMN,
 ];

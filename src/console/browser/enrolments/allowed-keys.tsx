@@ -14,6 +14,7 @@ import {
   type Column,
   fingerprintColumn,
   textColumn,
+  endColumn,
   timeColumn,
 } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
@@ -99,10 +100,10 @@ const COLUMNS: readonly Column<AllowedKeyRow>[] = [
       ),
     sortBy: ({ entry }) => entry.robot,
   },
-  timeColumn({ id: "used", name: "Used", track: "6.25rem", from: "medium" }, ({ entry }) => entry.used_at),
-  timeColumn({ id: "expires", name: "Expires", track: "6.25rem" }, ({ entry }) => entry.expires_at),
+  timeColumn({ id: "used", name: "Used", track: "7rem", from: "medium" }, ({ entry }) => entry.used_at),
+  endColumn({ id: "expires", name: "Expires", track: "7rem" }, ({ entry }) => entry.expires_at),
   textColumn({ id: "by", name: "Allowed by", track: "minmax(6rem, 1fr)", from: "medium" }, allowedBy),
-  timeColumn({ id: "allowed", name: "Allowed", track: "6.25rem", from: "wide" }, ({ entry }) => entry.created_at),
+  timeColumn({ id: "allowed", name: "Allowed", track: "7rem", from: "wide" }, ({ entry }) => entry.created_at),
 ];
 
 function fingerprintOf({ entry }: AllowedKeyRow): string {

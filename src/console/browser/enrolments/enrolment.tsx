@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
+import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
@@ -68,7 +69,7 @@ function WhoAsks({ enrolment }: { readonly enrolment: EnrolmentView }) {
         ["Type", enrolment.robot_type_id],
         ["Labels", <Labels labels={enrolment.labels} isWhole />],
         ["Started", <RelativeTime at={enrolment.created_at} />],
-        ["Expires", <RelativeTime at={enrolment.expires_at} />],
+        ["Expires", <RelativeTime at={enrolment.expires_at} inWords={relativeTime} />],
       ]}
     />
   );

@@ -4,7 +4,7 @@ import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { mayDo } from "../data/session.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { type Column, fingerprintColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { present } from "../parts/text.ts";
@@ -93,7 +93,7 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
   fingerprintColumn({ track: "minmax(7rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
   timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
-  timeColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
+  endColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
 ];
 
 function NoEnrolments() {

@@ -1,5 +1,6 @@
 import type { ApiKeyView } from "../../../api/keys.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
+import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
@@ -20,7 +21,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "label",
     name: "Label",
-    track: "minmax(8.5rem, 2fr)",
+    track: "minmax(7rem, 2fr)",
     cell: ({ key, isOwn }) => (
       <span class="name-and-mark">
         <span class="cut" title={labelOf(key)}>
@@ -45,25 +46,25 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "scopes",
     name: "May",
-    track: "minmax(4.5rem, 1.6fr)",
+    track: "minmax(4rem, 1.6fr)",
     isWideOnCard: true,
     cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",
   },
   timeColumn(
-    { id: "used", name: "Last used", track: "6.25rem", cell: ({ key }) => <TimeOrNever at={key.last_used_at} /> },
+    { id: "used", name: "Last used", track: "7rem", cell: ({ key }) => <TimeOrNever at={key.last_used_at} /> },
     ({ key }) => key.last_used_at,
   ),
   {
     id: "expires",
     name: "Expires",
-    track: "6.25rem",
+    track: "7rem",
     from: "medium",
-    cell: ({ key }) => <TimeOrNever at={key.expires_at} />,
+    cell: ({ key }) => <TimeOrNever at={key.expires_at} inWords={relativeTime} />,
     sortBy: ({ key }) => momentOf(key.expires_at),
   },
-  timeColumn({ id: "created", name: "Created", track: "6.25rem", from: "medium" }, ({ key }) => key.created_at),
+  timeColumn({ id: "created", name: "Created", track: "7rem", from: "medium" }, ({ key }) => key.created_at),
   {
     id: "maker",
     name: "Made with",
@@ -72,11 +73,11 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     cell: ({ maker }) => <span title={maker}>{maker}</span>,
     sortBy: ({ maker }) => maker,
   },
-  timeColumn({ id: "revoked", name: "Revoked", track: "6.25rem", from: "wide" }, ({ key }) => key.revoked_at),
+  timeColumn({ id: "revoked", name: "Revoked", track: "7rem", from: "wide" }, ({ key }) => key.revoked_at),
 ];
 
-function TimeOrNever({ at }: { readonly at: string | null | undefined }) {
-  return at === null ? <span class="muted">never</span> : <RelativeTime at={at} />;
+function TimeOrNever({ at, ...props }: Parameters<typeof RelativeTime>[0]) {
+  return at === null ? <span class="muted">never</span> : <RelativeTime at={at} {...props} />;
 }
 
 function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
+import { relativeTime } from "../../../platform/text/relative-time.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
 import { type Problem, sentence } from "../data/request.ts";
 import { ownScopes, session } from "../data/session.ts";
@@ -48,7 +49,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
           ["Access", `everything that you may do, for ${counted(login.session_days, "day")}`],
           ["Token goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
           ["Asked", <RelativeTime at={login.created_at} />],
-          ["Expires", <RelativeTime at={login.expires_at} />],
+          ["Expires", <RelativeTime at={login.expires_at} inWords={relativeTime} />],
           ["Login", <span class="mono">{exchange}</span>],
         ]}
       />

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-import { relativeTime } from "../../../platform/text/relative-time.ts";
+import { pastTime, type relativeTime } from "../../../platform/text/relative-time.ts";
 import { isUnreachable } from "../data/liveness.ts";
 import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
@@ -76,12 +76,12 @@ interface RelativeTimeProps {
 }
 
 /**
- * How long ago, or in how long, with the exact time in the title.
+ * How long ago, with the exact time in the title.
  *
  * @param props.at ISO 8601; null shows a dash.
- * @param props.inWords `dueTime` for what is to come.
+ * @param props.inWords `relativeTime` for what ends or begins, `dueTime` for what waits.
  */
-export function RelativeTime({ at, inWords = relativeTime }: RelativeTimeProps) {
+export function RelativeTime({ at, inWords = pastTime }: RelativeTimeProps) {
   const now = useNow();
   if (at === null || at === undefined) return <None />;
   return (

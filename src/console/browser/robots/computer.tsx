@@ -1,5 +1,6 @@
 import type { InstallationView } from "../../../api/installations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
+import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { mayDo } from "../data/session.ts";
 import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
@@ -133,7 +134,8 @@ function Credential({
       Generation {generation}
       {state === "revoked" ? null : (
         <>
-          , {Date.parse(expiresAt) <= nowMs ? "expired" : "expires"} <RelativeTime at={expiresAt} />
+          , {Date.parse(expiresAt) <= nowMs ? "expired" : "expires"}{" "}
+          <RelativeTime at={expiresAt} inWords={relativeTime} />
         </>
       )}
     </>

@@ -73,7 +73,7 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 }
 
 const COLUMNS: readonly Column<DeliveryView>[] = [
-  textColumn({ id: "type", name: "Event", track: "minmax(7.75rem, 1.2fr)" }, ({ type }) => type),
+  textColumn({ id: "type", name: "Event", track: "minmax(7.25rem, 1.2fr)" }, ({ type }) => type),
   textColumn({ id: "about", name: "About", track: "minmax(4.25rem, 1fr)" }, subjectOfEvent),
   badgeColumn({ track: "7rem" }, ({ status }) => status),
   countColumn({ id: "attempts", name: "Attempts", track: "5.5rem", from: "medium" }, ({ attempts }) => attempts),
@@ -85,5 +85,5 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
     from: "medium",
     cell: ({ next_attempt_at: at }) => <RelativeTime at={at} inWords={dueTime} />,
   },
-  timeColumn({ id: "when", name: "When", track: "6rem" }, ({ created_at: at }) => at),
+  timeColumn({ id: "when", name: "When", track: "7rem" }, ({ created_at: at }) => at),
 ];

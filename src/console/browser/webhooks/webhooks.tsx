@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<WebhookView>[] = [
   badgeColumn({ track: "7rem" }, webhookState),
   textColumn({ id: "events", name: "Events", track: "minmax(6rem, 2fr)", isWideOnCard: true }, eventsText),
   countColumn({ id: "dropped", name: "Dropped", track: "5.5rem" }, ({ dropped_events: dropped }) => dropped),
-  timeColumn({ id: "created", name: "Created", track: "6.25rem", from: "medium" }, ({ created_at: at }) => at),
+  timeColumn({ id: "created", name: "Created", track: "7rem", from: "medium" }, ({ created_at: at }) => at),
 ];
 
 /** `/webhooks`: where events are sent, and whether that works. */

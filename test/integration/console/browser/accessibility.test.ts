@@ -130,6 +130,25 @@ describeConsole("accessibility", startFull, (demo) => {
     },
   );
 
+  it.each(["/robots", "/fleets", "/deployments", "/keys", "webhook", "/audit"])(
+    "%s at 1280 pixels → no date is cut",
+    async (where) => {
+      const { page } = await borrowWindow();
+      await signIn(page, demo().service, await pathOf(where));
+      await page.locator('.table[aria-busy="false"]').waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      // The longest date that there is, in place of each time; a next try is never far away.
+      const cut = await page.evaluate<readonly string[]>(
+        `[...document.querySelectorAll('.table td:not([data-name="Next try"]) time')].flatMap((time) => {
+          time.textContent = "28 Sept 2026";
+          const cell = time.closest("td");
+          return cell.scrollWidth > cell.clientWidth ? [cell.dataset.name] : [];
+        })`,
+      );
+      expect(new Set(cut)).toEqual(new Set());
+    },
+  );
+
   it("audit at 1280 pixels → no event is cut", async () => {
     const { page } = await borrowWindow();
     await signIn(page, demo().service, "/audit");

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 
+import { relativeTime } from "../../../../platform/text/relative-time.ts";
 import { EndingButton } from "../form/ending-button.tsx";
 import { None } from "../none.tsx";
 import { RelativeTime } from "../relative-time.tsx";
@@ -40,6 +41,11 @@ export function textColumn<Row>(own: Own<Row>, textOf: (row: Row) => Text): Colu
 export function timeColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Column<Row> {
   const cell = (row: Row) => <RelativeTime at={timeOf(row)} />;
   return { cell, sortBy: (row) => momentOf(timeOf(row)), first: "down", ...own };
+}
+
+/** When something ends. */
+export function endColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Column<Row> {
+  return timeColumn({ ...own, cell: (row) => <RelativeTime at={timeOf(row)} inWords={relativeTime} /> }, timeOf);
 }
 
 export function countColumn<Row>(own: Own<Row>, countOf: (row: Row) => number): Column<Row> {
