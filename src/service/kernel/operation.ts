@@ -20,7 +20,7 @@ export interface OperationContext {
   readonly store: Store;
   readonly newId: NewId;
   readonly machine: ServiceMachine;
-  readonly lastUsed: Pick<LastUsed, "note">;
+  readonly lastUsed: Pick<LastUsed, "note" | "notedAt">;
   readonly limitsMet: Pick<LimitsMet, "note">;
   /** Makes the tasks of the service run soon, because something that concerns them has changed. */
   readonly nudge: () => void;

@@ -1,9 +1,10 @@
 import { type ApiKeyCreate, ENROLLMENT_DAYS } from "../../api/keys.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
-import { lockKeyShared } from "../kernel/auth/key-queries.ts";
+import { type KeyViewRow, lockKeyShared } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
@@ -54,7 +55,15 @@ const TOO_DEEP = refuse(
 );
 
 /** `GET /v1/me/api-keys`: every key of the organization, revoked ones too, oldest first. */
-export const listOrganizationKeys = listHandler("key", listKeys, keyView);
+export function listOrganizationKeys(context: OperationContext): Handler<null, PageQuery> {
+  // A key that was just used is not shown as never used until that is written.
+  const viewOf = (row: KeyViewRow) => {
+    const noted = context.lastUsed.notedAt(row.id);
+    const isNewer = noted !== null && (row.last_used_at === null || row.last_used_at < noted);
+    return keyView(isNewer ? { ...row, last_used_at: noted } : row);
+  };
+  return listHandler("key", listKeys, viewOf)(context);
+}
 
 /** `DELETE /v1/me/api-keys/{key_id}`: effective from the next request on, on every replica. A key may revoke itself. */
 export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {

@@ -77,6 +77,15 @@ describe("keys", () => {
     expect((await site.runWith({ clock, columns: 200 }, ...list)).out).toMatch(/^timed +now +never +expires in 7 d$/m);
   });
 
+  it("list: a key that was used just now → is not said to be never used", async () => {
+    const { out } = await site.run("keys", "create", "used");
+    const listed = () => site.runWith({ columns: 200 }, "keys", "list", "--columns", "label,last-used");
+    expect((await listed()).out).toMatch(/^used +never$/m);
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
+    for (let use = 0; use < 4; use += 1) await site.runWith({ environment }, "robots", "list");
+    expect((await listed()).out).toMatch(/^used +(now|\d+ s ago)$/m);
+  });
+
   it("create --out → the key in a file of mode 600, and not in the output", async () => {
     const path = join(site.home, "cell-5.key");
     const { exitCode, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");

@@ -81,7 +81,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     store,
     newId: createIds(clock, machine.random),
     machine,
-    lastUsed: { note() {} },
+    lastUsed: { note() {}, notedAt: () => null },
     limitsMet: { note() {} },
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),

@@ -9,6 +9,8 @@ import { type CredentialTable, noteUse } from "./credentials.ts";
 export interface LastUsed {
   /** Notes in memory that a credential is used now. */
   note(principal: Pick<Principal, "credential" | "credentialId">): void;
+  /** The use of a credential that is noted and not yet written; ISO 8601. */
+  notedAt(id: string): string | null;
   /** Calls `flush` once a minute. */
   readonly task: Task;
   /** Writes the noted uses to the store. @throws StoreUnavailableError. */
@@ -49,6 +51,7 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
       const at = isoNow(clock);
       noted.set(id, { table: credential === "api_key" ? "api_keys" : "sessions", id, at });
     },
+    notedAt: (id) => noted.get(id)?.at ?? null,
     task: { name: "note-last-used", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
     flush,
   };

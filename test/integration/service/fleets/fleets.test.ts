@@ -65,7 +65,14 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
   const newId = createIds(machine.clock, machine.random);
   const usageClock = createUsageClock(machine);
-  const context = { newId, machine, usageClock, nudge() {}, lastUsed: { note() {} }, limitsMet: { note() {} } };
+  const context = {
+    newId,
+    machine,
+    usageClock,
+    nudge() {},
+    lastUsed: { note() {}, notedAt: () => null },
+    limitsMet: { note() {} },
+  };
   await addCatalog(store);
   return {
     store,
