@@ -22,7 +22,7 @@ export const auditEntrySchema = z
     ),
     subject_model: nullableText.describe("Model of a deployment; null for everything else."),
     actor: actorSchema.describe(
-      "Credential that made the change. label: label of the key, or of the key with which the session was created.",
+      "Credential that made the change. label: label of the key, or of the key with which the session was created; name of the robot whose own computer it is.",
     ),
     request_id: nullableText,
     details: z.record(z.string(), z.unknown()).describe("Further details of the change; never a secret."),

@@ -17,7 +17,9 @@ export const refusalSchema = z
       .int()
       .describe("HTTP status of the answers: 401, 403, 409, 413, 422, 429, or 400 for a body that cannot be parsed."),
     detail: z.string().describe("Reason in the newest answer. For invalid inputs, their locations and messages."),
-    actor: actorSchema.describe("Credential of the request. label: label of the key; null for a session."),
+    actor: actorSchema.describe(
+      "Credential of the request. label: label of the key, or of the key with which the session was created; name of the robot whose own computer it is.",
+    ),
     address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
     request_id: nullableText.describe("Id of the newest request."),
     first_at: moment,

@@ -79,7 +79,9 @@ export const registrationRecordSchema = z
     robot_type_id: z.string(),
     region: z.string(),
     ...robotTextMembers,
-    actor: actorSchema.describe("Credential of the request. label: label of the key; null for a session."),
+    actor: actorSchema.describe(
+      "Credential of the request. label: label of the key, or of the key with which the session was created; name of the robot whose own computer it is.",
+    ),
     address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
     contested: z
       .boolean()

@@ -1,4 +1,6 @@
 import { sql } from "kysely";
+
+import { nameActors } from "../kernel/auth/actor-names.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
@@ -29,7 +31,7 @@ export async function auditedBeforeNewest(reader: Reader, count: number): Promis
 
 /** An entry with the names that belong to its ids. */
 export type LabelledEntry = AuditRow & {
-  /** Of the actor's key, also if the actor is a session. */
+  /** What people call the actor. */
   readonly label: string | null;
   /** The name of a fleet or organization, the label of a key, or the robot of a deployment. */
   readonly subject_name: string | null;
@@ -38,15 +40,9 @@ export type LabelledEntry = AuditRow & {
 };
 
 /** The changes in an organization except registrations, newest first: entries before the id `after`. */
-export function listChanges(reader: Reader, organizationId: string, range: PageRange): Promise<LabelledEntry[]> {
+export async function listChanges(reader: Reader, organizationId: string, range: PageRange): Promise<LabelledEntry[]> {
   const query = reader
     .selectFrom("audit_log")
-    .leftJoin("sessions", "sessions.id", "audit_log.actor")
-    .leftJoin("api_keys as actors", (join) =>
-      join
-        .on((on) => on("actors.id", "=", on.fn.coalesce("sessions.created_by", "audit_log.actor")))
-        .on("actors.organization_id", "=", organizationId),
-    )
     .leftJoin("api_keys as keys", "keys.id", "audit_log.subject_id")
     .leftJoin("fleets", "fleets.id", "audit_log.subject_id")
     .leftJoin("organizations", "organizations.id", "audit_log.subject_id")
@@ -55,13 +51,16 @@ export function listChanges(reader: Reader, organizationId: string, range: PageR
       join.on((on) => on("robots.id", "=", on.fn.coalesce("deployments.robot_id", "audit_log.subject_id"))),
     )
     .selectAll("audit_log")
-    .select(["actors.label", "deployments.model_slug as subject_model"])
+    .select("deployments.model_slug as subject_model")
     .select(({ fn }) =>
       fn.coalesce("keys.label", "fleets.name", "organizations.name", "robots.name").as("subject_name"),
     )
     .where("audit_log.organization_id", "=", organizationId)
     .where("audit_log.action", "<>", sql.lit("robot.setup"));
-  return inRange(query, "audit_log.id", range, "newest").execute();
+  const entries = await inRange(query, "audit_log.id", range, "newest").execute();
+  const actors = entries.map(({ actor }) => actor);
+  const names = await nameActors(reader, organizationId, actors);
+  return entries.map((entry) => Object.assign(entry, { label: names.get(entry.actor) ?? null }));
 }
 
 const FILTER_COLUMNS = ["organization_id", "subject_id", "actor", "action"] as const;

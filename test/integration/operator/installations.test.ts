@@ -133,3 +133,20 @@ it("setup: a computer is enrolled as the robot, online or not → refused unless
   expect(await site.run(...args, "arm-57")).toMatchObject({ exitCode: 0 });
   expect((await computer.heartbeat()).status).toBe(401);
 });
+
+it("BY: a robot's own computer → the robot's name, in its history and in the audit log", async () => {
+  const { computer } = await enroll("arm-60");
+  await computer.heartbeat();
+  const body = {
+    name: "arm-60",
+    robot_type_id: ROBOT_TYPE,
+    region: REGION,
+    configuration_digest: `sha256:${"6".repeat(64)}`,
+  };
+  expect((await computer.send("POST", "/v1/robots/setup", body)).status).toBe(200);
+  const history = await site.run("robots", "show", "arm-60", "--history");
+  expect(history.out).toMatch(/^\S+Z +sha256:666666666666 .* arm-60 +127\.0\.0\.1$/m);
+  expect((await site.run("audit", "--robot", "arm-60", "--columns", "what,subject,by")).out).toMatch(
+    /^robot\.setup +arm-60 +arm-60$/m,
+  );
+});

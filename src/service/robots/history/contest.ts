@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import type { RegistrationView } from "../../../api/registrations.ts";
+import { nameActors } from "../../kernel/auth/actor-names.ts";
 import { prepare } from "../../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
@@ -116,17 +117,9 @@ export async function readSources(
   since: string,
 ): Promise<RegistrationView["contested_from"]> {
   const sources = sourcesSince(since, readChanges(recentChanges));
-  // All changes are older where the clock was ahead when the contest began. PostgreSQL takes no empty list.
-  if (sources.length === 0) return [];
-  const ids = sources.map(({ actor }) => actor);
-  const keys = await reader
-    .selectFrom("api_keys")
-    .select(["id", "label"])
-    .where("organization_id", "=", organizationId)
-    .where("id", "in", ids)
-    .execute();
-  const labels = new Map(keys.map(({ id, label }) => [id, label]));
-  return sources.map(({ address, actor: id }) => ({ address, actor: { id, label: labels.get(id) ?? null } }));
+  const actors = sources.map(({ actor }) => actor);
+  const names = await nameActors(reader, organizationId, actors);
+  return sources.map(({ address, actor: id }) => ({ address, actor: { id, label: names.get(id) ?? null } }));
 }
 
 function readChanges(recentChanges: string): RecentChanges["changes"] {

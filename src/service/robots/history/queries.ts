@@ -5,6 +5,7 @@ import * as z from "zod";
 
 import { REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import { nameActors } from "../../kernel/auth/actor-names.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Registration } from "../queries.ts";
 
@@ -99,14 +100,13 @@ export async function readRobotHistory(
         ),
     )
     .selectFrom("history")
-    .leftJoin("api_keys", (join) =>
-      join.onRef("api_keys.id", "=", "actor").on("api_keys.organization_id", "=", organizationId),
-    )
-    .select(["at", "actor", "details", "label"])
+    .select(["at", "actor", "details"])
     .orderBy("place")
     .execute();
-  const records = rows.map(({ at, actor, label, details }) => {
-    return { at, actor: { id: actor, label }, details: detailsSchema.parse(JSON.parse(details)) };
+  const actors = rows.map(({ actor }) => actor);
+  const names = await nameActors(reader, organizationId, actors);
+  const records = rows.map(({ at, actor: id, details }) => {
+    return { at, actor: { id, label: names.get(id) ?? null }, details: detailsSchema.parse(JSON.parse(details)) };
   });
   return records.slice(0, count).map((record, index) => recordOf(record, records[index + 1]?.details));
 }

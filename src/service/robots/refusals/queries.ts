@@ -1,4 +1,5 @@
 import { REFUSALS_SHOWN } from "../../../api/refusals.ts";
+import { nameActors } from "../../kernel/auth/actor-names.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { findRobot } from "../queries.ts";
@@ -58,7 +59,7 @@ export async function pruneRefusals(transaction: Transaction, before: string): P
   await transaction.deleteFrom("refusals").where("last_at", "<", before).execute();
 }
 
-/** A row with the label of the actor's key. */
+/** A row with the name of the actor. */
 export type LabelledRefusal = RefusalRow & { readonly label: string | null };
 
 /**
@@ -74,27 +75,24 @@ export async function listRefusals(
 ): Promise<readonly LabelledRefusal[]> {
   let query = reader
     .selectFrom("refusals")
-    .leftJoin("api_keys", (join) =>
-      join
-        .onRef("api_keys.id", "=", "refusals.actor")
-        .onRef("api_keys.organization_id", "=", "refusals.organization_id"),
-    )
-    .selectAll("refusals")
-    .select("label")
-    .where("refusals.organization_id", "=", organizationId)
+    .selectAll()
+    .where("organization_id", "=", organizationId)
     .orderBy("last_at", "desc")
-    .orderBy("refusals.id", "desc")
+    .orderBy("id", "desc")
     .limit(REFUSALS_SHOWN.maximum);
   if (robot !== undefined) {
     const { name, actor } = await findRegistrant(reader, organizationId, robot);
     query = query.where((where) =>
       where.or([
-        where("refusals.robot", "=", name),
-        where.and([where("refusals.robot", "=", UNKNOWN_ROBOT), where("refusals.actor", "=", actor)]),
+        where("robot", "=", name),
+        where.and([where("robot", "=", UNKNOWN_ROBOT), where("actor", "=", actor)]),
       ]),
     );
   }
-  return query.execute();
+  const rows = await query.execute();
+  const actors = rows.map((row) => row.actor);
+  const names = await nameActors(reader, organizationId, actors);
+  return rows.map((row) => Object.assign(row, { label: names.get(row.actor) ?? null }));
 }
 
 /** Stands for the name if the request was refused before its body was read. */
