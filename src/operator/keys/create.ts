@@ -13,6 +13,7 @@ import { readLabels } from "../fleets/selection-flags.ts";
 import { readMomentFlag } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags, refuseUsage, wordFix } from "../refuse.ts";
+import { warnOfRegion } from "../robots/registration-checks.ts";
 import type { Service } from "../service.ts";
 import { keyIn, unconfirmedFlags } from "./created.ts";
 import { keyFileProblem, writeKeyFile } from "./file.ts";
@@ -71,6 +72,7 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
     // Before the key is created: a key that cannot be written would be lost.
     const obstacle = out === undefined ? null : await keyFileProblem(out, machine.files);
     if (obstacle !== null) return refuse(obstacle, EXIT.failed, terminal);
+    if (flags.enroll === true && flags.region !== undefined) await warnOfRegion(service, flags.region, terminal);
     // The document leaves the members of the answer open: whatever it holds must not be lost.
     const result = await service.call({ ...operations.createApiKey, response: z.unknown() }, { body });
     const document = result.kind === "ok" ? result.value.document : documentOfFailure(result);

@@ -16,6 +16,7 @@ import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { refuseMissingOperation } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
+import { warnOfRobots } from "./registration-checks.ts";
 import { isEnrolled, labelsText, shortDigest } from "./words.ts";
 import { type Now, timeAgo } from "../times.ts";
 
@@ -59,7 +60,14 @@ export const robotsList: OperatorCommand = async (flags, context) => {
       return refuseMissingOperation("does not say which robots are online", fix, terminal);
     }
     const view = robotsView(flags, flags.digest === true && hasRegistrations);
-    return showList(service, load, view, {}, first);
+    const exitCode = await showList(service, load, view, {}, first);
+    if (first.kind === "ok" && flags.json !== true && flags.watch !== true && flags.columns === undefined) {
+      await warnOfRobots(
+        service,
+        itemsIn(first.value).map((robot) => robot.view),
+      );
+    }
+    return exitCode;
   });
 };
 

@@ -16,7 +16,7 @@ import { type Fact, showFacts } from "../lists/show-facts.ts";
 import { withNamed } from "../operator.ts";
 import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
-import { warnOfRegion } from "./registration-checks.ts";
+import { warnOfRegion, warnOfType } from "./registration-checks.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
 import { type Now, timeAgo } from "../times.ts";
 
@@ -43,6 +43,7 @@ export const robotsShow: OperatorCommand = (flags, context, name) =>
     }
     const now = service.now();
     showRobot(robot, registration?.value ?? null, flags, terminal, now);
+    if (registration !== null) warnOfType(registration.value, terminal);
     await warnOfRegion(service, robot.region, terminal);
     showRefusals(refused, terminal, now);
     if (flags.contract === true && registration !== null) {

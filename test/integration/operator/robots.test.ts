@@ -82,13 +82,14 @@ describe("robots list", () => {
     const at80 = { columns: 80 };
     const narrow = await site.runWith(at80, "robots", "list");
     expect(narrow.out.split("\n")[0]).toMatch(/^NAME +TYPE +REGION +SITE +ADDED +LABELS$/);
-    expect(narrow.err).toBe("1 column hidden: id; --wide or --columns\n");
+    const moon = "warning: no endpoint is in the region moon: arm-10.\n";
+    expect(narrow.err).toBe(`1 column hidden: id; --wide or --columns\n${moon}`);
     const narrower = await site.runWith({ ...at80, columns: 60 }, "robots", "list");
-    expect(narrower.err).toBe("2 columns hidden: added, id; --wide or --columns\n");
+    expect(narrower.err).toBe(`2 columns hidden: added, id; --wide or --columns\n${moon}`);
     const wide = await site.runWith(at80, "robots", "list", "--wide");
-    expect([wide.out.split("\n")[0], wide.err]).toEqual([expect.stringMatching(/ID$/), ""]);
+    expect([wide.out.split("\n")[0], wide.err]).toEqual([expect.stringMatching(/ID$/), moon]);
     // Output that is not a terminal has every column.
-    expect((await site.run("robots", "list")).err).toBe("");
+    expect((await site.run("robots", "list")).err).toBe(moon);
   });
 
   it("--columns: only these, in this order, with a value in every row", async () => {
@@ -213,7 +214,30 @@ describe("robots show", () => {
     expect((await site.run("robots", "show", "far")).err).toMatch(warning);
     // The second setup does not change the region, so it does not warn again.
     expect((await site.run("robots", "setup", ...args)).err).not.toMatch(warning);
-    expect((await site.run("robots", "show", "arm-1")).err).toBe("");
+    expect((await site.run("robots", "show", "arm-1")).err).not.toContain("region");
+    const list = await site.run("robots", "list");
+    expect(list.err).toMatch(/^warning: no endpoint is in the region us-west-3 \(did you mean us-west-2\?\): far\.$/m);
+    for (const script of [["--columns", "name"], ["--json"]])
+      expect((await site.run("robots", "list", ...script)).err).toBe("");
+  });
+
+  it("types that agents registered and nobody knows → show says so, and list where one looks mistyped", async () => {
+    await site.register("typo", { robot_type_id: "lerobot.so101-folower.v1" });
+    await site.register("own", { robot_type_id: "acme.cart.v1", contract: { cameras: 2 } });
+    const warning = "warning: lerobot.so101-folower.v1 is not in the robot type catalog";
+    const meant = "(did you mean lerobot.so101-follower.v1?)";
+    expect((await site.run("robots", "show", "typo")).err).toContain(`${warning} and has no contract ${meant}.`);
+    expect((await site.run("robots", "show", "own")).err).not.toContain("catalog");
+    const { err } = await site.run("robots", "list");
+    expect(err).toContain(`${warning} ${meant}: typo.`);
+    expect(err).not.toContain("acme.cart.v1");
+  });
+
+  it("keys create --enroll with a region without an endpoint → warns", async () => {
+    const args = ["--enroll", "--uses", "5", "--expires", "1d", "--region", "us-west-3"];
+    expect(await site.run("keys", "create", "images", ...args)).toMatchObject(
+      endedWith(0, /^warning: no endpoint is in the region us-west-3 \(did you mean us-west-2\?\)\.$/m),
+    );
   });
 
   it("documented service → shows the robot from the list, and says which details the service lacks", async () => {
