@@ -1,11 +1,10 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { once } from "node:events";
-import { connect, isIP } from "node:net";
+import { isIP } from "node:net";
 
-import { tellingCode } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
+import { ADDRESS_LIMIT, connectToFirst } from "../../platform/connect-tcp.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { type Examined, fail, type Limit, ok } from "./check.ts";
@@ -25,9 +24,6 @@ export function firstHop(url: URL, proxy: Proxy | null): Hop {
   const setting = `service.proxy, or ${variable} of the unit`;
   return { host: hostOf(proxy.url), port: portOf(proxy.url), program: "proxy", setting };
 }
-
-/** More addresses of one host are neither shown nor tried. */
-const ADDRESS_LIMIT = 8;
 
 export function dnsLimit({ host }: Hop, limitMs: number): Limit {
   const what = `no name server answers for ${host} within ${limitMs / 1000} s`;
@@ -62,19 +58,17 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
   return { limitMs, late: fail(EXIT.unreachable, what, `a firewall may drop it: allow TCP to ${host} port ${port}`) };
 }
 
-/** Checks that one of the addresses accepts connections. Tries all at once, because a robot with broken IPv6 still has IPv4. */
-export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<string>> {
+/** Checks that one of the addresses accepts connections, as requests do. Sends nothing. */
+export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<true>> {
   const { host, port } = hop;
-  const attempts = addresses.map(async (address) => {
-    await tryConnection(address, port, signal);
-    return address;
-  });
   try {
-    const address = await Promise.any(attempts);
-    return { verdict: ok(`${address} port ${port} accepts connections`), value: address };
+    const socket = await connectToFirst(addresses, port, signal);
+    const address = socket.remoteAddress ?? host;
+    socket.destroy();
+    return { verdict: ok(`${address} port ${port} accepts connections`), value: true };
   } catch (error) {
     signal.throwIfAborted();
-    const code = tellingCode(error) ?? "unknown";
+    const code = errorCode(error) ?? "unknown";
     return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code, hop));
   }
 }
@@ -89,15 +83,5 @@ function tcpRemedy(code: string, { program, setting }: Hop): string {
       return `no computer has this address in its network, or a router refuses: check that the ${program}'s computer is on`;
     default:
       return "check network and firewall";
-  }
-}
-
-/** Connects, and sends nothing. */
-async function tryConnection(host: string, port: number, signal: AbortSignal): Promise<void> {
-  const socket = connect({ host, port });
-  try {
-    await once(socket, "connect", { signal });
-  } finally {
-    socket.destroy();
   }
 }

@@ -24,8 +24,8 @@ export async function reach(subject: Subject, { service }: AgentConfiguration): 
   const hop = firstHop(url, proxy);
   const addresses = await examination.run("dns", dnsLimit(hop, limitMs), () => checkDns(hop));
   if (addresses === null) return ended(subject, ["tcp", ...through, "tls", "service"], "dns");
-  const address = await examination.run("tcp", tcpLimit(hop, limitMs), (signal) => checkTcp(hop, addresses, signal));
-  if (address === null) return ended(subject, [...through, "tls", "service"], "tcp");
+  const accepts = await examination.run("tcp", tcpLimit(hop, limitMs), (signal) => checkTcp(hop, addresses, signal));
+  if (accepts === null) return ended(subject, [...through, "tls", "service"], "tcp");
 
   const route: Route = { url, proxy, caFile: service.ca_file };
   return url.protocol === "https:" ? reachSecurely(subject, route, limitMs) : reachPlainly(subject, route);

@@ -2,17 +2,12 @@ import { isIP, type LookupFunction, type Socket } from "node:net";
 
 import { buildConnector } from "undici";
 
+import { connectTcp } from "../../platform/connect-tcp.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Proxy } from "./proxy.ts";
 import { hostOf, LOCALHOST, portOf } from "./service-url.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
 import { openTunnel } from "./exchange.ts";
-
-/**
- * How long one address of a host may take before the next is tried. Node's 250 ms are too short for mobile and satellite links
- * (https://github.com/nodejs/node/issues/54359).
- */
-const ADDRESS_ATTEMPT_MS = 1_000;
 
 /** The route of requests to one service. */
 export interface Route {
@@ -66,27 +61,15 @@ async function withProxyReason<T>(proxy: Proxy, signal: AbortSignal, work: () =>
 
 async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
   const host = hostOf(url);
-  const options = {
-    ...(host === LOCALHOST ? { lookup: lookUpLoopback } : {}),
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-  };
-  const to = { protocol: "http:", hostname: host, port: `${portOf(url)}` };
-  return connect(options, to, signal, (error) => {
-    const code = tellingCode(error) ?? null;
-    if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
-    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
-      return new TransportError("timeout", "ETIMEDOUT", `${url.host} does not answer (ETIMEDOUT)`);
-    }
-    return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
-  });
-}
-
-/** The code that says most: of several addresses, one that refuses was reached; without IPv6, for example, there is no way to others. */
-export function tellingCode(error: unknown): string | undefined {
-  // undici wraps errors of which one is a timeout.
-  const found = error instanceof Error && error.cause instanceof AggregateError ? error.cause : error;
-  const codes = (found instanceof AggregateError ? found.errors : [found]).map(errorCode);
-  return codes.find((code) => code === "ECONNREFUSED") ?? codes[0];
+  try {
+    return await connectTcp(host, portOf(url), signal, host === LOCALHOST ? lookUpLoopback : undefined);
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = errorCode(error) ?? null;
+    if (isLookup(error)) throw new TransportError("dns", code, `cannot find ${host} (${code})`);
+    if (code === "ETIMEDOUT") throw new TransportError("timeout", code, `${url.host} does not answer (ETIMEDOUT)`);
+    throw new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
+  }
 }
 
 const LOOPBACK_ADDRESSES = [
@@ -100,8 +83,8 @@ const lookUpLoopback: LookupFunction = (_host, { all }, callback) => {
   else callback(null, "127.0.0.1", 4);
 };
 
-function isLookup(error: Error): boolean {
-  return "syscall" in error && error.syscall === "getaddrinfo";
+function isLookup(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "getaddrinfo";
 }
 
 /**
@@ -119,13 +102,22 @@ async function secure(
   // RFC 6066 section 3: an address is not a server name.
   const server = isIP(host) === 0 ? { servername: host } : {};
   const to = { protocol: "https:", hostname: host, port: `${portOf(url)}`, httpSocket: tcp, ...server };
-  return connect(options, to, signal, (error) => {
-    const code = errorCode(error) ?? null;
-    if (code === "ECONNRESET" || code === "EPIPE") {
-      return new TransportError("reset", code, `${url.host} closed the connection during the TLS handshake (${code})`);
-    }
-    return new TransportError("tls", code, `cannot trust ${url.host}: ${explain(code)} (${code})`);
+  signal.throwIfAborted();
+  const open = buildConnector({ ...options, signal, allowH2: false, timeout: 0 });
+  return new Promise((resolve, reject) => {
+    open(to, (error, socket) => {
+      if (error === null) resolve(socket);
+      else reject(signal.aborted ? signal.reason : describeTls(url, error));
+    });
   });
+}
+
+function describeTls({ host }: URL, error: Error): TransportError {
+  const code = errorCode(error) ?? null;
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    return new TransportError("reset", code, `${host} closed the connection during the TLS handshake (${code})`);
+  }
+  return new TransportError("tls", code, `cannot trust ${host}: ${explain(code)} (${code})`);
 }
 
 /** OpenSSL's errors for an answer in plain HTTP. */
@@ -141,21 +133,4 @@ function explain(code: string | null): string {
   if (code !== null && OLD_TLS.has(code)) return "it does not speak TLS 1.2 or 1.3";
   if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") return "it does not speak HTTP/1.1";
   return "the TLS handshake failed";
-}
-
-/** Opens a connection. An abort closes it, also later. */
-function connect(
-  options: buildConnector.BuildOptions,
-  to: buildConnector.Options,
-  signal: AbortSignal,
-  describe: (error: Error) => TransportError,
-): Promise<Socket> {
-  signal.throwIfAborted();
-  const open = buildConnector({ ...options, signal, allowH2: false, timeout: 0 });
-  return new Promise((resolve, reject) => {
-    open(to, (error, socket) => {
-      if (error === null) resolve(socket);
-      else reject(signal.aborted ? signal.reason : describe(error));
-    });
-  });
 }

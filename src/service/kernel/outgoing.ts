@@ -1,5 +1,8 @@
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 
+import type { buildConnector } from "undici";
+
+import { connectTcp } from "../../platform/connect-tcp.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
 /** What a request came to. `failed` has a reason in a few words. `abandoned`: the service stopped the request, so nothing is known. */
@@ -35,14 +38,28 @@ const HEADER_BYTES_MAXIMUM = 16 * 1024;
 
 /** Each request opens a connection of its own. Redirects are not followed. */
 export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: OutgoingOptions): Outgoing {
+  const closing = new AbortController();
   let library: ReturnType<typeof load> | undefined;
 
   /** Loaded at the first request, because undici takes 18 MB and many services send none. */
   async function load() {
-    const { Agent, request } = await import("undici");
+    const { Agent, buildConnector: newConnector, request } = await import("undici");
+    const secure = newConnector({ timeout: timeoutMs });
+    const connect = async (...[to, callback]: Parameters<buildConnector.connector>): Promise<void> => {
+      const isSecure = to.protocol === "https:";
+      const limit = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]);
+      let socket: Socket;
+      try {
+        socket = await connectTcp(to.hostname, Number(to.port) || (isSecure ? 443 : 80), limit, lookup);
+      } catch (error) {
+        return callback(error instanceof Error ? error : new Error(String(error)), null);
+      }
+      if (isSecure) secure({ ...to, httpSocket: socket }, callback);
+      else callback(null, socket);
+    };
     const agent = new Agent({
       pipelining: 0,
-      connect: { timeout: timeoutMs, ...(lookup === undefined ? {} : { lookup }) },
+      connect: (to, callback) => void connect(to, callback),
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       maxHeaderSize: HEADER_BYTES_MAXIMUM,
@@ -71,6 +88,7 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
       }
     },
     async [Symbol.asyncDispose]() {
+      closing.abort();
       await (await library)?.agent.destroy();
     },
   };
@@ -93,7 +111,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "host name not resolved"],
   ["EHOSTUNREACH", "host unreachable"],
   ["ENETUNREACH", "network unreachable"],
-  ["UND_ERR_CONNECT_TIMEOUT", "no connection in time"],
   ["UND_ERR_HEADERS_TIMEOUT", "no answer in time"],
   ["UND_ERR_HEADERS_OVERFLOW", "headers too large"],
 ]);

@@ -64,16 +64,19 @@ export function serveRaw(answer: string | Uint8Array, after: "close" | "reset" |
   });
 }
 
-/** A port that answers no connection attempt: its queue of unaccepted connections is full, so Linux drops them. */
-export async function serveDropped(): Promise<{ readonly port: number } & AsyncDisposable> {
+/**
+ * A port that answers no connection attempt: its queue of unaccepted connections is full, so Linux drops them. After `untilMs` it answers
+ * the next one, as over a slow link, with an empty list of robots.
+ */
+export async function serveDropped(untilMs = Infinity): Promise<{ readonly port: number } & AsyncDisposable> {
   const worker = new Worker(
-    `const { parentPort } = require("node:worker_threads");
-     const server = require("node:net").createServer();
+    `const { parentPort, workerData } = require("node:worker_threads");
+     const server = require("node:http").createServer((_, response) => response.end("[]"));
      server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
        parentPort.postMessage(server.address().port);
-       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData));
      });`,
-    { eval: true },
+    { eval: true, workerData: untilMs },
   );
   const [port] = (await once(worker, "message")) as [number];
   const fillers: Socket[] = [];
