@@ -23,17 +23,33 @@ export const databaseUrl: Reader<string> = (place) => {
   if (written === undefined) return undefined;
   const url = parseDatabaseUrl(written);
   // Messages do not repeat the URL: it may contain a password.
-  if (url === null) return fail(place, "url_format", "expected the URL of a database, postgres://USER@HOST/NAME");
+  if (url === null)
+    return fail(place, "url_format", `expected the URL of a database, postgres://USER@HOST/NAME; ${ENCODE_PASSWORD}`);
   if (!hasPassword(url)) return written;
   const message = "the URL contains a password; put the whole URL into a file and set url_file to its path";
   return fail(place, "secret_in_configuration", message);
 };
 
+/** Belongs to the remedy for a text that is no such URL. */
+export const ENCODE_PASSWORD = "in user and password write @ : / # ? % as %40 %3A %2F %23 %3F %25";
+
 /** Null for a text that is not the URL of a PostgreSQL database. */
 export function parseDatabaseUrl(text: string): URL | null {
   if (/[\s\p{Cc}]/u.test(text)) return null;
   const url = URL.parse(text);
-  return url?.protocol === "postgres:" || url?.protocol === "postgresql:" ? url : null;
+  if (url?.protocol !== "postgres:" && url?.protocol !== "postgresql:") return null;
+  // One of / ? # ends a password that contains it: what is then the host, and shown, is a part of the password.
+  if (url.hash !== "" || url.pathname.includes("@") || url.search.includes("@")) return null;
+  return isDecodable(url.username + url.password + url.pathname) ? url : null;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const network: Reader<string> = (place) => {

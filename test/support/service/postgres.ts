@@ -180,7 +180,7 @@ async function runInitdb(data: string, programs: string, user: ServerUser | null
   await runToEnd(join(programs, "initdb"), [...args, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
 }
 
-async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
+export async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
   const folder = await mkdtemp(join(parent, "postgres-"));
   if (user !== null) await chown(folder, user.uid, user.gid);
   return folder;
@@ -207,7 +207,7 @@ interface ServerUser {
 }
 
 /** PostgreSQL refuses to run as root. Null when this process does not run as root. */
-function serverUser(): ServerUser | null {
+export function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   for (const name of ["postgres", "nobody"]) {
     const entry = readFileSync("/etc/passwd", "utf8").match(new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, "m"));

@@ -2,7 +2,7 @@ import { readBounded } from "../../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
 import type { Keep } from "../../configuration/keep.ts";
-import { parseDatabaseUrl } from "../../configuration/readers.ts";
+import { ENCODE_PASSWORD, parseDatabaseUrl } from "../../configuration/readers.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
 
 /** Flags that say where data is stored: one of the first two, or a configuration file that does. */
@@ -58,7 +58,7 @@ async function readUrlFile(path: string, files: Files): Promise<string | Problem
       code: "database-url-invalid",
       what: "the file does not contain the URL of a PostgreSQL database",
       where: path,
-      fix: "write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE",
+      fix: `write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE; ${ENCODE_PASSWORD}`,
     };
   } catch (error) {
     const code = errorCode(error);
@@ -80,7 +80,7 @@ function fromFlags({ data, database }: StoreFlags): Located {
     return parseDatabaseUrl(database) === null
       ? usage(
           "the database is not a PostgreSQL URL",
-          "write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE",
+          `write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE; ${ENCODE_PASSWORD}`,
         )
       : postgres(database, null);
   }

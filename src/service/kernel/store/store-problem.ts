@@ -6,7 +6,7 @@ import type { Problem } from "../../../platform/terminal.ts";
 import { isPermissionDenied, readOnlyForUnit, systemReason } from "../system-reason.ts";
 import { NewerSchemaError, NoStoreError } from "./migrator.ts";
 import type { StoreLocation } from "./store.ts";
-import { StoreUnavailableError, unavailable } from "./unavailable.ts";
+import { StoreUnavailableError, unavailable, WrongEncodingError } from "./unavailable.ts";
 
 /**
  * The message for a store that could not be opened or used.
@@ -105,17 +105,58 @@ const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
 
 const PASSWORD_REFUSED = "28P01";
 
-/** Remedies by SQLSTATE or errno. */
+const CHECK_HOST = "check the host in the database URL";
+const NAME_AUTHORITY =
+  "name the authority of its certificate at the end of the database URL: ?sslmode=verify-full&sslrootcert=/path/to/ca.pem";
+const RENEW = "renew the certificate of the server, and check the clock of this computer";
+const CHECK_FILES = "check the files that sslrootcert, sslcert and sslkey in the database URL name";
+const CHECK_SERVER = "look into the log of the database server, and at its disk";
+
+/** Remedies by SQLSTATE, by its class, or by errno. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
-  [PASSWORD_REFUSED, "check user and password in the database URL"],
-  ["28000", "check the user in the database URL, and that pg_hba.conf lets it in from here"],
+  [
+    PASSWORD_REFUSED,
+    "check user and password in the database URL; write @ : / # ? % in them as %40 %3A %2F %23 %3F %25",
+  ],
+  [
+    "28000",
+    "check the user in the database URL, and that pg_hba.conf lets it in from here; where that asks for encryption, add ?sslmode=verify-full to the URL",
+  ],
   ["3D000", "make the database first, for example: createdb robot-policy"],
+  ["3F000", "the database has no schema to make tables in: create schema public"],
   ["42501", "let the user of the URL create tables in this database, or make it the owner"],
   ["25006", "this server is a standby; name the primary in the database URL"],
   ["53300", "raise max_connections of the server, or lower the pool size of each service"],
-  ["ENOTFOUND", "check the host in the database URL"],
+  ["53100", "make room on the disk of the database server"],
+  ["53", "the database server lacks disk, memory or connections: look into its log"],
+  ["55000", "let the database accept connections: alter database NAME allow_connections true"],
+  ["57014", "the server cancelled a statement that took too long: look for locks and load in pg_stat_activity"],
+  ["57", "the server starts or stops: wait, or start it"],
+  [
+    "08P01",
+    "if a pooler such as PgBouncer stands in between, check its database, user and limits, and look into its log",
+  ],
+  ["08", CHECK_SERVER],
+  ["58", CHECK_SERVER],
+  ["XX", CHECK_SERVER],
+  ["ENOTFOUND", CHECK_HOST],
   ["EAI_AGAIN", "check the host in the database URL and the name server"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", NAME_AUTHORITY],
+  ["SELF_SIGNED_CERT_IN_CHAIN", NAME_AUTHORITY],
+  ["UNABLE_TO_GET_ISSUER_CERT", NAME_AUTHORITY],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", NAME_AUTHORITY],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", NAME_AUTHORITY],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "write a host into the database URL that the certificate of the server names"],
+  ["CERT_HAS_EXPIRED", RENEW],
+  ["CERT_NOT_YET_VALID", RENEW],
+  ["ENOENT", CHECK_FILES],
+  ["EACCES", CHECK_FILES],
 ]);
+
+const NOBODY_ANSWERS = "make sure that PostgreSQL runs there and accepts connections of this user";
+
+/** The message of `pg` when the URL requires TLS. */
+const NO_TLS = "does not support SSL connections";
 
 /** The message of `pg` when the server requires a password by SCRAM and the URL has none. With MD5 it sends an empty one, which is refused. */
 const NO_PASSWORD = "client password must be a string";
@@ -130,22 +171,43 @@ function databaseProblem(error: StoreUnavailableError, url: string, where: strin
       fix: "write it into the URL, postgres://USER:PASSWORD@HOST/DATABASE; in a file named by database.url_file nobody sees it",
     };
   }
+  if (error instanceof WrongEncodingError) {
+    return {
+      code: "database-encoding",
+      what: `the database cannot be used: ${error.message}`,
+      where,
+      fix: "make another one: createdb --encoding UTF8 --template template0 NAME; a store that is in this one moves by backup and restore",
+    };
+  }
   return {
     code: "database-unreachable",
     what: `the database cannot be used: ${reasonOf(error)}`,
     where,
-    fix:
-      REMEDIES.get(errorCode(error.cause) ?? "") ??
-      "make sure that PostgreSQL runs there and accepts connections of this user",
+    fix: remedyFor(error),
   };
 }
+
+function remedyFor({ message, cause }: StoreUnavailableError): string {
+  if (message.includes(NO_TLS)) return "turn on ssl in postgresql.conf, or take sslmode out of the database URL";
+  const code = errorCode(cause) ?? "";
+  const isAnswer = cause instanceof Error && "severity" in cause;
+  return (
+    REMEDIES.get(code) ??
+    (isAnswer
+      ? (REMEDIES.get(code.slice(0, 2)) ?? `look up SQLSTATE ${code} in the log of PostgreSQL`)
+      : NOBODY_ANSWERS)
+  );
+}
+
+/** Node recommends a flag of its own. */
+const ADVICE_OF_NODE = /; if the root CA is installed locally.*$/;
 
 /** Node tries all addresses of a name, and reports only the error of each attempt (net, autoSelectFamily). */
 function reasonOf({ message, cause }: StoreUnavailableError): string {
   if (cause instanceof AggregateError) {
     return cause.errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
   }
-  return message === "" ? (errorCode(cause) ?? "no answer") : message;
+  return message === "" ? (errorCode(cause) ?? "no answer") : message.replace(ADVICE_OF_NODE, "");
 }
 
 export function alreadyInUse(directory: string): Problem {

@@ -10,6 +10,9 @@ export class StoreUnavailableError extends Error {}
 /** Too many queries or writes wait for the store, of one requester or of all, or one waited too long: the service is busy, the database has not failed. */
 export class StoreBusyError extends StoreUnavailableError {}
 
+/** A database whose encoding cannot hold every text. */
+export class WrongEncodingError extends StoreUnavailableError {}
+
 /**
  * Primary result codes of SQLite that report a problem of the machine, not of the query (sqlite.org/rescode.html):
  * PERM 3, BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.
@@ -18,10 +21,10 @@ const SQLITE_FAILURES: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 10, 11, 13,
 
 /**
  * Classes of SQLSTATE that report the same (postgresql.org/docs/current/errcodes-appendix.html): connection, invalid
- * authorization, invalid catalog name, insufficient resources such as disk and memory, operator intervention such as a
+ * authorization, invalid catalog or schema name, insufficient resources such as disk and memory, operator intervention such as a
  * shutdown or a timeout, system error, internal error such as corrupted data.
  */
-const POSTGRES_FAILURE_CLASSES: ReadonlySet<string> = new Set(["08", "28", "3D", "53", "57", "58", "XX"]);
+const POSTGRES_FAILURE_CLASSES: ReadonlySet<string> = new Set(["08", "28", "3D", "3F", "53", "57", "58", "XX"]);
 
 /** Conflicts between transactions: serialization failure, deadlock. */
 const CONFLICTS: ReadonlySet<string> = new Set(["40001", "40P01"]);

@@ -14,7 +14,7 @@ import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
 import { ConnectionQueue } from "../connection-queue.ts";
-import { isRefusal, StoreUnavailableError } from "../unavailable.ts";
+import { isRefusal, StoreUnavailableError, WrongEncodingError } from "../unavailable.ts";
 import { toPostgresText } from "./text.ts";
 
 /** Statements prepared on each connection; the service has fewer queries, except for those with long lists. */
@@ -31,10 +31,17 @@ const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
 /**
  * Kysely over `pg`, with what Kysely's own dialect lacks: prepared statements, a bound on queries that wait for a connection, and closing
  * a connection after any error that is not the query's.
+ *
+ * @param ofTransactions settings of each transaction, for connections that lead to a pooler such as PgBouncer: it may hand each transaction to
+ * another connection of the server, so that neither settings nor prepared statements of a connection last. Null for the server itself.
  */
-export function nodePostgresDialect(pool: Pool, clock: Pick<Clock, "monotonicMs">): Dialect {
+export function nodePostgresDialect(
+  pool: Pool,
+  clock: Pick<Clock, "monotonicMs">,
+  ofTransactions: Readonly<Record<string, number>> | null,
+): Dialect {
   return {
-    createDriver: () => nodePostgresDriver(pool, clock),
+    createDriver: () => nodePostgresDriver(pool, clock, ofTransactions),
     createQueryCompiler: () => new BytewisePostgresCompiler(),
     createAdapter: () => new LockingPostgresAdapter(),
     createIntrospector: (database) => new PostgresIntrospector(database),
@@ -57,13 +64,21 @@ class BytewisePostgresCompiler extends PostgresQueryCompiler {
 class LockingPostgresAdapter extends PostgresAdapter {
   /** PostgreSQL releases the lock at the end of the transaction. */
   override async acquireMigrationLock(transaction: Kysely<unknown>): Promise<void> {
+    const encoding = await sql<{ readonly server_encoding: string }>`show server_encoding`.execute(transaction);
+    const [{ server_encoding: name } = { server_encoding: "" }] = encoding.rows;
+    if (name !== "UTF8") throw new WrongEncodingError(`the database has the encoding ${name}, and texts here are UTF8`);
     await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(transaction);
   }
 
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driver {
+function nodePostgresDriver(
+  pool: Pool,
+  clock: Pick<Clock, "monotonicMs">,
+  ofTransactions: Readonly<Record<string, number>> | null,
+): Driver {
+  const locals = Object.entries(ofTransactions ?? {}).map(([name, value]) => `; set local ${name} = ${value}`);
   const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
   /** Names of prepared statements; queries beyond the limit are parsed each time. */
   const names = new Map<string, string>();
@@ -71,6 +86,7 @@ function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driv
   let failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
   function nameOf(text: string): string | undefined {
+    if (ofTransactions !== null) return undefined;
     const known = names.get(text);
     if (known !== undefined || names.size >= STATEMENTS_MAXIMUM) return known;
     const name = `s${names.size}`;
@@ -108,7 +124,7 @@ function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driv
     async beginTransaction(connection, { isolationLevel, accessMode }) {
       const level = isolationLevel === undefined ? "" : ` isolation level ${isolationLevel}`;
       const mode = accessMode === undefined ? "" : ` ${accessMode}`;
-      await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
+      await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}${locals.join("")}`));
     },
     async commitTransaction(connection: PostgresConnection) {
       await connection.commit();
@@ -183,7 +199,7 @@ function toParameter(value: unknown): PostgresParameter {
 }
 
 /** An error that the server did not report means a lost or missing connection. */
-function connectionFailure(error: unknown): StoreUnavailableError {
+export function connectionFailure(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
   return new StoreUnavailableError(asError(error).message, { cause: error });
 }

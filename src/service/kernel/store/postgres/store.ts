@@ -1,5 +1,5 @@
 import { CompiledQuery, Kysely } from "kysely";
-import { Pool, type PoolClient, type PoolConfig, types } from "pg";
+import { Pool, type PoolClient, types } from "pg";
 
 import { type Clock, isoNow } from "../../../../platform/clock.ts";
 import type { migrate } from "../migrator.ts";
@@ -8,7 +8,7 @@ import type { Tables } from "../tables.ts";
 import { StoreUnavailableError } from "../unavailable.ts";
 import { createWriter } from "../writer.ts";
 import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
-import { nodePostgresDialect } from "./dialect.ts";
+import { connectionFailure, nodePostgresDialect } from "./dialect.ts";
 import { fromPostgresText } from "./text.ts";
 
 /** Default number of connections of one process. */
@@ -41,21 +41,31 @@ export async function openPostgresStore(
   { clock, random, log }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {
-  const open = (settings: PoolConfig) => {
-    const given = { connectionTimeoutMillis: connectTimeoutMs, connectionString: withPlainSslMode(url) };
-    const pool = new Pool({ ...CONNECTION, ...given, ...settings });
+  const database = patientPool(url);
+  let isPooled: boolean;
+  {
+    await using patient = openOver(database, clock, UNLIMITED);
+    await prepare(patient, isoNow(clock));
+    isPooled = await leadsToPooler(database);
+  }
+  const open = (max: number, settings: Readonly<Record<string, number>>, options?: string) => {
+    const limits = { ...LIMITS, ...settings };
+    const atStart = { ...limits, ...(options === undefined ? {} : { options }) };
+    const pool = new Pool({
+      ...CONNECTION,
+      query_timeout: ANSWER_TIMEOUT_MS,
+      connectionTimeoutMillis: connectTimeoutMs,
+      connectionString: withPlainSslMode(url),
+      max,
+      ...(isPooled ? {} : atStart),
+    });
     // An idle connection broke; the pool has removed it already.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
-    pool.on("connect", survive);
-    return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock) });
+    return openOver(pool, clock, isPooled ? limits : null);
   };
-  {
-    await using patient = openPatiently(url, clock);
-    await prepare(patient, isoNow(clock));
-  }
   const writers = Math.max(1, Math.floor(poolSize / 2));
-  const writer = open({ max: writers, lock_timeout: BATCH_LOCK_TIMEOUT_MS });
-  const reader = open({ max: Math.max(1, poolSize - writers), options: "-c default_transaction_read_only=on" });
+  const writer = open(writers, { lock_timeout: BATCH_LOCK_TIMEOUT_MS });
+  const reader = open(Math.max(1, poolSize - writers), {}, "-c default_transaction_read_only=on");
   const queue = createWriter(postgresRunner(writer, Math.max(1, writers - ALONE), { clock, random }));
   return {
     reader,
@@ -92,11 +102,38 @@ const RECOVERY = CompiledQuery.raw("select pg_is_in_recovery() as is_standby");
 
 /** One connection without time limits, for migrations, backups and restores. */
 export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {
-  const pool = new Pool({ ...CONNECTION, ...PATIENCE, connectionString: withPlainSslMode(url), max: 1 });
+  return openOver(patientPool(url), clock, UNLIMITED);
+}
+
+function patientPool(url: string): Pool {
+  const pool = new Pool({ ...CONNECTION, connectionString: withPlainSslMode(url), max: 1 });
   // The next query on the connection fails and reports it.
   pool.on("error", () => {});
+  return pool;
+}
+
+function openOver(
+  pool: Pool,
+  clock: Pick<Clock, "monotonicMs">,
+  ofTransactions: Readonly<Record<string, number>> | null,
+): Kysely<Tables> {
   pool.on("connect", survive);
-  return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock) });
+  return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock, ofTransactions) });
+}
+
+/** Whether a pooler answers in place of the server: it tells an id of its own, by which it cancels queries. */
+async function leadsToPooler(pool: Pool): Promise<boolean> {
+  try {
+    const client = await pool.connect();
+    try {
+      const { rows } = await client.query<{ readonly id: number }>("select pg_backend_pid() as id");
+      return !("processID" in client) || client.processID !== rows[0]?.id;
+    } finally {
+      client.release();
+    }
+  } catch (error) {
+    throw connectionFailure(error);
+  }
 }
 
 /**
@@ -121,14 +158,16 @@ function withPlainSslMode(url: string): string {
   return parsed.href;
 }
 
-const PATIENCE = { statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 };
+/** Limits that the server keeps, of a connection, or of each transaction behind a pooler. */
+const LIMITS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+};
+const UNLIMITED = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 
 const CONNECTION = {
   fallback_application_name: "robot-policy-service",
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-  query_timeout: ANSWER_TIMEOUT_MS,
   idleTimeoutMillis: IDLE_TIMEOUT_MS,
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,

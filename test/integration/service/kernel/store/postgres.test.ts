@@ -1,6 +1,8 @@
 /** @module-tag needs/postgres */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { createSecureContext, TLSSocket } from "node:tls";
 
 import { sql, type Transaction } from "kysely";
 import type { Client } from "pg";
@@ -8,6 +10,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
 import { listEnrolled } from "../../../../../src/service/installations/presence.ts";
+import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
+import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
@@ -19,6 +23,7 @@ import { testMachine } from "../../../../support/robot/machine.ts";
 import { eventually } from "../../../../support/robot/robot.ts";
 import { times } from "../../../../support/run/tier.ts";
 import { type Postgres, startPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
+import { createAuthority } from "../../../client/authority.ts";
 import { startService } from "../../../../support/service/service.ts";
 import { createDatabaseWithSchema } from "../../../../support/service/stores.ts";
 import { acknowledges, lostBy, startStorm } from "../../../../support/service/storm.ts";
@@ -190,6 +195,12 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
     ["a missing database", (url) => (url.pathname = "/nowhere"), "make the database first"],
     ["a closed port", (url) => (url.port = "1"), "make sure that PostgreSQL runs there"],
     ["an unknown host", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "check the host"],
+    ["TLS, which the server does not speak", (url) => (url.search = "?sslmode=require"), "take sslmode out"],
+    [
+      "a file that does not exist",
+      (url) => (url.search = "?sslmode=verify-full&sslrootcert=/nonexistent/ca.pem"),
+      "check the files that sslrootcert",
+    ],
   ])("%s → the error has a remedy and no password", async (_name, spoil, fix) => {
     const url = new URL((await locate()).url);
     url.password = password;
@@ -202,6 +213,58 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
     expect(JSON.stringify(problem)).not.toContain(url.password);
     expect(problem?.where).toBe(`postgres://robots@${url.host}${url.pathname}`);
   });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("a database that is not UTF-8", () => {
+  const latin = "encoding 'LATIN1' locale_provider libc lc_collate 'C' lc_ctype 'C' template template0";
+
+  it("opened, and restored into → refused, and nothing is written", async () => {
+    const location: StoreLocation = { kind: "postgres", url: await postgres.createDatabase(latin) };
+    const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
+    const refusal = { code: "database-encoding", what: expect.stringContaining("LATIN1") };
+    expect(storeProblem(error, location)).toMatchObject(refusal);
+    const whole: StoreLocation = { kind: "sqlite", dataDirectory: folder };
+    await (await openStore(whole, testMachine))[Symbol.asyncDispose]();
+    const options = { onProgress: () => {}, signal: new AbortController().signal };
+    const path = join(folder, "backup.db");
+    await backUp(whole, path, testMachine, options);
+    const outcome = await restore(path, location, testMachine, options);
+    expect(outcome).toMatchObject({ state: "failed", problem: refusal });
+    const { rows } = await (
+      await connectSecond(location.url)
+    ).query("select 1 from pg_tables where schemaname = 'public'");
+    expect(rows).toEqual([]);
+  });
+});
+
+it("certificate of a private authority → the remedy is sslrootcert, with which the handshake succeeds", async () => {
+  using authority = createAuthority();
+  const secure = createSecureContext(authority.issue("localhost"));
+  /** Speaks the beginning of the protocol: SSLRequest, then TLS. */
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write("S");
+      const tls = new TLSSocket(socket, { isServer: true, secureContext: secure });
+      tls.on("error", () => {}).once("data", () => tls.end());
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const fixOf = async (parameters: string) => {
+    const location: StoreLocation = {
+      kind: "postgres",
+      url: `postgres://robots@localhost:${port}/robots?${parameters}`,
+    };
+    const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
+    return storeProblem(error, location);
+  };
+  const refused = await fixOf("sslmode=require");
+  expect(refused?.fix).toContain("?sslmode=verify-full&sslrootcert=");
+  expect(refused?.what).not.toContain("--use-system-ca");
+  expect((await fixOf(`sslmode=verify-full&sslrootcert=${authority.ca_file}`))?.fix).not.toContain("sslrootcert");
 });
 
 describe("server closes the connection right after the handshake", () => {
