@@ -1,6 +1,6 @@
 /** What a person does about a state, where the sentence is long or said in several places. */
 import { shellWord } from "../platform/text/shell-word.ts";
-import type { StatusDocument } from "./status.ts";
+import type { IdentityStatus, StatusDocument } from "./status.ts";
 
 export const OTHER_MACHINE_FIX =
   "to register this machine as a new robot: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
@@ -11,11 +11,40 @@ export const IDENTITY_UNREADABLE_FIX =
   "look at the disk, and at the files identity-*.json of the state directory; a running agent goes on by itself once it can read them";
 
 /** Who may approve, and how. */
-export function approvalFix(code: string | null): string {
-  return code === null
-    ? "find the cause with: robot-policy-agent doctor"
-    : `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
+export function approvalFix(code: string): string {
+  return `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
 }
+
+const FIND_CAUSE = "find the cause with: robot-policy-agent doctor";
+
+/** For a robot that is not enrolled, by what keeps it from a code. @param unreached where the service gave no answer. */
+export function enrolmentFix(
+  { user_code: code, problem_state: cause }: Pick<IdentityStatus, "user_code" | "problem_state">,
+  unreached = FIND_CAUSE,
+): string {
+  if (code !== null) return approvalFix(code);
+  switch (cause) {
+    case null:
+    case "unreachable":
+      return unreached;
+    case "unauthorized":
+      return "put a valid key there (robot-policy keys create --enroll); or take service.enrolment_key_file out of the configuration, and an operator approves a code";
+    case "misconfigured":
+      return "check service.url in the configuration";
+    case "rejected":
+    case "conflict":
+      return "correct what the service names; the agent asks again by itself";
+  }
+}
+
+/** For an identity that the service does not accept. */
+export const REFUSED_FIX = {
+  unenrolled: "to enroll it again: sudo robot-policy-agent enroll",
+  frozen:
+    "if this is the right computer, enroll it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
+  lapsed:
+    "an operator allows more recoveries, and the agent goes on by itself; or enroll it again: sudo robot-policy-agent enroll",
+} as const;
 
 /** For a state directory that cannot be changed. */
 export function stateFix(code: string | undefined, directory: string): string {
@@ -41,5 +70,5 @@ export function credentialFix({ failure, identity }: Pick<StatusDocument, "failu
 export function unreachableFix(reason = ""): string {
   return reason.startsWith("http-5") && reason !== "http-511"
     ? "wait, the running agent retries by itself; if it continues, tell the operator of the service"
-    : "find the cause with: robot-policy-agent doctor";
+    : FIND_CAUSE;
 }

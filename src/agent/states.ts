@@ -2,14 +2,15 @@
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
 import {
-  approvalFix,
   credentialFix,
+  enrolmentFix,
   IDENTITY_UNREADABLE_FIX,
   OTHER_MACHINE_FIX,
   OTHER_NAME_FIX,
+  REFUSED_FIX,
   unreachableFix,
 } from "./remedies.ts";
-import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";
+import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 import { isError } from "../manifest/finding.ts";
 
 interface StateRow {
@@ -130,32 +131,22 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       if (code !== null) return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
       return problem === null ? "Asking the service to enroll this robot" : `Not enrolled yet, retrying: ${problem}`;
     },
-    (status) => atIdentity(status, "waiting-for-approval", approvalFix(status.identity?.user_code ?? null)),
+    (status) => atIdentity(status, "waiting-for-approval", enrolmentFix(status.identity ?? NO_IDENTITY)),
   ),
   unenrolled: refused(
     EXIT.unauthorized,
     (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
-    (status) => atIdentity(status, "unenrolled", "to enroll it again: sudo robot-policy-agent enroll"),
+    (status) => atIdentity(status, "unenrolled", REFUSED_FIX.unenrolled),
   ),
   frozen: refused(
     EXIT.unauthorized,
     (facts) => `Frozen by the service: two computers used this robot's credential${because(identityFacts(facts))}`,
-    (status) =>
-      atIdentity(
-        status,
-        "frozen",
-        "if this is the right computer, enroll it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
-      ),
+    (status) => atIdentity(status, "frozen", REFUSED_FIX.frozen),
   ),
   lapsed: refused(
     EXIT.unauthorized,
     (facts) => `The credential lapsed and may not be renewed${because(identityFacts(facts))}`,
-    (status) =>
-      atIdentity(
-        status,
-        "lapsed",
-        "an operator allows more recoveries, and the agent goes on by itself; or enroll it again: sudo robot-policy-agent enroll",
-      ),
+    (status) => atIdentity(status, "lapsed", REFUSED_FIX.lapsed),
   ),
   "identity-unreadable": refused(
     EXIT.failed,

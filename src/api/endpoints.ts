@@ -38,7 +38,7 @@ export const listEndpoints = operation("GET", "/v1/endpoints", {
 
 export const listRegions = operation("GET", "/v1/regions", {
   summary: "List the regions that endpoints are in",
-  // Robots use it, with the key they register with, to check that models can serve their region.
-  scopes: "any",
+  // Asked before there is a credential: by who sets a robot up, to see that models can serve its region.
+  scopes: "public",
   response: regionListSchema,
 });

@@ -14,7 +14,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
-import type { Credential, CredentialProblem } from "./credential.ts";
+import { type Credential, type CredentialProblem, describeCredential } from "./credential.ts";
 import type { HeldRegistration } from "./robot-answers.ts";
 import { sendRequest, type ServiceAccess, type ServiceRequest, unreachable } from "./send-request.ts";
 import { loadLate } from "./transport/load-late.ts";
@@ -50,7 +50,10 @@ export function createClient(options: ClientOptions) {
     }
     const { readAnswer } = await import("./answer.ts");
     const { answer, wallMs } = sent;
-    return readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
+    const result = readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
+    return result.kind === "refused" && result.status === 401
+      ? { ...result, detail: `${result.detail} (${describeCredential(credential)})` }
+      : result;
   }
 
   const urlOf = (path: string, parameters = {}) => operationUrl(options.baseUrl, path, parameters);
@@ -83,17 +86,6 @@ export function createClient(options: ClientOptions) {
       // A contract may be nearly as long as a request.
       const request = { method: "GET", url, body: null, answerLimitBytes: 2 * RECORD_LIMIT_BYTES } as const;
       const loadSchema = async () => (await import("./robot-answers.ts")).heldRegistrationSchema;
-      return call(await options.credential(), request, loadSchema, signal);
-    },
-    /** The regions in which the service has endpoints. Beyond the service document, too. */
-    async listRegions(signal: AbortSignal): Promise<CallResult<{ readonly regions: readonly string[] }>> {
-      const request = {
-        method: "GET",
-        url: urlOf("/v1/regions"),
-        body: null,
-        answerLimitBytes: RECORD_LIMIT_BYTES,
-      } as const;
-      const loadSchema = async () => (await import("../api/endpoints.ts")).regionListSchema;
       return call(await options.credential(), request, loadSchema, signal);
     },
   };

@@ -12,6 +12,11 @@ export interface Credential {
 /** `enrolment`: the robot's own, beside the API keys. */
 export type CredentialSource = "systemd" | "key-file" | "environment" | "enrolment";
 
+/** Says which key it is, and where it lies. */
+export function describeCredential({ source, where }: Pick<Credential, "source" | "where">): string {
+  return source === "enrolment" ? `the robot's own credential in ${where}` : `the API key in ${where}`;
+}
+
 export type CredentialProblemCode =
   | "key-missing"
   | "key-unreadable"

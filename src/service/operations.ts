@@ -30,7 +30,7 @@ import type { InstallationContext } from "./installations/copies.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
 import { renewCredential } from "./installations/renewal.ts";
 import { mount, mountOpen, mountPublic, mountWithBody, mountWithQuery } from "./kernel/http/mount.ts";
-import type { MountContext } from "./kernel/http/route.ts";
+import { type MountContext, route } from "./kernel/http/route.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
@@ -93,7 +93,7 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, operations.getModel, getModel(context));
   mount(app, context, beyondSpec.listModels, listCatalogModels(context));
   mount(app, context, beyondSpec.listEndpoints, listEndpoints(context));
-  mount(app, context, beyondSpec.listRegions, listEndpointRegions(context));
+  route(app, context, beyondSpec.listRegions, listEndpointRegions(context));
   mountWithBody(app, context, operations.createApiKey, createOrganizationKey(context));
   mountWithQuery(app, context, operations.listApiKeys, listOrganizationKeys(context));
   mount(app, context, operations.revokeApiKey, revokeOrganizationKey(context));

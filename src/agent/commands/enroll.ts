@@ -4,7 +4,7 @@ import { lockState } from "../control/lock.ts";
 import { issueNotice } from "../identity/issue-file.ts";
 import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
-import { approvalFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
+import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
 import { exitCodeOfIdentity } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -94,11 +94,12 @@ async function enrollBy(
 }
 
 function showCode(
-  { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt }: IdentityStatus,
+  current: IdentityStatus,
   { afterApproval }: Enroller,
   { wait }: EnrollOptions,
   { terminal }: CommandContext,
 ): void {
+  const { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt } = current;
   terminal.table(
     ["", ""],
     [
@@ -108,7 +109,7 @@ function showCode(
     ],
   );
   // One line, which the terminal wraps: then the command can be copied whole from a narrow one, too.
-  terminal.print(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
+  terminal.print(`To approve: ${enrolmentFix(current)}. The key that the approver sees must be the one above.`);
   terminal.note(
     wait === false
       ? afterApproval

@@ -3,7 +3,7 @@ import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import { type AnsweredCall, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../../client/client.ts";
-import type { Credential, CredentialSource } from "../../client/credential.ts";
+import { type Credential, describeCredential } from "../../client/credential.ts";
 import { Secret } from "../../client/secret.ts";
 import { sendRequest } from "../../client/send-request.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -145,7 +145,12 @@ const LACKS_ONLY_LISTING = /\blacks the scope robots:read\b/;
 const MAY_REGISTER_ONLY = "the service knows the key, which may register robots only";
 
 /** @param registration this robot's registration at the service; a key with scope robots:setup may register but not list. */
-export function judgeKey({ result }: Answer, registration: Registration | null, source: CredentialSource): Verdict {
+export function judgeKey(
+  { result }: Answer,
+  registration: Registration | null,
+  credential: Pick<Credential, "source" | "where">,
+): Verdict {
+  const { source, where } = credential;
   switch (result.kind) {
     case "ok":
       return ok("the service accepts the key");
@@ -160,14 +165,16 @@ export function judgeKey({ result }: Answer, registration: Registration | null, 
   if (source === "enrolment" && result.status === 403 && result.reason === "scope")
     return ok("the service accepts the robot's credential");
   switch (result.status) {
-    case 401:
+    case 401: {
+      const named = `${what} (${describeCredential(credential)})`;
       if (source === "enrolment")
-        return fail(EXIT.unauthorized, what, "the running agent renews it; if it cannot: robot-policy-agent enroll");
+        return fail(EXIT.unauthorized, named, "the running agent renews it; if it cannot: robot-policy-agent enroll");
       return fail(
         EXIT.unauthorized,
-        what,
-        "ask the operator of the service for a valid key: robot-policy-service keys create",
+        named,
+        `ask the operator of the service for a valid key (robot-policy-service keys create), and put it in place of the one in ${where}`,
       );
+    }
     case 403:
       if (LACKS_ONLY_LISTING.test(result.detail)) {
         return ok(registration === null ? "the service knows the key, which may not list robots" : MAY_REGISTER_ONLY);

@@ -1,7 +1,11 @@
 import { serviceKeyOffset } from "../../api/wire/service-key.ts";
-import { createClient, type ServiceClient } from "../../client/client.ts";
+import { regionListSchema } from "../../api/endpoints.ts";
+import { operationUrl } from "../../client/address.ts";
+import { readAnswer } from "../../client/answer.ts";
+import { createClient, RECORD_LIMIT_BYTES, type ServiceClient } from "../../client/client.ts";
 import type { Credential } from "../../client/credential.ts";
-import type { ServiceAccess } from "../../client/send-request.ts";
+import { Secret } from "../../client/secret.ts";
+import { sendRequest, type ServiceAccess } from "../../client/send-request.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { REGION_FORM } from "../../manifest/registered-text.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -48,16 +52,23 @@ export function regionLimit({ service }: AgentConfiguration): Limit {
   return { limitMs: service.request_timeout_s * 1000, late: UNKNOWN_REGIONS };
 }
 
-/** Checks that the service has an endpoint in the robot's region. */
+/** Checks that the service has an endpoint in the robot's region. @param credential none is needed; a service may want one. */
 export async function checkRegion(
   context: CommandContext,
-  { service, robot }: AgentConfiguration,
-  credential: Credential,
+  service: ServiceConfiguration,
+  region: string,
+  credential: Credential | null,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const result = await askService(context, service, credential, (client) => client.listRegions(signal));
+  const url = operationUrl(service.url, "/v1/regions", {});
+  const request = { method: "GET", url, body: null, answerLimitBytes: RECORD_LIMIT_BYTES } as const;
+  const secret = credential?.secret ?? null;
+  const sent = await withAccess(context, service, (access) => sendRequest(access, request, secret, signal));
+  if (sent.kind === "unreachable") return UNKNOWN_REGIONS;
+  const reading = { schema: regionListSchema, url, wallMs: sent.wallMs, secret: secret ?? new Secret("") };
+  const result = readAnswer(sent.answer, reading);
   if (result.kind !== "ok") return UNKNOWN_REGIONS;
-  return judgeRegion(robot.region, result.value.regions);
+  return judgeRegion(region, result.value.regions);
 }
 
 /** @param listed the service's regions; those with an invalid format are ignored. */

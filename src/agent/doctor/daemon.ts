@@ -7,6 +7,7 @@ import type { CommandContext } from "../commands/context.ts";
 import { findOtherFolders } from "../control/running-agent.ts";
 import { controlSocketPath, type Folders, hasStandardState } from "../configuration/folders.ts";
 import { askDaemon, type ControlAnswer } from "../control/client.ts";
+import { enrolmentFix } from "../remedies.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import { isStatusDocument, type StatusDocument } from "../status.ts";
 import { type Examined, fail, type FailureCode, ok, type Verdict, warn } from "./check.ts";
@@ -102,6 +103,9 @@ function judgeStatus(status: StatusDocument): Verdict {
   if (problem === null && dispute !== undefined)
     return warn(dispute.message, "check the list of robots at the service");
   if (problem === null && (status.healthy || status.state !== "registered")) return ok(status.summary);
+  // What keeps it from its credential is shown by the checks of the way to the service, and at last by that of the authentication.
+  if (status.state === "waiting-for-approval" && status.identity !== null)
+    return warn(status.summary, enrolmentFix(status.identity, "the agent tries again by itself"));
   const { fix } = problem ?? { fix: "correct the edit: robot-policy-agent check" };
   const exitCode = failureOf(status);
   // Only a warning: the network checks are more current, because the agent retries every five minutes at most.

@@ -5,6 +5,7 @@
  * the first failure is the cause. Registers nothing, and writes nothing but a probe file in the state folder, removed at once.
  */
 import { systemPrograms } from "../../platform/programs.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import { findAgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
@@ -17,9 +18,11 @@ import {
   type CheckResult,
   type Examination,
   examineHere,
+  fail,
   skipAll,
   startExamination,
   type Subject,
+  type Verdict,
 } from "./check.ts";
 import { checkDaemon, readEnvironment, unitFacts } from "./daemon.ts";
 import { judgeIdentity } from "./identity.ts";
@@ -65,7 +68,7 @@ export async function* diagnoseService(
   configuration: AgentConfiguration,
 ): AsyncGenerator<CheckResult, void> {
   const subject = await openSubject(context, folders);
-  const work = examineService(subject, configuration, Promise.resolve(null));
+  const work = examineService(subject, configuration, Promise.resolve(null), Promise.resolve(null));
   yield* resultsOf(SERVICE_CHECK_IDS, subject.examination, work);
 }
 
@@ -125,6 +128,10 @@ async function withoutConfiguration(subject: Subject): Promise<void> {
 async function configured(subject: Subject, configuration: AgentConfiguration): Promise<void> {
   const { context, folders, agentUser, status } = subject;
   const state = examineHere(subject, "state", () => checkState(context, folders, configuration, agentUser));
+  const identity = examineHere(subject, "identity", async () => {
+    const verdict = await judgeIdentity(context, folders, configuration, status?.identity ?? null);
+    return { verdict, value: verdict };
+  });
   const files = async () => {
     const manifest = await examineHere(subject, "manifest", () => checkManifest(context, configuration, agentUser));
     if (manifest === null) skipAll(subject, ["files"], "manifest");
@@ -133,23 +140,22 @@ async function configured(subject: Subject, configuration: AgentConfiguration): 
       checkInotify(context, folders, configuration, manifest, agentUser, status?.watching ?? null, signal),
     );
   };
-  await Promise.all([
-    state,
-    files(),
-    examineHere(subject, "identity", () => judgeIdentity(context, folders, configuration, status?.identity ?? null)),
-    examineService(subject, configuration, state),
-  ]);
+  await Promise.all([state, files(), identity, examineService(subject, configuration, state, identity)]);
 }
 
-/** @param state this robot's registration. */
+/**
+ * @param state this robot's registration.
+ * @param identified the verdict on its identity; null where it is not judged.
+ */
 async function examineService(
   subject: Subject,
   configuration: AgentConfiguration,
   state: Promise<Registration | null>,
+  identified: Promise<Verdict | null>,
 ): Promise<void> {
   const { examination, context, folders, agentUser } = subject;
   const [credential, isReached] = await Promise.all([
-    examineHere(subject, "key", () => checkKey(context, folders, configuration, agentUser)),
+    examineHere(subject, "key", async () => checkKey(context, folders, configuration, agentUser, await identified)),
     reach(subject, configuration),
   ]);
   const answer = isReached
@@ -159,18 +165,26 @@ async function examineService(
     : null;
   await judgeClock(subject, answer);
   if (answer === null) return skipAll(subject, ["authentication", "region", "registration"], "service");
-  if (credential === null) return skipAll(subject, ["authentication", "region", "registration"], "key");
-  const isAccepted = await examineHere(subject, "authentication", async () => {
-    const verdict = judgeKey(answer, await state, credential.source);
-    return { verdict, value: verdict.status === "fail" ? null : true };
+  const region = () =>
+    examination.run("region", regionLimit(configuration), async (signal) => {
+      // Its approval may have given an enrolled robot another one than the configuration has.
+      const registered = credential?.source === "enrolment" ? (await state)?.request.region : undefined;
+      const { region: configured } = configuration.robot;
+      return checkRegion(context, configuration.service, registered ?? configured, credential, signal);
+    });
+  if (credential === null) {
+    await region();
+    skipAll(subject, ["registration"], "authentication");
+    const identity = await identified;
+    // The way to the service is free: what is left to do is the enrolment.
+    if (identity?.status !== "warn") return skipAll(subject, ["authentication"], "key");
+    await examineHere(subject, "authentication", () => fail(EXIT.unauthorized, identity.what, identity.remedy));
+    return;
+  }
+  await examineHere(subject, "authentication", async () => {
+    return judgeKey(answer, await state, credential);
   });
-  if (isAccepted === null) skipAll(subject, ["region"], "authentication");
-  else if (credential.source === "enrolment")
-    examination.skip("region", "with its own credential a robot may not ask for the service's regions");
-  else
-    await examination.run("region", regionLimit(configuration), (signal) =>
-      checkRegion(context, configuration, credential, signal),
-    );
+  await region();
   // The agent has a later registration than the saved one.
   if ((subject.status?.state_problem ?? null) !== null) return skipAll(subject, ["registration"], "disk");
   await examination.run("registration", requestLimit(configuration), async (signal) =>

@@ -6,7 +6,7 @@ import type { Folders } from "../configuration/folders.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { belonging, createIdentityFiles, unreadableIdentity } from "../identity/identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
-import { approvalFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
+import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX, REFUSED_FIX } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
 import { fail, ok, skip, type Verdict, warn } from "./check.ts";
@@ -66,13 +66,14 @@ function judgeRunning(identity: IdentityStatus): Verdict {
       return problem === null ? ok(what) : warn(`${what}; ${problem}`, "the agent tries again by itself");
     }
     case "waiting-for-approval":
-      if (code === null) return warn(problem ?? "no code yet", "the agent asks for one by itself");
+      if (code === null)
+        return warn(problem ?? "no code yet", enrolmentFix(identity, "the agent asks for one by itself"));
       return waitsFor(code, fingerprint ?? "");
     case "unenrolled":
     case "frozen":
     case "lapsed": {
       const what = STATES[state].summary({ robotName: "", findings: [], detail: null, identity });
-      return fail(EXIT.unauthorized, what, "robot-policy-agent status says what to do");
+      return fail(EXIT.unauthorized, what, REFUSED_FIX[state]);
     }
     case "identity-unreadable":
       return fail(EXIT.failed, problem ?? "cannot be read", IDENTITY_UNREADABLE_FIX);

@@ -149,11 +149,13 @@ function split(message: string): Denial {
   return { what, remedy: remedy.length === 0 ? fallback : remedy.join("; ") };
 }
 
+/** @param identity the verdict on the identity: a robot that is to get a credential of its own needs no key until then. */
 export async function checkKey(
   context: CommandContext,
   folders: Folders,
   configuration: AgentConfiguration,
   agentUser: AgentUser,
+  identity: Verdict | null,
 ): Promise<Examined<Credential>> {
   const found = await lookAtKey(context, folders, configuration.service, agentUser);
   switch (found.kind) {
@@ -164,6 +166,13 @@ export async function checkKey(
     case "closed":
       return skip(`user ${context.userId} may not read ${found.where}, which is correct`);
     case "credential-problem":
+      if (isOpen(identity) && (found.code === "not-enrolled" || found.code === "key-missing"))
+        return skip("none yet: the robot gets a credential of its own");
       return fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix);
   }
+}
+
+/** What is to be done about the identity is said there. */
+function isOpen(identity: Verdict | null): boolean {
+  return identity?.status === "warn" || identity?.status === "fail";
 }

@@ -4,7 +4,7 @@ import { isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
 import { printable } from "../../client/printable.ts";
-import { looksLikeClock, isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
+import { looksLikeClock, isUnknownIssuer, OTHER_AUTHORITY, TransportError } from "../../client/transport/transport.ts";
 import { openUntilTls } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
@@ -96,7 +96,8 @@ export async function examineTls(
     return { verdict, value: true };
   }
   const { error } = attempt;
-  const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(route, signal) : null;
+  const isServed = error.reason === "tls" && (!isOwnMistake(error) || error.code === OTHER_AUTHORITY);
+  const refused = isServed ? await lookAtCertificate(route, signal) : null;
   return explainRefusal(route, error, refused, clock);
 }
 
@@ -110,13 +111,19 @@ function judgeCertificate(socket: Socket, clock: Clock): Verdict {
 }
 
 function explainRefusal(
-  { url }: Route,
+  { url, caFile }: Route,
   error: TransportError,
   certificate: X509Certificate | null,
   clock: Clock,
 ): Verdict {
   const no = (what: string, remedy: string) => fail(EXIT.unreachable, what, remedy);
   const host = hostOf(url);
+  if (certificate !== null && error.code === OTHER_AUTHORITY) {
+    const what = `the certificate comes from ${issuerOf(certificate)}, which is not among the authorities in ${caFile ?? ""}`;
+    const remedy =
+      "put that authority's certificate (PEM) into this file, or name another one as service.ca_file; or have the service send its whole chain, if it is an intermediate";
+    return { ...no(what, remedy), isAboutAuthority: true };
+  }
   if (isOwnMistake(error)) return { ...no(error.message, "correct service.ca_file"), isAboutAuthority: true };
   if (certificate !== null && looksLikeClock(error.code)) {
     const { validFrom, validTo } = certificate;

@@ -75,8 +75,11 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     const verdict = judgeStart(await client.start(body, bulk?.secret ?? null, signal));
     signal.throwIfAborted();
     switch (verdict.kind) {
-      case "later":
-        return course.wait(verdict);
+      case "later": {
+        const isKeyRefused = bulk !== null && verdict.state === "unauthorized";
+        const detail = isKeyRefused ? `${verdict.detail} (the key for enrolments in ${bulk.where})` : verdict.detail;
+        return course.wait({ ...verdict, detail });
+      }
       case "fresh-key":
         await replaceKey();
         return;

@@ -62,14 +62,15 @@ export async function tryKey(answers: Answers, hasPerson: boolean, task: Task): 
   for (;;) {
     const test = isTested ? await tryService(answers, task) : null;
     if (test !== null) await showTest(test, answers.region, task);
-    if (test?.key === "accepted") return { ...NOT_TRIED, hasKey: true, regionsInstead: test.regionsInstead };
+    const regionsInstead = test?.regionsInstead ?? [];
+    if (test?.key === "accepted") return { ...NOT_TRIED, hasKey: true, regionsInstead };
     const isWanted = test === null ? !isPut : test.key !== "untested";
-    if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut };
+    if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut, regionsInstead };
     const key = await context.readSecret("API key (not shown; Enter alone: enroll instead, or later): ", KEY_LIMIT);
     context.signal.throwIfAborted();
     if (key === null || key === "") {
       const canEnroll = test?.key === "missing" && test.failures.every(({ id }) => id === "key");
-      return { ...NOT_TRIED, hasKey: isPut, canEnroll };
+      return { hasKey: isPut, canEnroll, regionsInstead };
     }
     const readSecret = async () => key;
     if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)

@@ -76,6 +76,9 @@ export class TransportError extends Error {
   }
 }
 
+/** The code of an unknown issuer although there is a CA file: it is the wrong one. */
+export const OTHER_AUTHORITY = "CA_FILE_OTHER_AUTHORITY";
+
 /**
  * True for OpenSSL's errors about an unknown issuer. Only then is the system's certificate store read, which has hundreds of files, and which
  * few robots need.

@@ -5,7 +5,7 @@ import { errorCode, type Files, type FileStat, sameStat } from "../../platform/f
 import { readCaFile, systemCertificates, trustedCertificates } from "./certificates.ts";
 import { openConnection, type Route } from "./connection.ts";
 import type { Environment } from "./proxy.ts";
-import { isUnknownIssuer, TransportError } from "./transport.ts";
+import { isUnknownIssuer, OTHER_AUTHORITY, TransportError } from "./transport.ts";
 
 /** @throws TransportError, or the signal's reason. */
 export type OpenTrusted = (route: Pick<Route, "url" | "proxy">, signal: AbortSignal) => Promise<Socket>;
@@ -33,9 +33,15 @@ export function trustingConnector(
       if (!(error instanceof TransportError) || !isUnknownIssuer(error.code)) throw error;
     }
     const read = await systemCertificates(files, environment);
-    const socket = await open(read);
-    ofSystem = read;
-    return socket;
+    try {
+      const socket = await open(read);
+      ofSystem = read;
+      return socket;
+    } catch (error) {
+      if (caFile === null || !(error instanceof TransportError) || !isUnknownIssuer(error.code)) throw error;
+      const what = `${error.message}; it is not among those in ${caFile}`;
+      throw new TransportError(error.reason, OTHER_AUTHORITY, what);
+    }
   };
 }
 

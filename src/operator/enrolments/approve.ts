@@ -12,6 +12,7 @@ import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
 import { withService } from "../operator.ts";
 import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { warnOfRegion } from "../robots/registration-checks.ts";
 import { differences } from "../robots/registration.ts";
 import { shortDigest, statusText } from "../robots/words.ts";
 import type { Answer, Service } from "../service.ts";
@@ -88,6 +89,7 @@ async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Dec
   const target = await findTarget(service, enrolment, name);
   const isOnline = target !== null && target !== "hidden" && target.status === "online";
   if (flags.dryRun === true) return decision;
+  await warnOfRegion(service, region, terminal);
   const prompt = confirmationPrompt(service);
   if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, terminal) : decision;
   noteEnrolment(enrolment, terminal, service.now());

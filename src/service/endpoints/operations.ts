@@ -1,5 +1,5 @@
 import type { EndpointView } from "../../api/endpoints.ts";
-import { answerValue } from "../kernel/http/answers.ts";
+import { type Answer, answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
@@ -29,6 +29,6 @@ export function listEndpoints({ store }: OperationContext): Handler<null> {
 }
 
 /** `GET /v1/regions`: the regions with endpoints. */
-export function listEndpointRegions({ store }: OperationContext): Handler<null> {
+export function listEndpointRegions({ store }: OperationContext): () => Promise<Answer> {
   return async () => answerValue({ regions: await listRegions(store.reader) });
 }

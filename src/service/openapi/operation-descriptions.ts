@@ -189,7 +189,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     200: "All endpoints, in the order of the catalog.",
   },
   listRegions: {
-    does: "Lists the codes of the regions in which the catalog has inference endpoints. A robot may register any region, but models serve it only in these.",
+    does: "Lists the codes of the regions in which the catalog has inference endpoints. A robot may register any region, but models serve it only in these. Needs no credential, so that a computer can check its region before it enrolls.",
     200: "The region codes, sorted. This list has no pages.",
   },
   listDeployments: {

@@ -87,6 +87,7 @@ describe("robots approve", () => {
     });
     const { exitCode, err } = await site.runWith({ answers: ["yes"] }, "robots", "approve", code, "--region", "moon-1");
     expect([exitCode, await poll()]).toEqual([0, "approved"]);
+    expect(err).toMatch(/^warning: no endpoint is in the region moon-1\.$/m);
     expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
       "The robot arm-2 exists (rob_ID): no computer enrolled.
       What the new computer says differs from its registration:

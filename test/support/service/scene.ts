@@ -33,17 +33,26 @@ export async function createScene(
 }
 
 /** Like `createScene`, with an endpoint in each of these regions, at which nothing listens. */
-export async function createSceneWithRegions(regions: readonly string[]): Promise<Scene> {
+export async function createSceneWithRegions(
+  regions: readonly string[],
+  options: Partial<RobotOptions> = {},
+): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "models-"));
   stack.defer(() => rm(folder, { recursive: true }));
-  const modelsFile = join(folder, "models.yaml");
-  const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
-  const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
-  await writeFile(modelsFile, JSON.stringify({ models: [model] }));
-  const scene = stack.use(await createScene({}, { configuration: { modelsFile } }));
+  const modelsFile = await writeModels(folder, regions);
+  const scene = stack.use(await createScene(options, { configuration: { modelsFile } }));
   const owned = stack.move();
   return { ...scene, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A catalog with an endpoint in each of these regions. @returns its path. */
+export async function writeModels(folder: string, regions: readonly string[]): Promise<string> {
+  const path = join(folder, "models.yaml");
+  const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
+  const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
+  await writeFile(path, JSON.stringify({ models: [model] }));
+  return path;
 }
 
 /**

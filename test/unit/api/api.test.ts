@@ -46,7 +46,7 @@ describe("operations", () => {
       listFleetNeeds: "fleets:read",
       previewFleet: "robots:read",
       listEndpoints: "models:read",
-      listRegions: "any",
+      listRegions: "public",
       startEnrolment: "robots:enroll",
       pollEnrolment: "signed",
       listEnrolments: "robots:write",

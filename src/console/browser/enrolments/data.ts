@@ -12,6 +12,12 @@ export function useEnrolments(): Data<z.output<typeof enrolmentListSchema>> {
   return useData("/v1/robot-enrollments", ["enrolments"]);
 }
 
+/** The regions with endpoints; none where they are not known. */
+export function useRegions(): readonly string[] {
+  const data = useData<{ readonly regions: readonly string[] }>("/v1/regions", ["models"]);
+  return data.state === "ready" ? data.value.regions : [];
+}
+
 /** The enrolment with this code. Not fetched again by itself: a code that is wrong or has ended counts as a guess. */
 export function useEnrolment(code: string): Answer<EnrolmentView> {
   const path = `/v1/robot-enrollments/${encodeURIComponent(code)}`;

@@ -12,7 +12,7 @@ import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { present } from "../parts/text.ts";
-import { useTarget } from "./data.ts";
+import { useRegions, useTarget } from "./data.ts";
 import { TargetNotice } from "./target.tsx";
 
 /** The answer to an approval or a denial. */
@@ -33,6 +33,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
   const [name, setName] = useState(enrolledName(enrolment.requested_name));
   const [region, setRegion] = useState(enrolment.region ?? "");
   const [isReplacing, setReplacing] = useState(false);
+  const regions = useRegions();
   const target = useTarget(enrolledName(name));
   const { send, isBusy, problem } = useWrite<Decided>();
   const errors = useFormErrors({ isBusy, problem }, ["name", "region"], { name, region });
@@ -72,7 +73,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
           value={region}
           change={setRegion}
           error={errors.of("region")}
-          hint="The cloud region nearest to the robot."
+          hint={regionHint(region.trim().toLowerCase(), regions)}
           input={{ required: true }}
         />
         <TargetNotice
@@ -117,4 +118,11 @@ export function Decision({ enrolment, decide }: DecisionProps) {
       ) : null}
     </Section>
   );
+}
+
+/** A robot may be in any region, but no model serves it in one without an endpoint. */
+function regionHint(region: string, regions: readonly string[]): string {
+  return region === "" || regions.length === 0 || regions.includes(region)
+    ? "The cloud region nearest to the robot."
+    : `No endpoint is in the region ${region}; they are in ${regions.join(", ")}.`;
 }

@@ -115,6 +115,21 @@ describe("connection to the service", () => {
       });
     });
 
+    test("tls: another authority in ca_file → names both, and asks for none", async () => {
+      using other = createAuthority();
+      await using server = await serveEmptyList("localhost", "now");
+      await using robot = await robotFor(`https://localhost:${server.port}`, `  ca_file: ${other.ca_file}`);
+      const { failed, check } = await diagnose(robot);
+      expect(failed).toEqual(["tls"]);
+      expect(check("tls")).toMatchObject({
+        what: `the certificate comes from Test Authority, which is not among the authorities in ${other.ca_file}`,
+        remedy: expect.stringMatching(/^put that authority's certificate \(PEM\) into this file/),
+      });
+      const { stderr } = await robot.run(["--setup"]);
+      expect(stderr).toContain(`it is not among those in ${other.ca_file}`);
+      expect(stderr).not.toContain("set service.ca_file");
+    });
+
     test.each([
       ["past", "2020-01-01 to 2020-02-01"],
       ["future", "2098-01-01 to 2099-01-01"],

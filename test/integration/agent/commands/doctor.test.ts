@@ -261,7 +261,10 @@ describe("key and authentication", () => {
     await writeFile(scene.robot.keyPath, `${KEY}\n`);
     const { code, failed, check } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 5, failed: ["authentication"] });
-    expect(check("authentication")?.what).toBe("HTTP 401: Invalid API key");
+    expect(check("authentication")).toMatchObject({
+      what: `HTTP 401: Invalid API key (the API key in ${scene.robot.keyPath})`,
+      remedy: expect.stringContaining(`in place of the one in ${scene.robot.keyPath}`),
+    });
   });
 
   test("authentication: a registered robot whose key may not list robots → ok", async ({ robot, proxy }) => {

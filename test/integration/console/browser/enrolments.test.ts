@@ -1,4 +1,8 @@
 /** @module-tag needs/browser */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { expect, it } from "vitest";
 
 import {
@@ -11,11 +15,20 @@ import {
 } from "../../../support/browser.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import { writeModels } from "../../../support/service/scene.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 import { passExpiry, takeClock } from "./page-clock.ts";
 
-describeConsole("enrolments", startConsole, (running) => {
+const startWithRegion = async () => {
+  const folder = await mkdtemp(join(tmpdir(), "enrolments-"));
+  const modelsFile = await writeModels(folder, ["us-west-2"]);
+  const service = await startConsole({ configuration: { modelsFile } });
+  await rm(folder, { recursive: true });
+  return service;
+};
+
+describeConsole("enrolments", startWithRegion, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
   /** A computer that requests to enroll as this robot. */
@@ -57,6 +70,8 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText("This adds the robot arm-1.").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name of the robot").fill("no name!");
+    await page.getByLabel("Region").fill("moon-1");
+    await page.getByText("No endpoint is in the region moon-1; they are in us-west-2.").waitFor();
     await page.getByLabel("Region").fill("us-west-2");
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("A robot has a name of 1 to 64").waitFor();

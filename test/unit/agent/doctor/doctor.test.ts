@@ -62,7 +62,10 @@ describe("judgeKey", () => {
       retryAfterMs: null,
       request_id: null,
     } as const;
-    return judgeKey({ result, dated: null }, registered ? registration : null, "key-file");
+    return judgeKey({ result, dated: null }, registered ? registration : null, {
+      source: "key-file",
+      where: "/etc/api-key",
+    });
   };
 
   test.each([
