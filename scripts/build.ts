@@ -67,7 +67,6 @@ const SHARED_FILES = [
   "systemd/robot-policy-agent-setup.service",
   "systemd/robot-policy-agent.sysusers",
   "systemd/growing-delay.conf",
-  "systemd/00-credential-store.conf",
   "config/config.example.yaml",
   "config/robot-manifest.example.yaml",
 ];

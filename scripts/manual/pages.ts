@@ -64,6 +64,10 @@ const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
   ["HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
   ["SSL_CERT_FILE, SSL_CERT_DIR", "The system's certificates, if they are not below /etc/ssl."],
   ["CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY", "Set by systemd.exec(5)."],
+  [
+    "ROBOT_POLICY_EXIT_CODES",
+    "sysexits, as the units set it: in place of 3 to 7, for which systemd shows misleading names, the program ends with 78, 69, 77, 65 and 79.",
+  ],
   ["NO_COLOR", "No colours."],
 ];
 

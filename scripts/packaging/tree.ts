@@ -90,9 +90,7 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
     await put(`usr/lib/systemd/system/${unit}`, await source(`systemd/${unit}`));
   }
   await put(`usr/lib/sysusers.d/${NAME}.conf`, await source(`systemd/${NAME}.sysusers`));
-  for (const dropIn of ["growing-delay.conf", "00-credential-store.conf"]) {
-    await put(`usr/share/${NAME}/${dropIn}`, await source(`systemd/${dropIn}`));
-  }
+  await put(`usr/share/${NAME}/growing-delay.conf`, await source("systemd/growing-delay.conf"));
   for (const example of ["config.example.yaml", "robot-manifest.example.yaml"]) {
     await put(`etc/${NAME}/${example}`, await source(`config/${example}`));
   }
@@ -106,7 +104,9 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
     const section = file.slice(file.lastIndexOf(".") + 1);
     await put(`usr/share/man/man${section}/${file}.gz`, compress(text));
   }
-  await put(`usr/share/doc/${NAME}/examples/sealed-key.conf`, await source("systemd/sealed-key.conf"));
+  for (const example of ["credential-store.conf", "sealed-key.conf"]) {
+    await put(`usr/share/doc/${NAME}/examples/${example}`, await source(`systemd/${example}`));
+  }
   await put(`usr/share/doc/${NAME}/copyright`, copyright(program.bundled));
   await put(NODE_NOTICES, compress(node.license));
   await put(`usr/share/doc/${NAME}/changelog.gz`, compress(release.changelog));

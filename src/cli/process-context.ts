@@ -116,8 +116,26 @@ export async function endProcess(own: NodeJS.Process, exitCode: number): Promise
   // A failed write is reported one turn later.
   await new Promise((resolve) => setImmediate(resolve));
   // Set when output was lost.
-  exitNow(own, Number(own.exitCode ?? exitCode));
+  const code = Number(own.exitCode ?? exitCode);
+  exitNow(own, own.env[EXIT_CODES_VARIABLE] === "sysexits" ? (SYSEXITS.get(code) ?? code) : code);
 }
+
+/** Set by our units. */
+const EXIT_CODES_VARIABLE = "ROBOT_POLICY_EXIT_CODES";
+
+/** systemd.exec(5), "Process exit codes": systemd shows codes 2 to 7 by the names of LSB, and these by those of sysexits.h. */
+const SYSEXITS: ReadonlyMap<number, number> = new Map([
+  // CONFIG
+  [EXIT.invalid, 78],
+  // UNAVAILABLE
+  [EXIT.unreachable, 69],
+  // NOPERM
+  [EXIT.unauthorized, 77],
+  // DATAERR
+  [EXIT.rejected, 65],
+  // No name fits.
+  [EXIT.conflict, 79],
+]);
 
 /** Bounds the wait for a stalled reader of the log. */
 const FLUSH_LIMIT_MS = 1000;

@@ -21,7 +21,6 @@ export const SHARED = {
   service: "share/systemd/robot-policy-agent.service",
   firstBoot: "share/systemd/robot-policy-agent-setup.service",
   growingDelay: "share/systemd/growing-delay.conf",
-  credentialStore: "share/systemd/00-credential-store.conf",
   sysusers: "share/systemd/robot-policy-agent.sysusers",
   configuration: "share/config/config.example.yaml",
   manifest: "share/config/robot-manifest.example.yaml",

@@ -28,9 +28,6 @@ export const UNITS_FOLDER = "/usr/local/lib/systemd/system";
 /** The administrator's units, drop-ins and masks, and the links of enabled units. */
 export const ADMINISTRATOR_UNITS_FOLDER = "/etc/systemd/system";
 export const GROWING_DELAY_FILE = `${UNITS_FOLDER}/${SERVICE_UNIT}.d/growing-delay.conf`;
-export const CREDENTIAL_STORE_FILES = [SERVICE_UNIT, FIRST_BOOT_UNIT].map(
-  (unit) => `${UNITS_FOLDER}/${unit}.d/00-credential-store.conf`,
-);
 /** Not under /usr/local: systemd 252 does not read /usr/local/lib/sysusers.d. */
 export const SYSUSERS_FILE = `/etc/sysusers.d/${NAME}.conf`;
 
@@ -75,7 +72,6 @@ export const EDITABLE_FILES = [
   `${UNITS_FOLDER}/${SERVICE_UNIT}`,
   `${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`,
   GROWING_DELAY_FILE,
-  ...CREDENTIAL_STORE_FILES,
   ...Object.values(COMPLETION_FILES),
 ] as const;
 

@@ -8,7 +8,6 @@ import {
   COMMAND_TARGET,
   COMPLETION_FILES,
   CONFIGURATION_FOLDER,
-  CREDENTIAL_STORE_FILES,
   CURRENT_LINK,
   FIRST_BOOT_UNIT,
   GROWING_DELAY_FILE,
@@ -74,8 +73,6 @@ export interface Wishes {
 
 /** RestartSteps= needs systemd 254. Older versions log a warning at each reload. */
 const GROWING_DELAY_VERSION = 254;
-/** From 252 on, a credential that is in no store is skipped. systemd 247 fails the start of the unit. */
-const CREDENTIAL_STORE_VERSION = 252;
 
 const PROGRAM_MODE = 0o755;
 const FILE_MODE = 0o644;
@@ -138,17 +135,15 @@ export function unitText(shipped: string): string {
 /** Files that are installed outside the program's folder, by path. */
 function shippedFiles({ distribution, units, completions, systemdVersion }: Wishes): ReadonlyMap<string, Measured> {
   const shared = (name: string) => requireShipped(distribution, name);
-  const systemd = systemdVersion ?? 0;
   return new Map<string, Measured>([
     [SYSUSERS_FILE, shared(SHARED.sysusers)],
     [`${CONFIGURATION_FOLDER}/config.example.yaml`, shared(SHARED.configuration)],
     [`${CONFIGURATION_FOLDER}/robot-manifest.example.yaml`, shared(SHARED.manifest)],
     [`${UNITS_FOLDER}/${SERVICE_UNIT}`, units.service],
     [`${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`, units.firstBoot],
-    ...(systemd >= GROWING_DELAY_VERSION ? [[GROWING_DELAY_FILE, shared(SHARED.growingDelay)] as const] : []),
-    ...(systemd >= CREDENTIAL_STORE_VERSION ? CREDENTIAL_STORE_FILES : []).map(
-      (path) => [path, shared(SHARED.credentialStore)] as const,
-    ),
+    ...((systemdVersion ?? 0) >= GROWING_DELAY_VERSION
+      ? [[GROWING_DELAY_FILE, shared(SHARED.growingDelay)] as const]
+      : []),
     ...[...completions].map(([shell, measured]) => [COMPLETION_FILES[shell], measured] as const),
   ]);
 }

@@ -72,7 +72,6 @@ export async function openWorkshop(): Promise<Workshop> {
         "robot-policy-agent-setup.service",
         "robot-policy-agent.sysusers",
         "growing-delay.conf",
-        "00-credential-store.conf",
       ]) {
         await cp(join(sources, "systemd", part), join(dist, "share/systemd", part));
       }

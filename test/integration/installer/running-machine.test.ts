@@ -196,6 +196,8 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     await configure();
     const library = join(root, "usr/lib/systemd/libsystemd-shared");
     await rename(`${library}-257.so`, `${library}-252.so`);
+    // A folder that an installation makes stays until it is uninstalled.
+    await mkdir(join(root, "usr/local/lib/systemd/system", `${SERVICE}.d`), { recursive: true });
     await runInstall({}, here(first));
     const before = describeTree(root);
     await rename(`${library}-252.so`, `${library}-254.so`);
@@ -221,11 +223,11 @@ describe.runIf(isRoot)("install on a running machine (needs root)", () => {
     await rename(`${library}-257.so`, `${library}-252.so`);
     const loaded: string[][] = [];
     const runProgram: RunProgram = async (argv, options) => {
-      if (argv.includes("daemon-reload")) loaded.push(await readdir(dropIns));
+      if (argv.includes("daemon-reload")) loaded.push(await readdir(dropIns).catch(() => []));
       return systemd.runProgram(argv, options);
     };
     await runInstall({}, here({ ...first, runProgram }));
-    expect(loaded).toEqual([["00-credential-store.conf"]]);
+    expect(loaded).toEqual([[]]);
   });
 
   test("upgrade killed before the switch, then the old version does not restart → it stays installed", async () => {

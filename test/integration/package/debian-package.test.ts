@@ -103,6 +103,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/share/bash-completion/completions/robot-policy-agent
       -rw-r--r-- /usr/share/doc/robot-policy-agent/changelog.gz
       -rw-r--r-- /usr/share/doc/robot-policy-agent/copyright
+      -rw-r--r-- /usr/share/doc/robot-policy-agent/examples/credential-store.conf
       -rw-r--r-- /usr/share/doc/robot-policy-agent/examples/sealed-key.conf
       -rw-r--r-- /usr/share/doc/robot-policy-agent/node-notices.gz
       -rw-r--r-- /usr/share/fish/vendor_completions.d/robot-policy-agent.fish
@@ -110,7 +111,6 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/share/man/man5/robot-manifest.5.gz
       -rw-r--r-- /usr/share/man/man5/robot-policy-agent-config.5.gz
       -rw-r--r-- /usr/share/man/man8/robot-policy-agent.8.gz
-      -rw-r--r-- /usr/share/robot-policy-agent/00-credential-store.conf
       -rw-r--r-- /usr/share/robot-policy-agent/growing-delay.conf
       -rw-r--r-- /usr/share/zsh/vendor-completions/_robot-policy-agent
       lrwxrwxrwx /usr/bin/robot-policy-agent -> ../lib/robot-policy-agent/robot-policy-agent.cjs"

@@ -78,13 +78,24 @@ describe("both units", () => {
   });
 });
 
-describe("drop-in for systemd 252", () => {
-  it("LoadCredential → here only, because older systemd fails if the credential is missing", async () => {
-    expect(await settings("00-credential-store.conf", "Service")).toEqual([
+describe("lines of systemd's own", () => {
+  it("LoadCredential → in an example only: systemd complains of a missing credential at every start", async () => {
+    expect(await settings("credential-store.conf", "Service")).toEqual([
       ["LoadCredential", "api-key:robot-policy-agent.api-key"],
     ]);
     const units = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
     expect(units.flat().filter(([name]) => name.includes("Credential"))).toEqual([]);
+  });
+
+  it.each([AGENT, SETUP, "robot-policy-service.service"])(
+    "%s: exit codes → those without a misleading name",
+    async (unit) => {
+      expect(await settings(unit, "Service")).toContainEqual(["Environment", "ROBOT_POLICY_EXIT_CODES=sysexits"]);
+    },
+  );
+
+  it("the first boot is not repeated after a wrong command, or a registration of another machine", async () => {
+    expect(await settings(SETUP, "Service")).toContainEqual(["RestartPreventExitStatus", "2 79"]);
   });
 });
 

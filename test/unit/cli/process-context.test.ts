@@ -7,6 +7,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { EXIT } from "../../../src/platform/terminal.ts";
 import { type RunningCommand, startWords } from "../../support/programs/command.ts";
 
 const modulePath = join(import.meta.dirname, "../../../src/cli/process-context.ts");
@@ -108,6 +109,26 @@ describe("endProcess", () => {
     const [code] = await once(program.child, "exit");
     expect(code).toBe(3);
   });
+
+  test.each([
+    [EXIT.ok, 0],
+    [EXIT.failed, 1],
+    [EXIT.usage, 2],
+    [EXIT.invalid, 78],
+    [EXIT.unreachable, 69],
+    [EXIT.unauthorized, 77],
+    [EXIT.rejected, 65],
+    [EXIT.conflict, 79],
+    [EXIT.interrupted, 130],
+  ])(
+    "endProcess: exit code %i, in a unit → %i, by a name of systemd that says the same, or none",
+    async (code, inUnit) => {
+      const words = wordsFor(`void endProcess(process, ${code});`);
+      await using unit = startWords(["env", "ROBOT_POLICY_EXIT_CODES=sysexits", ...words]);
+      await using shell = startWords(words);
+      expect([await unit.ended(), await shell.ended()]).toEqual([inUnit, code]);
+    },
+  );
 
   test("endProcess: open handles → all output is written, the process ends", async () => {
     await using program = start(`
