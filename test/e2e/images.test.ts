@@ -113,13 +113,21 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
 
     test("setup unit, network comes later → registers once, without the daemon", async () => {
       await using robot = await flash("cell-3");
-      await robot.image.run(`systemctl disable ${UNIT}; systemctl enable ${SETUP_UNIT}`);
+      // The presets of a first boot would enable a disabled one.
+      await robot.image.run(`systemctl mask ${UNIT}; systemctl enable ${SETUP_UNIT}`);
       await robot.cable("pulled");
       await robot.image.run(
         `mkdir -p /etc/systemd/system/${SETUP_UNIT}.d; printf '[Service]\\nRestartSec=1\\n' >/etc/systemd/system/${SETUP_UNIT}.d/quick.conf`,
       );
       await robot.boot();
       expect(await robot.failedUnits()).toBe("");
+      // What systemd itself says of an attempt without a network.
+      const said = await eventually(async () => {
+        const journal = await robot.ask(`journalctl --no-pager _PID=1 UNIT=${SETUP_UNIT}`);
+        return journal.includes("Main process exited") ? journal : undefined;
+      }, "an attempt without a network");
+      expect(said).toContain("status=69/UNAVAILABLE");
+      expect(said).not.toContain("credential");
       await robot.cable("plugged");
       const registered = await eventually(
         async () => (await service.robots()).find(({ name }) => name === "cell-3"),

@@ -97,6 +97,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       await service.allLogged();
       expect(service.requests).toHaveLength(1);
       expect((await robot.agent("status")).code).toBe(0);
+      expect(await robot.ask("journalctl --no-pager -b")).not.toMatch(/inherited credential|credential.*robot-policy/);
     });
 
     test("boot without changes → quickly active, little memory, no request", async ({ annotate }) => {
