@@ -326,8 +326,8 @@ warning: the service has no endpoint in the region eu
   });
 
   test.skipIf(!hasProgram("script")).each([
-    ["no key yet → after the key is typed", false],
-    ["with a key → at once", true],
+    ["before there is a key", false],
+    ["with a key", true],
   ])("init on a terminal offers the service's regions: %s", { tags: "needs/program" }, async (_name, isKeyInPlace) => {
     await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
     const { robot, service } = scene;
@@ -337,20 +337,37 @@ warning: the service has no endpoint in the region eu
     await using command = startOnTerminal(robot, ["init", ...given, ...key]);
     await command.wrote("Address of the service");
     const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
-    if (isKeyInPlace) {
-      type(scene.proxy.url);
-      await command.wrote("  2  us-west-2");
-      type("2", "", "");
-    } else {
-      type(scene.proxy.url, "us-west-1", "", "");
+    type(scene.proxy.url);
+    await command.wrote("  2  us-west-2");
+    type("2", "", "");
+    if (!isKeyInPlace) {
       await command.wrote("API key (not shown");
       type(service.key);
-      await command.wrote("Another region");
-      type("2");
     }
     expect(await command.ended()).toBe(0);
     expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
   });
+
+  test.skipIf(!hasProgram("script"))(
+    "init on a terminal, --region without an endpoint, no key → offers the service's regions",
+    { tags: "needs/program" },
+    async () => {
+      await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
+      const { robot, proxy } = scene;
+      const given = ["--type", "yam.bimanual-joint-position.v1", "--url", proxy.url, "--region", "us-west-1"];
+      await using command = startOnTerminal(robot, ["init", ...given, "--dir", robot.path("etc")]);
+      await command.wrote("onfiguration file");
+      command.child.stdin?.write(`${robot.paths[0]}\n\n\n`);
+      await command.wrote("API key (not shown");
+      command.child.stdin?.write("\n");
+      await command.wrote("Another region");
+      command.child.stdin?.write("2\n");
+      await command.wrote("Enroll now");
+      command.child.stdin?.write("\n");
+      expect(await command.ended()).toBe(0);
+      expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
+    },
+  );
 
   test("init --no-test → no request", async ({ proxy, robot }) => {
     const { code, stderr } = await robot.run([...allAnswers(robot), "--url", proxy.url, "--no-test"]);
