@@ -356,6 +356,8 @@ warning: the service has no endpoint in the region eu
       const { robot, proxy } = scene;
       const given = ["--type", "yam.bimanual-joint-position.v1", "--url", proxy.url, "--region", "us-west-1"];
       await using command = startOnTerminal(robot, ["init", ...given, "--dir", robot.path("etc")]);
+      await command.wrote("Name of the robot");
+      command.child.stdin?.write("\n");
       await command.wrote("onfiguration file");
       command.child.stdin?.write(`${robot.paths[0]}\n\n\n`);
       await command.wrote("API key (not shown");
