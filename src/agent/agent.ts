@@ -70,6 +70,8 @@ export function createAgent(options: AgentOptions) {
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
+  /** Why the robot cannot register, by the last run that came to a result; null if it can. */
+  let obstacle: string | null = null;
   const ownCredential: OwnCredential = (serviceUrl) => identity.credential(serviceUrl);
   let connection = options.connect(options.initial, ownCredential);
   let isRunning = false;
@@ -104,8 +106,9 @@ export function createAgent(options: AgentOptions) {
       const { registration } = reconciler;
       const isHeld =
         registration !== null && !registration.in_doubt && registration.service_url === connection.serviceUrl;
+      const isHanging = options.pending.hanging(HANGING_MS) !== null;
       return {
-        problem: isHeld ? null : status().summary,
+        problem: isHanging || !isHeld ? status().summary : obstacle,
         registeredDigest: registration?.request.configuration_digest ?? null,
       };
     },
@@ -221,6 +224,7 @@ export function createAgent(options: AgentOptions) {
     if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
+    if (step.kind !== "unsettled") obstacle = STATES[state].problem === null ? null : status().summary;
     const refusal = step.kind === "failed" && step.failure.state === "unauthorized" ? step.failure.reason : null;
     if (refusal === "http-401") identity.doubt(forced);
     if (refusal === "http-403") identity.doubtName();

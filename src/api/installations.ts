@@ -6,7 +6,7 @@ import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
-export const READINESS_REASON_LENGTH = { maximum: 512 } as const;
+const READINESS_REASON_LENGTH = { maximum: 512 } as const;
 export const NONCE_LENGTH = { minimum: 16, maximum: 256 } as const;
 export const RECOVERIES = { maximum: 100 } as const;
 

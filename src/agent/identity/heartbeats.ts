@@ -1,4 +1,4 @@
-import { type Heartbeat, READINESS_REASON_LENGTH } from "../../api/installations.ts";
+import type { Heartbeat } from "../../api/installations.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import { printable } from "../../client/printable.ts";
 import type { Secret } from "../../client/secret.ts";
@@ -7,12 +7,14 @@ import { type HeartbeatVerdict, judgeHeartbeat } from "./answers.ts";
 
 /** What the agent reports of the robot. */
 export interface Readiness {
-  /** Why no registration stands; null while one does. */
+  /** Why the robot cannot register; null if what it has on the disk is registered, or about to be. */
   readonly problem: string | null;
   /** The digest that the service holds, as far as known. */
   readonly registeredDigest: string | null;
 }
 
+/** A line of a list, and a label of an alert. */
+const REASON_LIMIT = 200;
 const SPREAD = 0.2;
 /** A service counts a robot as online for 90 s after a heartbeat, and an answer takes time. */
 const LONGEST_DELAY_MS = 85_000;
@@ -52,7 +54,7 @@ export function createHeartbeats(
         ? { readiness: "ready" as const }
         : {
             readiness: "not_ready" as const,
-            reason: printable(problem, READINESS_REASON_LENGTH.maximum) || "no reason",
+            reason: describeProblem(problem) || "no reason",
           }),
       runtime_version: version.slice(0, 64),
       ...(registeredDigest === null ? {} : { manifest_digest: registeredDigest }),
@@ -99,4 +101,10 @@ export function createHeartbeats(
       notBeforeMs = dueMs;
     },
   };
+}
+
+/** Where the whole text is too long, folders are left out first, so that the name of the file and the cause are told. */
+function describeProblem(problem: string): string {
+  const isLong = problem.length > REASON_LIMIT;
+  return printable(isLong ? problem.replaceAll(/\/(?:[^/\s:]+\/)+/g, "…/") : problem, REASON_LIMIT);
 }

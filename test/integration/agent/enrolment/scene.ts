@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { expect } from "vitest";
 
+import { type InstallationView, installationViewSchema } from "../../../../src/api/installations.ts";
 import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { PushedClock } from "../../../support/pushed-clock.ts";
@@ -73,6 +74,6 @@ export async function readIdentityFile(
   return JSON.parse(text).content;
 }
 
-export async function installation({ service }: Scene): Promise<unknown> {
-  return (await service.send("GET", "/v1/robots/arm-7/installation")).json();
+export async function installation({ service }: Pick<Scene, "service">): Promise<InstallationView> {
+  return installationViewSchema.parse(await (await service.send("GET", "/v1/robots/arm-7/installation")).json());
 }
