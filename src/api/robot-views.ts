@@ -27,6 +27,11 @@ export type RobotView = z.output<typeof robotViewSchema>;
 
 /** `online`: the robot's computer sent a heartbeat a short time ago, and is not frozen. */
 export const ROBOT_STATUSES = ["online", "offline"] as const;
+export type RobotStatus = (typeof ROBOT_STATUSES)[number];
+
+/** What is known of a robot at the moment, for people. `status` has no word for a robot that is not monitored. */
+const PRESENCES = ["online", "not_ready", "offline", "not_monitored"] as const;
+export type RobotPresence = (typeof PRESENCES)[number];
 
 /** A robot with what the service observes of its computer. Other services may leave these members out. */
 export const identifiedRobotViewSchema = robotViewSchema
@@ -48,6 +53,14 @@ export const identifiedRobotViewSchema = robotViewSchema
       .nullable()
       .default(null)
       .describe("The region that the computer worked out when it enrolled, and how."),
+    presence: z
+      .enum(PRESENCES)
+      .nullable()
+      .default(null)
+      .describe(
+        "online; not_ready: online, but it cannot register; offline; not_monitored: no computer is enrolled, so nobody knows. status is offline for the last too.",
+      ),
+    not_ready_reason: z.string().nullable().default(null).describe("Why the robot is not_ready; null otherwise."),
   })
   .meta({ id: "RobotView" });
 export type IdentifiedRobotView = z.output<typeof identifiedRobotViewSchema>;

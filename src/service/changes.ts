@@ -80,7 +80,7 @@ export async function webhooksMark(reader: Reader, organizationId: string): Prom
 
 /** Which robots of an organization are online, as far as the store knows. */
 export interface PresenceMark {
-  /** Changes when a robot comes online or goes offline: then another one was the last that went. */
+  /** Changes when a robot comes online or goes offline: then another one was the last that went. And when one can register or no longer. */
   readonly mark: string;
   /** When the first of those that are online sent its last heartbeat (ISO 8601); null if none is. */
   readonly firstSeenAt: string | null;
@@ -88,17 +88,19 @@ export interface PresenceMark {
 
 export async function presenceMark(reader: Reader, organizationId: string, onlineSince: string): Promise<PresenceMark> {
   const isOnline = sql<boolean>`last_seen_at >= ${onlineSince}`;
-  const { count, lastGone, firstSeenAt } = await reader
+  const isNotReady = sql<boolean>`last_seen_at >= ${onlineSince} and readiness = 'not_ready'`;
+  const { count, notReady, lastGone, firstSeenAt } = await reader
     .selectFrom("installations")
     .select(({ fn }) => [
       fn.countAll().filterWhere(isOnline).as("count"),
+      fn.countAll().filterWhere(isNotReady).as("notReady"),
       fn.max("last_seen_at").filterWhere("last_seen_at", "<", onlineSince).as("lastGone"),
       fn.min("last_seen_at").filterWhere(isOnline).as("firstSeenAt"),
     ])
     .where("organization_id", "=", organizationId)
     .where("state", "=", "active")
     .executeTakeFirstOrThrow();
-  return { mark: JSON.stringify([count, lastGone]), firstSeenAt };
+  return { mark: JSON.stringify([count, notReady, lastGone]), firstSeenAt };
 }
 
 /** A text that changes when an organization's deployments change state; two that swap states go unnoticed. */

@@ -7,6 +7,7 @@ import type { ListView } from "../lists/columns.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../refuse.ts";
+import { presenceWord } from "../robots/words.ts";
 import { ENROLL_COMMAND, noteEnrolment, PENDING_REMEDY } from "./words.ts";
 import { timeAgo, timeUntil } from "../times.ts";
 
@@ -17,7 +18,7 @@ const pendingView: ListView<EnrolmentView> = {
   row: (enrolment, now) => [
     enrolment.user_code,
     enrolment.requested_name,
-    enrolment.robot === null ? "new" : `exists, ${enrolment.robot.status}`,
+    enrolment.robot === null ? "new" : ["exists", presenceWord(enrolment.robot)].filter(Boolean).join(", "),
     enrolment.address,
     enrolment.site ?? "",
     enrolment.region ?? "",

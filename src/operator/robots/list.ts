@@ -2,6 +2,7 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import { presenceOf } from "../../api/words/presence.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -16,9 +17,9 @@ import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { refuseMissingOperation } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
-import { warnOfRobots } from "./registration-checks.ts";
-import { isEnrolled, labelsText, shortDigest } from "./words.ts";
 import { type Now, timeAgo } from "../times.ts";
+import { warnOfRobots } from "./registration-checks.ts";
+import { labelsText, presenceWord, shortDigest } from "./words.ts";
 
 /** A robot, with its latest registration if that was requested. */
 interface ListedRobot {
@@ -100,8 +101,7 @@ function isWanted(robot: IdentifiedRobotView, flags: OperatorFlags, wanted: Read
     region === wantedRegion &&
     robotTypeId === type &&
     (flags.online !== true || robot.status === "online") &&
-    // A robot that never enrolled sends no heartbeats, so its status is unknown.
-    (flags.offline !== true || (robot.status === "offline" && isEnrolled(robot))) &&
+    (flags.offline !== true || presenceOf(robot) === "offline") &&
     Object.entries(wanted).every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value)
   );
 }
@@ -148,10 +148,8 @@ const CELLS = {
   id: ({ view }) => view.id,
 } as const satisfies Record<string, (robot: ListedRobot, now: Now) => string>;
 
-/** Empty for robots that never enrolled: their status is unknown. */
 function statusCell(view: IdentifiedRobotView, now: Now): string {
-  if (!isEnrolled(view)) return "";
-  if (view.status !== "offline") return view.status ?? "";
+  if (presenceOf(view) !== "offline") return presenceWord(view);
   return view.last_seen_at === null ? "offline" : `offline, ${timeAgo(view.last_seen_at, now)}`;
 }
 

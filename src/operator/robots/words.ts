@@ -1,4 +1,5 @@
 import type { IdentifiedRobotView, RobotView } from "../../api/robot-views.ts";
+import { presenceOf } from "../../api/words/presence.ts";
 import { type Now, timeAgo } from "../times.ts";
 
 /** The wording for robots in all commands. */
@@ -17,17 +18,29 @@ export function labelsText({ labels }: Pick<RobotView, "labels">): string {
     .join(" ");
 }
 
-type Presence = Pick<IdentifiedRobotView, "status" | "installation_id" | "last_seen_at">;
-
 /** Whether a computer with a credential of its own speaks for the robot. A service without enrolment shows none. */
-export function isEnrolled({ installation_id: installationId }: Presence): boolean {
+export function isEnrolled({ installation_id: installationId }: Pick<IdentifiedRobotView, "installation_id">): boolean {
   return installationId !== null;
 }
 
-/** `online`, `offline, last seen 3 d ago`, `no computer enrolled`; empty where the service does not say. */
-export function statusText(robot: Presence, now: Now): string {
-  const { status, last_seen_at: lastSeenAt } = robot;
-  if (status === null || status === "online") return status ?? "";
-  if (lastSeenAt !== null) return `offline, last seen ${timeAgo(lastSeenAt, now)}`;
-  return isEnrolled(robot) ? "offline, not seen yet" : "no computer enrolled";
+/** `online`, `not ready`, `offline` or `not monitored`; empty where the service does not say. */
+export function presenceWord(robot: IdentifiedRobotView): string {
+  return presenceOf(robot)?.replaceAll("_", " ") ?? "";
+}
+
+/** `online`, `not ready: Not registering: …`, `offline, last seen 3 d ago`, `not monitored, …`; empty where the service does not say. */
+export function statusText(robot: IdentifiedRobotView, now: Now): string {
+  const { last_seen_at: lastSeenAt, not_ready_reason: reason } = robot;
+  const presence = presenceOf(robot);
+  switch (presence) {
+    case null:
+    case "online":
+      return presence ?? "";
+    case "not_ready":
+      return reason === null ? "not ready" : `not ready: ${reason}`;
+    case "offline":
+      return lastSeenAt === null ? "offline, not seen yet" : `offline, last seen ${timeAgo(lastSeenAt, now)}`;
+    case "not_monitored":
+      return "not monitored, no computer enrolled";
+  }
 }

@@ -1,5 +1,5 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
-import { type LiveRow, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
+import { LIVE_COLUMNS, type LiveRow, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
@@ -49,12 +49,8 @@ export function listMemberInstallations(
     .selectFrom("fleet_members")
     .innerJoin("robots", "robots.id", "fleet_members.robot_id")
     .innerJoin("installations", "installations.id", "robots.installation_id")
-    .select([
-      "robots.id as robot_id",
-      "robots.installation_id",
-      "installations.state as installation_state",
-      "last_seen_at",
-    ])
+    .select(["robots.id as robot_id", "robots.installation_id"])
+    .select(LIVE_COLUMNS)
     .where("fleet_id", "=", fleetId)
     .execute();
 }

@@ -1,4 +1,4 @@
-import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import type { IdentifiedRobotView, RobotPresence, RobotStatus } from "../../api/robot-views.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
@@ -15,10 +15,18 @@ export interface Presence extends Pick<Liveness, "seen"> {
 }
 
 /** The live installation of a robot, as far as its presence depends on it; nulls where the robot has none. */
-export interface LiveRow extends Pick<Tables["installations"], "last_seen_at"> {
+export interface LiveRow extends Pick<Tables["installations"], "last_seen_at" | "readiness" | "reason"> {
   readonly installation_id: string | null;
   readonly installation_state: Tables["installations"]["state"] | null;
 }
+
+/** The columns of `installations` in a `LiveRow`. */
+export const LIVE_COLUMNS = [
+  "installations.state as installation_state",
+  "installations.last_seen_at",
+  "installations.readiness",
+  "installations.reason",
+] as const;
 
 /** What presence is known from. */
 export interface PresenceContext {
@@ -35,13 +43,22 @@ export function presenceAt(nowMs: number, { liveness, identity }: PresenceContex
 
 /** What a robot's view says of its presence. */
 export function presenceOf(
-  { installation_id: id, installation_state: state, last_seen_at: stored }: LiveRow,
+  { installation_id: id, installation_state: state, last_seen_at: stored, ...row }: LiveRow,
   { seen, onlineSince }: Presence,
-): Pick<IdentifiedRobotView, "status" | "last_seen_at"> {
+): Pick<IdentifiedRobotView, "last_seen_at"> & {
+  readonly status: RobotStatus;
+  readonly presence: RobotPresence;
+  readonly not_ready_reason: string | null;
+} {
   const noted = id === null ? undefined : seen(id, stored);
   const lastSeen = noted?.at ?? stored;
+  const unknown = { last_seen_at: lastSeen, not_ready_reason: null };
+  if (id === null) return { ...unknown, status: "offline", presence: "not_monitored" };
   const isOnline = state === "active" && lastSeen !== null && lastSeen >= onlineSince;
-  return { status: isOnline ? "online" : "offline", last_seen_at: lastSeen };
+  if (!isOnline) return { ...unknown, status: "offline", presence: "offline" };
+  const { readiness, reason } = noted ?? row;
+  if (readiness !== "not_ready") return { ...unknown, status: "online", presence: "online" };
+  return { status: "online", last_seen_at: lastSeen, presence: "not_ready", not_ready_reason: reason };
 }
 
 function isOnline(row: LiveRow, presence: Presence): boolean {
@@ -121,8 +138,9 @@ export function listEnrolled(reader: Reader, organizationId: string, after: stri
     .selectFrom("robots")
     .innerJoin("installations", "installations.id", "robots.installation_id")
     .leftJoin("reported_states", "reported_states.subject_id", "robots.id")
-    .select(["robots.id as robot_id", "robots.name", "reported_states.state", "reported_at", "last_seen_at"])
-    .select(["installations.id as installation_id", "installations.state as installation_state"])
+    .select(["robots.id as robot_id", "robots.name", "reported_states.state", "reported_at"])
+    .select("installations.id as installation_id")
+    .select(LIVE_COLUMNS)
     .where("robots.organization_id", "=", organizationId)
     .where("robots.removed_at", "is", null)
     .where("robots.id", ">", after)

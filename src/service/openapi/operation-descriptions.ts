@@ -29,7 +29,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     409: "The robot is online with a credential of its own, and confirm_replace is not true (reason robot_online). Or the organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
   },
   listRobots: {
-    does: "Lists the robots of the organization, without their contracts and digests. status tells whether the computer of an enrolled robot reports; last_seen_at may be half a minute behind.",
+    does: "Lists the robots of the organization, without their contracts and digests. presence tells whether the computer of an enrolled robot reports, and whether the robot can register; last_seen_at may be half a minute behind.",
     200: WHOLE_LIST,
   },
   createFleet: {

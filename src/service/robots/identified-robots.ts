@@ -1,6 +1,6 @@
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { type LiveRow, type Presence, presenceOf } from "../installations/index.ts";
+import { LIVE_COLUMNS, type LiveRow, type Presence, presenceOf } from "../installations/index.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
@@ -70,14 +70,14 @@ function identified(reader: Reader, organizationId: string) {
     .selectFrom("robots")
     .leftJoin("installations", "installations.id", "robots.installation_id")
     .select(SHOWN_COLUMNS.map((column) => `robots.${column}` as const))
-    .select(["installations.state as installation_state", "installations.last_seen_at"])
+    .select(LIVE_COLUMNS)
     .where("robots.organization_id", "=", organizationId)
     .where("robots.removed_at", "is", null);
 }
 
 /** A robot as the answers show it. */
 export function identifiedRobotView(row: IdentifiedRow, presence: Presence): IdentifiedRobotView {
-  const { status, last_seen_at: lastSeenAt } = presenceOf(row, presence);
+  const known = presenceOf(row, presence);
   const siteInference: unknown = row.site_inference === null ? null : JSON.parse(row.site_inference);
   return {
     id: row.id,
@@ -87,10 +87,12 @@ export function identifiedRobotView(row: IdentifiedRow, presence: Presence): Ide
     created_at: row.created_at,
     ...eachOf(ROBOT_TEXT_NAMES, (text) => row[text]),
     labels: JSON.parse(row.labels),
-    status,
+    status: known.status,
     installation_id: row.installation_id,
-    last_seen_at: lastSeenAt,
+    last_seen_at: known.last_seen_at,
     location: null,
     site_inference: siteInference,
+    presence: known.presence,
+    not_ready_reason: known.not_ready_reason,
   };
 }

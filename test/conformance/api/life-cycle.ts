@@ -10,14 +10,15 @@ export function lifeCycleConformance({ it }: Tests): void {
   describe("life cycle of robots", () => {
     it("heartbeat → online in the list, the view and the answer to its setup", async ({ client }) => {
       const [never] = await register(client, ["arm-0"]);
-      expect(never).toMatchObject({ status: "offline", installation_id: null, last_seen_at: null });
+      const unmonitored = { status: "offline", presence: "not_monitored", installation_id: null, last_seen_at: null };
+      expect(never).toMatchObject(unmonitored);
       const computer = await enroll(client);
       const { installationId } = computer;
       const silent = await client.call("getRobot", { path: { robot: "arm-1" } });
       expect(silent).toMatchObject({ status: "offline", installation_id: installationId, last_seen_at: null });
       await comeOnline(client, computer);
       const { last_seen_at: lastSeen } = await client.call("getInstallation", { path: { robot: "arm-1" } });
-      const online = { ...silent, status: "online", last_seen_at: lastSeen };
+      const online = { ...silent, status: "online", presence: "online", last_seen_at: lastSeen };
       expect(await client.call("getRobot", { path: { robot: silent.id } })).toEqual(online);
       expect(await client.call("listRobots")).toEqual([never, online]);
       expect(await client.as(computer.token).call("getRobot", { path: { robot: "arm-1" } })).toEqual(online);
@@ -43,7 +44,8 @@ export function lifeCycleConformance({ it }: Tests): void {
       const computer = await enroll(client);
       const before = await client.call("getRobot", { path: { robot: "arm-1" } });
       const [after] = await register(client, ["arm-1"], { region: before.region, robot_type_id: "another" });
-      expect(after).toEqual({ ...before, robot_type_id: "another", installation_id: null });
+      const unmonitored = { installation_id: null, presence: "not_monitored" };
+      expect(after).toEqual({ ...before, ...unmonitored, robot_type_id: "another" });
       expect((await computer.heartbeat()).status).toBe(401);
       expect(await (await computer.requestRenewal()).json()).toMatchObject({ reason: "proof_invalid" });
       const { items } = await client.call("listAudit");

@@ -35,6 +35,8 @@ export const robotView = z.strictObject({
   last_seen_at: time.nullable(),
   location: z.null(),
   site_inference: z.record(z.string(), z.unknown()).nullable(),
+  presence: z.enum(["online", "not_ready", "offline", "not_monitored"]),
+  not_ready_reason: z.string().nullable(),
 });
 export type RobotView = z.output<typeof robotView>;
 

@@ -33,17 +33,17 @@ describe("robots pending", () => {
     await startFresh("arm-21", { region: null });
     const { out } = await freshSite.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED               EXPIRES               KEY
-      WXYZ-2345  arm-21  new              127.0.0.1                                                 TIME  TIME  SHA256:FINGERPRINT
-      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  TIME  TIME  SHA256:FINGERPRINT
+      "CODE       NAME    ROBOT                  FROM       SITE     REGION     TYPE                       STARTED               EXPIRES               KEY
+      WXYZ-2345  arm-21  new                    127.0.0.1                                                 TIME  TIME  SHA256:FINGERPRINT
+      WXYZ-2345  arm-20  exists, not monitored  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  TIME  TIME  SHA256:FINGERPRINT
       "
     `);
     const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
     const narrow = await freshSite.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT            FROM       SITE     STARTED  EXPIRES
-      WXYZ-2345  arm-21  new              127.0.0.1           now      in 10 min
-      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  now      in 10 min
+      "CODE       NAME    ROBOT                  FROM       SITE     STARTED  EXPIRES
+      WXYZ-2345  arm-21  new                    127.0.0.1           now      in 10 min
+      WXYZ-2345  arm-20  exists, not monitored  127.0.0.1  plant-1  now      in 10 min
       3 columns hidden: region, type, key; --wide or --columns
       "
     `);
@@ -89,7 +89,7 @@ describe("robots approve", () => {
     expect([exitCode, await poll()]).toEqual([0, "approved"]);
     expect(err).toMatch(/^warning: no endpoint is in the region moon-1\.$/m);
     expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
-      "The robot arm-2 exists (rob_ID): no computer enrolled.
+      "The robot arm-2 exists (rob_ID): not monitored, no computer enrolled.
       What the new computer says differs from its registration:
         region    us-west-2 → moon-1
         site      lab → plant-1

@@ -92,11 +92,11 @@ it("allow-recovery: a number from 0 to 100 → the recoveries left; anything els
 });
 
 it("list and show: which robots are online, which offline, and which have no computer", async () => {
-  await enrollOnline("arm-54");
+  const { computer } = await enrollOnline("arm-54");
   await enroll("arm-55");
   await site.register("arm-56");
   const listed = await site.run("robots", "list", "--columns", "name,status", "--sort", "name");
-  expect(listed.out).toMatch(/^arm-54 +online\narm-55 +offline\narm-56 +-$/m);
+  expect(listed.out).toMatch(/^arm-54 +online\narm-55 +offline\narm-56 +not monitored$/m);
   const names = async (...args: string[]) =>
     (await site.json("robots", "list", ...args)).map(({ name }: { name: string }) => name);
   expect(await names("--online")).toContain("arm-54");
@@ -104,7 +104,11 @@ it("list and show: which robots are online, which offline, and which have no com
   expect(await names("--offline")).not.toContain("arm-56");
   expect(await site.run("robots", "list", "--online", "--offline")).toMatchObject(endedWith(2, "exclude each other"));
   expect((await site.run("robots", "show", "arm-54")).out).toMatch(/^status +online$/m);
-  expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^status +no computer enrolled$/m);
+  expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^status +not monitored, no computer enrolled$/m);
+  await computer.heartbeat({ readiness: "not_ready", reason: "a file is missing" });
+  expect((await site.run("robots", "list", "--columns", "name,status")).out).toMatch(/^arm-54 +not ready$/m);
+  expect((await site.run("robots", "show", "arm-54")).out).toMatch(/^status +not ready: a file is missing$/m);
+  expect(await names("--online")).toContain("arm-54");
 });
 
 it("setup: a computer is enrolled as the robot, online or not → refused unless --replace names it", async () => {

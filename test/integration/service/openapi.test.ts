@@ -135,7 +135,7 @@ describe("GET /openapi.json", () => {
     }
   });
 
-  it("RobotView: all twelve members are required, and no others are allowed", async () => {
+  it("RobotView: all members are required, and no others are allowed", async () => {
     const { document } = await describedService();
     expect(lookUp(document, "#/components/schemas/RobotView")).toMatchObject({
       required: [
@@ -151,6 +151,8 @@ describe("GET /openapi.json", () => {
         "last_seen_at",
         "location",
         "site_inference",
+        "presence",
+        "not_ready_reason",
       ],
       properties: { site: { type: ["string", "null"] }, labels: { additionalProperties: { type: "string" } } },
       additionalProperties: false,

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
+import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { present } from "../parts/text.ts";
+import { present, withSpaces } from "../parts/text.ts";
 import { navigate, useLocation } from "../router.ts";
 import { enrolmentPath, useEnrolments } from "./data.ts";
 
@@ -84,7 +85,11 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
     track: "minmax(8rem, 1fr)",
     cell: ({ robot }) => {
       if (robot === null) return <span class="muted">new</span>;
-      return robot.status === "online" ? <StatusBadge status="online" /> : "exists, not online";
+      return robot.status === "online" ? (
+        <StatusBadge status="online" />
+      ) : (
+        `exists, ${withSpaces(presenceOf(robot) ?? "not online")}`
+      );
     },
     sortBy: ({ robot }) => robot?.status ?? "new",
   },

@@ -1,5 +1,5 @@
 import { Icon } from "./icon.tsx";
-import { capitalized } from "./text.ts";
+import { capitalized, withSpaces } from "./text.ts";
 
 /** How urgent a state is. */
 export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
@@ -20,6 +20,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   superseded: "waiting",
   unknown: "waiting",
   offline: "degraded",
+  not_ready: "degraded",
+  not_monitored: "waiting",
   failing: "degraded",
   full: "blocked",
   disabled: "waiting",
@@ -43,7 +45,7 @@ export function StatusBadge({ status, word = status }: { readonly status: string
   return (
     <span class="badge" data-tone={tone}>
       <Icon name={tone} />
-      {capitalized(word)}
+      {capitalized(withSpaces(word))}
     </span>
   );
 }

@@ -64,15 +64,3 @@ function join(
     return Object.assign({ configurationDigest, changedAt, contestedSince }, view);
   });
 }
-
-/**
- * How a robot is shown: robots without a computer of their own send no heartbeats, so nothing is known of them.
- *
- * @returns null for those.
- */
-export function presenceOf({
-  installation_id: installationId,
-  status,
-}: IdentifiedRobotView): "online" | "offline" | null {
-  return installationId === null ? null : status;
-}

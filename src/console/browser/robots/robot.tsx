@@ -7,6 +7,7 @@ import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { contestInWords, refusedSince } from "../../../api/words/audit.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
+import { presenceOf } from "../../../api/words/presence.ts";
 import { Refusals, useRefusals } from "../audit/refusals.tsx";
 import { sentence } from "../data/request.ts";
 import { useData } from "../data/use-data.ts";
@@ -27,7 +28,7 @@ import { capitalized, listed, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
-import { presenceOf, useInstallation } from "./data.ts";
+import { useInstallation } from "./data.ts";
 import { RemoveRobot } from "./remove.tsx";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
@@ -64,6 +65,7 @@ export function Robot({ name }: PageParameters) {
     >
       {(view) => (
         <>
+          {presenceOf(view) === "not_ready" ? <NotReady robot={view} /> : null}
           {known === null ? null : <Contest registration={known} />}
           <Refusals title="Refused since the last registration" refusals={refused} />
           <Section title="Registration">
@@ -90,6 +92,15 @@ function Badge({ robot }: { readonly robot: IdentifiedRobotView }) {
   const isFrozen = useInstallation(robot).value?.state === "frozen";
   const presence = presenceOf(robot);
   return presence === null ? null : <StatusBadge status={isFrozen ? "frozen" : presence} />;
+}
+
+/** What the robot's computer says in its heartbeats. */
+function NotReady({ robot: { not_ready_reason: reason } }: { readonly robot: IdentifiedRobotView }) {
+  return (
+    <Notice tone="degraded" title="This robot cannot register.">
+      <p>{reason === null ? "It does not say why." : sentence(reason)} Its last registration stays.</p>
+    </Notice>
+  );
 }
 
 function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {

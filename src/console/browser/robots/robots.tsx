@@ -1,5 +1,6 @@
 import { ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
+import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
 import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -11,7 +12,7 @@ import { type Column, ID_COLUMN, textColumn, timeColumn } from "../parts/table/c
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized, present, withSpaces } from "../parts/text.ts";
-import { presenceOf, type RegisteredRobot, robotPath, useRobots } from "./data.ts";
+import { type RegisteredRobot, robotPath, useRobots } from "./data.ts";
 
 const FILTERING: Filtering<RegisteredRobot> = {
   filters: [
@@ -20,7 +21,12 @@ const FILTERING: Filtering<RegisteredRobot> = {
       label: capitalized(withSpaces(text)),
       valuesOf: (robot: RegisteredRobot) => present(robot[text]),
     })),
-    { id: "state", label: "State", valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)) },
+    {
+      id: "state",
+      label: "State",
+      valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)),
+      wordOf: withSpaces,
+    },
     { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
     { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
     { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
@@ -120,17 +126,22 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   ID_COLUMN,
 ];
 
-/** Whether a robot is online, and since when it is not; nothing if the service does not tell. */
+/** What is known of a robot: why it cannot register, or since when it is offline. */
 function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
+  const { last_seen_at: lastSeenAt, not_ready_reason: reason } = robot;
   const presence = presenceOf(robot);
   if (presence === null) return null;
-  if (presence === "online") return <StatusBadge status="online" />;
   return (
     <>
-      <StatusBadge status="offline" />
-      {robot.last_seen_at === null ? null : (
+      <StatusBadge status={presence} />
+      {presence !== "offline" || lastSeenAt === null ? null : (
         <span class="second-line">
-          <RelativeTime at={robot.last_seen_at} />
+          <RelativeTime at={lastSeenAt} />
+        </span>
+      )}
+      {presence !== "not_ready" || reason === null ? null : (
+        <span class="second-line" title={reason}>
+          {reason}
         </span>
       )}
     </>

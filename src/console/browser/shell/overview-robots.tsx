@@ -62,6 +62,17 @@ export function Contested(props: RobotListProps) {
   return <Degraded {...props} timeOf={({ contestedSince }) => contestedSince} />;
 }
 
+/** Robots whose heartbeats say that they cannot register, and why. */
+export function NotReady(props: RobotListProps) {
+  return (
+    <Degraded
+      {...props}
+      timeOf={({ last_seen_at: lastSeenAt }) => lastSeenAt}
+      reasonOf={({ not_ready_reason: reason }) => reason}
+    />
+  );
+}
+
 /** Enrolled robots that send no heartbeats, those that went last first. */
 export function Offline({ robots, lines }: RobotListProps) {
   const latest = [...robots].sort((left, right) => (right.last_seen_at ?? "").localeCompare(left.last_seen_at ?? ""));
@@ -71,19 +82,24 @@ export function Offline({ robots, lines }: RobotListProps) {
 interface DegradedProps extends RobotListProps {
   /** Null for a robot that was never seen. */
   timeOf(robot: RegisteredRobot): string | null;
+  reasonOf?(robot: RegisteredRobot): string | null;
 }
 
-function Degraded({ robots, lines, timeOf }: DegradedProps) {
+function Degraded({ robots, lines, timeOf, reasonOf = () => null }: DegradedProps) {
   return (
     <>
       <ul class="changes">
         {robots.slice(0, lines).map((robot) => {
           const at = timeOf(robot);
+          const reason = reasonOf(robot);
           return (
             <li key={robot.id}>
               <span class="name-and-mark" data-tone="degraded">
                 <Icon name="degraded" />
-                <RobotLink id={robot.id} name={robot.name} />
+                <span class="cut" title={reason ?? robot.name}>
+                  <RobotLink id={robot.id} name={robot.name} />
+                  {reason === null ? null : <span class="second-line">{reason}</span>}
+                </span>
               </span>
               {at === null ? <span class="muted">never seen</span> : <RelativeTime at={at} />}
             </li>

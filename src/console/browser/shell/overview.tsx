@@ -1,4 +1,5 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
+import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { useEnrolments } from "../enrolments/data.ts";
@@ -13,8 +14,8 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
-import { presenceOf, useRobots } from "../robots/data.ts";
-import { Changes, Contested, Offline, Rest, RobotCounts } from "./overview-robots.tsx";
+import { useRobots } from "../robots/data.ts";
+import { Changes, Contested, NotReady, Offline, Rest, RobotCounts } from "./overview-robots.tsx";
 
 /** Lines of each list; the pages have the rest. */
 const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
@@ -28,6 +29,7 @@ export function Overview() {
   const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
   const isSettled = useSettled([fleets, needs, robots, endpoints]);
   const contested = robots.value?.filter((robot) => robot.contestedSince !== null) ?? [];
+  const notReady = robots.value?.filter((robot) => presenceOf(robot) === "not_ready") ?? [];
   const offline = robots.value?.filter((robot) => presenceOf(robot) === "offline") ?? [];
   if (!isSettled) {
     return (
@@ -61,6 +63,11 @@ export function Overview() {
                   note={<a href="/robots?registration=contested">All</a>}
                 >
                   <Contested robots={contested} lines={lines} />
+                </Section>
+              )}
+              {notReady.length === 0 ? null : (
+                <Section title="Robots that cannot register" note={<a href="/robots?state=not_ready">All</a>}>
+                  <NotReady robots={notReady} lines={lines} />
                 </Section>
               )}
               {offline.length === 0 ? null : (

@@ -173,7 +173,7 @@ async function viewRegistered(
   organizationId: string,
   registered: Registered,
 ): Promise<IdentifiedRow> {
-  const unknown = { ...registered, installation_state: null, last_seen_at: null };
+  const unknown = { ...registered, installation_state: null, last_seen_at: null, readiness: null, reason: null };
   if (registered.installation_id === null) return unknown;
   return (await findIdentifiedRobot(transaction, organizationId, registered.id)) ?? unknown;
 }

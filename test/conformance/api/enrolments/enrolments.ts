@@ -192,6 +192,7 @@ export function enrolmentsConformance({ target, it }: Tests): void {
           region: "eu-west-1",
           site: "plant-1",
           labels: { line: "5" },
+          presence: "offline",
           installation_id: computer.installationId,
         },
       });

@@ -119,8 +119,14 @@ describe("GET /metrics", () => {
       nowMs += ROBOTS_FRESH_MS;
       return samplesOf(await metricsOf(running), "robot_policy_service_robots");
     };
-    expect(await statuses()).toEqual({ '{status="online"}': 0, '{status="offline"}': 0, '{status="frozen"}': 0 });
-    for (const name of ["a", "b", "c", "d"]) await running.send("POST", "/v1/robots/setup", { ...setup, name });
+    const counted = (online: number, notReady: number, offline: number, frozen: number) => ({
+      '{status="online"}': online,
+      '{status="not_ready"}': notReady,
+      '{status="offline"}': offline,
+      '{status="frozen"}': frozen,
+    });
+    expect(await statuses()).toEqual(counted(0, 0, 0, 0));
+    for (const name of ["a", "b", "c", "d", "e"]) await running.send("POST", "/v1/robots/setup", { ...setup, name });
     using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
     await beginWriting(database);
     const seen = new Date().toISOString();
@@ -131,8 +137,9 @@ describe("GET /metrics", () => {
         case name when 'd' then null else '${seen}' end from robots`;
     database.exec(`${insert("active")}; ${insert("revoked")};
       update installations set state = 'frozen' where state = 'active' and robot_id in (select id from robots where name = 'c');
+      update installations set readiness = 'not_ready' where robot_id in (select id from robots where name in ('d', 'e'));
       commit`);
-    expect(await statuses()).toEqual({ '{status="online"}': 2, '{status="offline"}': 1, '{status="frozen"}': 1 });
+    expect(await statuses()).toEqual(counted(2, 1, 1, 1));
   });
 
   it("store fails → 200 with the other metrics", async () => {

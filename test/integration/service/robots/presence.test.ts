@@ -50,7 +50,27 @@ describeOnEachStore("status of robots", (newStore) => {
     expect(await namesOf("online")).toEqual(["arm-2"]);
     expect(await namesOf("offline")).toEqual(["arm-1", "arm-3", "arm-4"]);
   });
+
+  it("a robot cannot register, says so, and can again; one with an API key says nothing", async () => {
+    const running = await testService({ store: await newStore() });
+    const [computer] = await enrollAll(() => running, ["arm-1"]);
+    await running.send("POST", "/v1/robots/setup", { ...SETUP, name: "arm-2" });
+    const told = async () =>
+      (await running.robots()).map(({ presence, not_ready_reason: reason }) => [presence, reason]);
+    const keyed = ["not_monitored", null];
+    expect(await told()).toEqual([["offline", null], keyed]);
+    await computer?.heartbeat({ readiness: "not_ready", reason: "a file is missing" });
+    expect(await told()).toEqual([["not_ready", "a file is missing"], keyed]);
+    await computer?.heartbeat();
+    expect(await told()).toEqual([["online", null], keyed]);
+  });
 });
+
+const SETUP = {
+  robot_type_id: "so101",
+  region: "eu-central-1",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
 
 function clockAhead(aheadMs: () => number): Clock {
   return {

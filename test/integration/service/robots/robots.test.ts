@@ -48,6 +48,8 @@ const NEVER_ENROLLED = {
   last_seen_at: null,
   location: null,
   site_inference: null,
+  presence: "not_monitored",
+  not_ready_reason: null,
 };
 
 /** The identity of a new robot that is registered with a key. */
