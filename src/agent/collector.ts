@@ -11,7 +11,7 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
-import { type ApprovedRobot, nameWithoutCredential, type RobotBefore } from "./identity/records.ts";
+import { type ApprovedRobot, asApproved, nameWithoutCredential, type RobotBefore } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
 import {
   buildRobotSetup,
@@ -148,9 +148,8 @@ export function createCollector(options: CollectorOptions) {
     }
     if (value.status === "draft") return { kind: "draft" };
     const body = buildRobotSetup(current, value, snapshot.digest, currentName);
-    // A region that is edited on the robot after the approval counts.
-    const corrected = options.approved()?.corrected_region;
-    return { kind: "body", body: corrected?.from === body.region ? { ...body, region: corrected.to } : body };
+    const approved = options.approved();
+    return { kind: "body", body: approved === null ? body : asApproved(body, approved) };
   }
 
   /** False for another hostname since, and for a name without a machine id, which the machine may have by now. */

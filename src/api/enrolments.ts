@@ -137,6 +137,12 @@ export const enrolmentApprovalSchema = z
     user_code: text(USER_CODE_LENGTH).describe("Compared without spaces and hyphens, in upper case."),
     name: text(ROBOT_NAME_LENGTH).nullish().describe("Name of the robot instead of the requested one."),
     region: text(REGION_LENGTH).nullish().describe("Region of the robot instead of the one that the computer sent."),
+    site: text({ maximum: ROBOT_TEXTS.site.length.maximum })
+      .nullish()
+      .describe("Site of the robot instead of the one that the computer sent. Null, absent and empty mean that one."),
+    labels: labelsSchema(ENROLMENT_LABELS_COUNT.maximum)
+      .nullish()
+      .describe("Labels of the robot, laid over those that the computer sent."),
     confirm_replace: z.boolean().nullish().describe("True to replace the computer of a robot that is online."),
   })
   .meta({ id: "EnrolmentApproval" });
@@ -150,6 +156,11 @@ export const enrolmentApprovedSchema = z
     requested_name: z.string().describe("The name as decided."),
     region: z.string().describe("The region as decided."),
     robot_type_id: z.string(),
+    site: z
+      .string()
+      .nullish()
+      .describe("As decided, like labels: both only if the request gave one of them. Null keeps what a robot has."),
+    labels: z.record(z.string(), z.string()).optional(),
   })
   .meta({ id: "EnrolmentApproved" });
 
@@ -212,7 +223,7 @@ export const approveEnrolment = operation("POST", "/v1/robots/approve", {
   summary: "Approve the enrolment of a robot computer",
   scopes: ["robots:write"],
   request: enrolmentApprovalSchema,
-  bodyBytes: BODY_BYTES.names,
+  bodyBytes: BODY_BYTES.enrolment,
   response: enrolmentApprovedSchema,
 });
 

@@ -20,6 +20,11 @@ export const enrolmentRows: readonly OperatorRow[] = [
         summary: "region of the robot (default: the region that the computer says)",
         names: "regions",
       },
+      { flag: "--site <site>", summary: "site of the robot (default: the site that the computer says)" },
+      {
+        flag: "--label <name=value...>",
+        summary: "label of the robot, beside those that the computer says; repeat for more",
+      },
       {
         flag: "--replace <robot>",
         summary: "replace the computer of this robot, also if it is online",
@@ -35,7 +40,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
     ],
     examples: [
       "robot-policy robots approve WXYZ-2345 --wait",
-      "robot-policy robots approve WXYZ-2345 --name arm-7 --region us-west-2 --yes",
+      "robot-policy robots approve WXYZ-2345 --name arm-7 --region us-west-2 --site plant-1 --label cell=4 --yes",
       "robot-policy robots approve WXYZ-2345 --replace arm-7",
     ],
     load: async () => (await import("../operator/enrolments/approve.ts")).robotsApprove,

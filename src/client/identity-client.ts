@@ -71,7 +71,11 @@ const polledSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("pending"), retry_after_s: z.number().min(1).max(60).nullish() }),
   issuedSchema.extend({
     status: z.literal("approved"),
-    robot: namedRobotSchema.extend({ region: z.string().regex(PLAIN_TEXT).nullish().catch(null) }),
+    robot: namedRobotSchema.extend({
+      region: z.string().regex(PLAIN_TEXT).nullish().catch(null),
+      site: z.string().regex(PLAIN_TEXT).nullish().catch(null),
+      labels: z.record(z.string().max(256), z.string().max(1024)).catch({}),
+    }),
   }),
   z.object({ status: z.enum(["denied", "expired", "consumed"]) }),
 ]);

@@ -99,6 +99,8 @@ export function createHeldCredential(options: {
         robot_id: robot.robot_id,
         robot_name: robot.robot_name,
         corrected_region: robot.corrected_region ?? null,
+        site: robot.site ?? null,
+        labels: robot.labels ?? null,
         configured_name: robot.configured_name ?? null,
         installation_id: issued.installation_id,
         installation_token: issued.installation_token.reveal(),

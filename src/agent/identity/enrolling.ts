@@ -6,7 +6,13 @@ import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { belonging } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
-import { type EnrolmentRecord, type KeyRecord, nameWithoutCredential, type RobotBefore } from "./records.ts";
+import {
+  type EnrolmentRecord,
+  givenByApproval,
+  type KeyRecord,
+  nameWithoutCredential,
+  type RobotBefore,
+} from "./records.ts";
 
 /** A code that is over is followed by the next one within this time, or later each time when the service ends codes at once. */
 const SOON_MS = 1000;
@@ -154,13 +160,13 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   }
 
   async function take(current: KeyRecord, issued: Approved): Promise<void> {
-    const { id, name, region: to } = issued.robot;
-    const { region: from, requested_name: configuredName } = await options.describeRobot();
+    const { robot } = issued;
+    const said = await options.describeRobot();
     await held.take(current.public_key, issued, {
-      robot_id: id,
-      robot_name: name,
-      corrected_region: from && to && to !== from ? { from, to } : null,
-      configured_name: configuredName,
+      robot_id: robot.id,
+      robot_name: robot.name,
+      ...givenByApproval(robot, said),
+      configured_name: said.requested_name,
     });
   }
 

@@ -1,5 +1,8 @@
 /** What the files of the identity hold. Each names the key that it belongs to, so that files of different enrolments are never mixed. */
-import { type Guard, isMissingOr, isNullOr, isShape, isText } from "../registration/record.ts";
+import type { EnrolmentStart } from "../../api/enrolments.ts";
+import { givenTexts } from "../../api/robot-texts.ts";
+import type { RobotSetup } from "../../api/robots.ts";
+import { type Guard, isMap, isMissingOr, isNullOr, isShape, isText } from "../registration/record.ts";
 
 /** The key pair that this computer made, and where it may be used. */
 export interface KeyRecord {
@@ -32,6 +35,9 @@ export interface CredentialRecord {
   readonly robot_name: string;
   /** The operator's region, in place of the one that this computer said; absent or null where they are the same. */
   readonly corrected_region?: { readonly from: string; readonly to: string } | null | undefined;
+  /** What the approval gave beside what this computer said; for a configuration that has none. Absent or null for nothing. */
+  readonly site?: string | null | undefined;
+  readonly labels?: Readonly<Record<string, string>> | null | undefined;
   /** The name in the configuration at the approval. */
   readonly configured_name?: string | null | undefined;
   readonly installation_id: string;
@@ -42,7 +48,10 @@ export interface CredentialRecord {
 }
 
 /** The robot as an operator approved it. */
-export type ApprovedRobot = Pick<CredentialRecord, "robot_id" | "robot_name" | "corrected_region" | "configured_name">;
+export type ApprovedRobot = Pick<
+  CredentialRecord,
+  "robot_id" | "robot_name" | "corrected_region" | "site" | "labels" | "configured_name"
+>;
 
 /** What is kept of a robot whose credential ended, so that it enrolls under the name that it had at the service. */
 export type RobotBefore = Pick<CredentialRecord, "robot_name" | "configured_name">;
@@ -76,6 +85,8 @@ export const isCredentialRecord = isShape<CredentialRecord>({
   corrected_region: isMissingOr(
     isShape<NonNullable<CredentialRecord["corrected_region"]>>({ from: isName, to: isName }),
   ),
+  site: isMissingOr(isName),
+  labels: isMissingOr(isMap(isText)),
   configured_name: isMissingOr(isName),
   installation_id: isName,
   installation_token: isName,
@@ -87,4 +98,34 @@ export const isCredentialRecord = isShape<CredentialRecord>({
 /** The name for a computer without a credential: that of the robot it was, unless the configuration names another one since. */
 export function nameWithoutCredential(before: RobotBefore | null, configured: string): string {
   return before !== null && (before.configured_name ?? configured) === configured ? before.robot_name : configured;
+}
+
+/** What an approval gave beside what the computer said of itself. */
+export function givenByApproval(
+  robot: Pick<ApprovedRobot, "site" | "labels"> & { readonly region?: string | null | undefined },
+  said: Pick<EnrolmentStart, "region" | "site" | "labels">,
+): Pick<ApprovedRobot, "corrected_region" | "site" | "labels"> {
+  const { region: to, site = null, labels } = robot;
+  const { region: from, labels: own } = said;
+  const given = Object.entries(labels ?? {}).filter(([name, value]) => own?.[name] !== value);
+  return {
+    corrected_region: from && to && to !== from ? { from, to } : null,
+    site: site === (said.site ?? null) ? null : site,
+    labels: Object.fromEntries(given),
+  };
+}
+
+/** What to register of an approved robot: its configuration, and what the approval gave where that has none. */
+export function asApproved(
+  body: RobotSetup,
+  { corrected_region: corrected, site, labels }: Pick<ApprovedRobot, "corrected_region" | "site" | "labels">,
+): RobotSetup {
+  const all = { ...labels, ...body.labels };
+  return {
+    ...body,
+    // A region that is edited on the robot after the approval counts.
+    region: corrected?.from === body.region ? corrected.to : body.region,
+    ...givenTexts((text) => body[text] ?? (text === "site" ? site : null)),
+    ...(Object.keys(all).length === 0 ? {} : { labels: all }),
+  };
 }

@@ -120,7 +120,7 @@ export function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }):
     isObject(value) && guards.every(([name, guard]) => guard(Object.hasOwn(value, name) ? value[name] : undefined));
 }
 
-function isMap<T>(guard: Guard<T>): Guard<Record<string, T>> {
+export function isMap<T>(guard: Guard<T>): Guard<Record<string, T>> {
   return (value): value is Record<string, T> => isObject(value) && Object.values(value).every(guard);
 }
 

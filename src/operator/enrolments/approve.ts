@@ -10,6 +10,7 @@ import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts"
 import type { OperatorCommand } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
+import { readLabels } from "../fleets/selection-flags.ts";
 import { withService } from "../operator.ts";
 import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
 import { warnOfRegion } from "../robots/registration-checks.ts";
@@ -20,7 +21,14 @@ import { waitTimeout } from "../wait.ts";
 import { waitForRobot } from "./wait.ts";
 import { noteEnrolment, PENDING_REMEDY } from "./words.ts";
 
-const PLACES = flagPlaces({ user_code: "CODE", name: "--name", region: "--region", confirm_replace: "--replace" });
+const PLACES = flagPlaces({
+  user_code: "CODE",
+  name: "--name",
+  region: "--region",
+  site: "--site",
+  labels: "--label",
+  confirm_replace: "--replace",
+});
 
 /** What the operator agreed to. */
 interface Decision {
@@ -36,14 +44,17 @@ interface Decision {
 export const robotsApprove: OperatorCommand = async (flags, context, code) => {
   const { terminal } = context;
   const timeoutMs = waitTimeout(flags, terminal);
-  if (code === undefined || timeoutMs === null || refusePathParameter(code, terminal)) return EXIT.usage;
+  const labels = flags.label === undefined ? undefined : readLabels(flags.label, terminal);
+  if (code === undefined || timeoutMs === null || labels === null || refusePathParameter(code, terminal))
+    return EXIT.usage;
   return withService(flags, context, async (service) => {
     const shown = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
-    const decision = await decide(shown, service);
+    const decision = await decide(shown, labels ?? {}, service);
     if (typeof decision === "number") return decision;
     const { name, isReplacing } = decision;
-    const { region } = flags;
-    const body = { user_code: code, ...defined({ name, region, confirm_replace: isReplacing ? true : undefined }) };
+    const { region, site } = flags;
+    const confirmed = isReplacing ? true : undefined;
+    const body = { user_code: code, ...defined({ name, region, site, labels, confirm_replace: confirmed }) };
     if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body });
     const result = await service.call(beyondSpec.approveEnrolment, { body });
     if (result.kind !== "ok") {
@@ -51,10 +62,14 @@ export const robotsApprove: OperatorCommand = async (flags, context, code) => {
       const missing = ["does not enroll robots", fix] as const;
       return service.failed(result, { body, places: PLACES, missing, unknownFix: PENDING_REMEDY });
     }
-    const { requested_name: robot, region: chosen } = result.value.value;
+    const { requested_name: robot, region: chosen, labels: taken } = result.value.value;
     service.answer(result.value.document, () =>
       terminal.print(`${robot} is approved, in ${chosen}: its computer gets its credential within seconds.`),
     );
+    if (taken === undefined && (site !== undefined || labels !== undefined))
+      terminal.note(
+        "This service takes no site and labels with an approval: write them into the robot's configuration.",
+      );
     if (flags.wait !== true) return EXIT.ok;
     const fingerprint = shown.kind === "ok" ? shown.value.value.key_fingerprint : null;
     const exitCode = await waitForRobot(service, robot, fingerprint, timeoutMs);
@@ -64,8 +79,12 @@ export const robotsApprove: OperatorCommand = async (flags, context, code) => {
 };
 
 /** Shows the enrolment, and asks. @returns an exit code after saying why nothing is approved. */
-async function decide(shown: CallResult<Answer<EnrolmentView>>, service: Service): Promise<Decision | ExitCode> {
-  if (shown.kind === "ok") return decideOn(shown.value.value, service);
+async function decide(
+  shown: CallResult<Answer<EnrolmentView>>,
+  given: Readonly<Record<string, string>>,
+  service: Service,
+): Promise<Decision | ExitCode> {
+  if (shown.kind === "ok") return decideOn(shown.value.value, given, service);
   if (isUnknownOperation(shown)) return decideUnseen(service);
   if (!isNothingNamed(shown)) return service.failed(shown);
   // Nothing waits with the code. It may be approved already: the same approval again succeeds, any other is refused.
@@ -73,7 +92,11 @@ async function decide(shown: CallResult<Answer<EnrolmentView>>, service: Service
   return { name, isReplacing: replace !== undefined };
 }
 
-async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Decision | ExitCode> {
+async function decideOn(
+  enrolment: EnrolmentView,
+  given: Readonly<Record<string, string>>,
+  service: Service,
+): Promise<Decision | ExitCode> {
   const { flags, terminal } = service;
   const region = flags.region ?? enrolment.region;
   if (region === null) {
@@ -93,7 +116,8 @@ async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Dec
   const prompt = confirmationPrompt(service);
   if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, terminal) : decision;
   noteEnrolment(enrolment, terminal, service.now());
-  await noteTarget(service, enrolment, target, { name, region });
+  const labels = { ...enrolment.labels, ...given };
+  await noteTarget(service, { ...enrolment, site: flags.site ?? enrolment.site, labels }, target, { name, region });
   terminal.note("Compare the code and the key with what the robot shows.");
   if (!isOnline || decision.isReplacing) return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
   const warning = terminal.style("warn", "Another computer is online as this robot.");

@@ -1,13 +1,12 @@
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { printJson } from "../kernel/json/print-json.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findFullOrganization, findRobotNamed, readLabels, type Room } from "../robots/index.ts";
 import { takeUse } from "./queries.ts";
 import { NOT_FOR_ENROLMENTS, refuseDecision } from "./refusals.ts";
-import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
+import { approvalOf, decide, type EnrolmentRow, overlaid } from "./rules.ts";
 
 /** An enrolment with a key for enrolments, before it is known whether the key approves it. */
 export interface BulkStart {
@@ -42,7 +41,7 @@ export async function prepareBulk(
     ...row,
     site: site ?? row.site,
     region: region ?? row.region,
-    labels: printJson(new Map([...readLabels(row.labels), ...readLabels(labels)])),
+    labels: overlaid(row.labels, Object.fromEntries(readLabels(labels))),
     wanted_organization_id: organizationId,
   };
   const decision = decide(merged, {});

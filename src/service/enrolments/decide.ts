@@ -6,11 +6,18 @@ import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answe
 import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll, type Room } from "../robots/index.ts";
+import {
+  findFullLimit,
+  findRobotNamed,
+  GENERIC_ROBOT_TYPE_ID,
+  hasAddedAll,
+  readLabels,
+  type Room,
+} from "../robots/index.ts";
 import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
-import { approvalOf, decide, type EnrolmentRow, isFoundBy, shownOf, stateAt } from "./rules.ts";
+import { approvalOf, decide, type EnrolmentRow, isFoundBy, overlaid, shownOf, stateAt } from "./rules.ts";
 import type { EnrolmentsContext } from "./start.ts";
 
 interface Approved {
@@ -33,7 +40,10 @@ export function approveEnrolment(
     const decision = decide(found, body);
     if (decision.state === "invalid") return refuseDecision(decision, "approver");
     const { name, region } = decision;
+    const site = (body.site ?? "") === "" ? found.site : (body.site ?? null);
+    const labels = overlaid(found.labels, body.labels ?? {});
     if (principal.robots.names !== null && !principal.robots.names.includes(name)) return NOT_OF_KEY;
+    const isGiven = (body.site ?? body.labels ?? null) !== null;
     const full = await findFullLimit(room, principal);
     const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
@@ -44,7 +54,8 @@ export function approveEnrolment(
       const robot = await findRobotNamed(transaction, principal.organizationId, name);
       const robotTypeId = robot?.robot_type_id ?? row.robot_type_id ?? GENERIC_ROBOT_TYPE_ID;
       if (row.status === "approved") {
-        if (row.decided_name !== name || row.decided_region !== region) return refuseOtherValues(row);
+        const isSame = row.decided_name === name && row.decided_region === region;
+        if (!isSame || row.site !== site || row.labels !== labels) return refuseOtherValues(row);
         if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
         return { robotTypeId, isNew: false, isRepeated: true };
       }
@@ -57,13 +68,15 @@ export function approveEnrolment(
       }
       await updateEnrolment(transaction, row.id, {
         ...approvalOf(principal, now, decision),
+        site,
+        labels,
         confirm_replace: confirmed ? 1 : 0,
       });
       const { approval_id: subjectId, ...shown } = shownOf(row);
       await audit(transaction, author, {
         action: "enrolment.approve",
         subjectId,
-        details: { ...shown, name, region, confirm_replace: confirmed },
+        details: { ...shown, name, region, site, labels, confirm_replace: confirmed },
       });
       return { robotTypeId, isNew: robot === undefined, isRepeated: false };
     });
@@ -83,6 +96,8 @@ export function approveEnrolment(
       requested_name: name,
       region,
       robot_type_id: approved.robotTypeId,
+      // Clients of the wire, which give neither, get the answer that it describes.
+      ...(isGiven ? { site, labels: Object.fromEntries(readLabels(labels)) } : {}),
     });
   };
 }

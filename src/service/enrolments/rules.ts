@@ -2,7 +2,8 @@ import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { robotNameOf } from "../robots/index.ts";
+import { printJson } from "../kernel/json/print-json.ts";
+import { readLabels, robotNameOf } from "../robots/index.ts";
 
 export type EnrolmentRow = Tables["enrolments"];
 
@@ -73,6 +74,11 @@ export function decide(
   const region = regionOf(wish.region) ?? enrolment.region;
   if (region === null) return { state: "invalid", member: "region", input: wish.region ?? null };
   return { state: "decided", name, region };
+}
+
+/** Labels as the store has them, with others laid over. */
+export function overlaid(labels: string, over: Readonly<Record<string, string>>): string {
+  return printJson(new Map([...readLabels(labels), ...Object.entries(over)]));
 }
 
 /** What an approval at `at` (ISO 8601) writes. */

@@ -106,11 +106,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
     404: "No such enrolment, or the token or the signature is wrong. Enrolments are kept for a day after their end.",
   },
   approveEnrolment: {
-    does: "Approves the enrolment of a computer by its code. The robot gets the name and region of the request, else those that the computer sent. An existing robot of that name keeps its id; its computer is replaced when the new one polls.",
-    200: "Name and region as decided, and the type that the robot has. The same approval again has the same answer.",
+    does: "Approves the enrolment of a computer by its code. The robot gets the name, region and site of the request, else those that the computer sent, and its labels laid over the computer's. An existing robot of that name keeps its id; its computer is replaced when the new one polls.",
+    200: "The robot as decided, and the type that the robot has. The same approval again has the same answer.",
     403: "The credential lacks the scope robots:write, or it is a key that is restricted to other robot names.",
     404: "No enrolment waits with this code, or it is another organization's.",
-    409: "The robot is online on another computer, and confirm_replace is not true (reason robot_online); the code was approved with another name or region (reason already_approved); or the organization or the key has reached its limit of robots.",
+    409: "The robot is online on another computer, and confirm_replace is not true (reason robot_online); the code was approved with other values (reason already_approved); or the organization or the key has reached its limit of robots.",
     422: "An input is invalid, no robot can have this name, or neither the request nor the computer names a region. The enrolment still waits.",
   },
   denyEnrolment: {

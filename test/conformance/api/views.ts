@@ -438,6 +438,8 @@ export const answers = {
     requested_name: z.string(),
     region: z.string(),
     robot_type_id: z.string(),
+    site: z.string().nullish(),
+    labels: z.record(z.string(), z.string()).optional(),
   }),
   denyEnrolment: z.strictObject({
     approval_id: id("renr"),

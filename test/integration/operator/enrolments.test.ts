@@ -139,6 +139,22 @@ describe("robots approve", () => {
     });
   });
 
+  it("--site and --label → beside what the computer says, and shown in what changes", async () => {
+    await site.register("arm-42", { site: "lab" });
+    const { code, poll } = await start("arm-42", { site: null, labels: { cell: "2" } });
+    const given = ["--site", "plant-1", "--label", "line=4"];
+    const { exitCode, err } = await site.runWith({ answers: ["y"] }, "robots", "approve", code, ...given);
+    expect([exitCode, await poll()]).toEqual([0, "approved"]);
+    expect(err).toMatch(/site +lab → plant-1\n +labels +\S.* → cell=2 line=4\n/);
+    expect(await site.json("robots", "show", "arm-42")).toMatchObject({
+      site: "plant-1",
+      labels: { cell: "2", line: "4" },
+    });
+    expect(await site.run("robots", "approve", code, "--label", "line")).toMatchObject(
+      endedWith(2, "--label 'line' is not name=value"),
+    );
+  });
+
   it("unknown or malformed code → exit 6, with the command that lists the codes", async () => {
     expect(await site.run("robots", "approve", "AAAA-2222")).toMatchObject(
       endedWith(6, /^error: No enrolment waits with this code.*\[not-found\]\n {2}→ robot-policy robots pending lists/),

@@ -27,16 +27,17 @@ interface DecisionProps {
   decide(decided: Decided): void;
 }
 
-/** The form that approves, with name and region to correct, and the button that denies. */
+/** The form that approves, with name, region and site to correct, and the button that denies. */
 export function Decision({ enrolment, decide }: DecisionProps) {
   const { user_code: code } = enrolment;
   const [name, setName] = useState(enrolledName(enrolment.requested_name));
   const [region, setRegion] = useState(enrolment.region ?? "");
+  const [site, setSite] = useState(enrolment.site ?? "");
   const [isReplacing, setReplacing] = useState(false);
   const regions = useRegions();
   const target = useTarget(enrolledName(name));
   const { send, isBusy, problem } = useWrite<Decided>();
-  const errors = useFormErrors({ isBusy, problem }, ["name", "region"], { name, region });
+  const errors = useFormErrors({ isBusy, problem }, ["name", "region", "site"], { name, region, site });
   if (!mayDo("robots:write"))
     return (
       <Notice tone="blocked" title="Your key cannot approve this.">
@@ -49,7 +50,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
     invalidate(["enrolments", "robots", "fleets"]);
     decide(decided);
   };
-  const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, ...more });
+  const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, site: site.trim(), ...more });
   const robot = target.robot === "hidden" ? null : (target.robot ?? null);
   const isOnline = robot?.status === "online";
   const submit = () => {
@@ -76,11 +77,26 @@ export function Decision({ enrolment, decide }: DecisionProps) {
           hint={regionHint(region.trim().toLowerCase(), regions)}
           input={{ required: true }}
         />
+        <TextField
+          label="Site"
+          value={site}
+          change={setSite}
+          error={errors.of("site")}
+          hint="Fleets select robots by it. A site in the robot's own configuration counts more."
+          input={{ maxLength: 128 }}
+        />
         <TargetNotice
           target={target}
           name={enrolledName(name)}
           differences={
-            robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), target.digest)
+            robot === null
+              ? []
+              : enrolmentDifferences(
+                  { ...enrolment, site: site.trim() || enrolment.site },
+                  robot,
+                  region.trim().toLowerCase(),
+                  target.digest,
+                )
           }
         />
         {isReplacing ? null : errors.rest.map((text) => <FieldError key={text} text={text} />)}

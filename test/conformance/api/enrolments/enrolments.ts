@@ -149,6 +149,22 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       });
     });
 
+    it("approve with a site and labels → these apply, the labels beside the computer's; others later → 409", async ({
+      client,
+    }) => {
+      const computer = computerOf(client);
+      const started = await start(client, computer, { site: "lab", labels: { line: "7", cell: "2" } });
+      const body = { user_code: started.user_code, site: "plant-1", labels: { line: "4" } };
+      const given = { site: "plant-1", labels: { line: "4", cell: "2" } };
+      expect(await client.call("approveEnrolment", { body })).toMatchObject(given);
+      const others = { ...body, site: "plant-2" };
+      expect(await reasonOf(client, "approveEnrolment", { body: others })).toEqual([409, "already_approved"]);
+      expect(await poll(client, computer, started)).toMatchObject({ robot: given });
+      for (const wrong of [{ site: "x".repeat(129) }, { labels: { a: 1 } }]) {
+        expect((await client.send("approveEnrolment", { body: { ...body, ...wrong } })).status).toBe(422);
+      }
+    });
+
     it("no region given → the inferred one applies, and the computer's address is not stored", async ({ client }) => {
       const computer = computerOf(client);
       const inference = {

@@ -1,0 +1,94 @@
+/** What an approval gives a robot is kept by its registrations, unless its configuration has its own. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { type IdentifiedRobotView, identifiedRobotViewSchema } from "../../../../src/api/robot-views.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
+import { replaceIn, setupBodies } from "../../../support/robot/robot.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
+import { advanceUntil, approve, ENROLLED, shownCode } from "./scene.ts";
+
+interface Case {
+  readonly what: string;
+  /** Lines of `robot:` in the configuration. */
+  readonly configured?: string;
+  /** Of a robot of this name that exists. */
+  readonly existing?: object;
+  readonly approved?: object;
+  readonly kept: object;
+}
+
+const GIVEN = { site: "plant-1", labels: { line: "4", shift: "day" } };
+
+const CASES: readonly Case[] = [
+  { what: "nothing configured → all of it", approved: GIVEN, kept: GIVEN },
+  {
+    what: "a site and a label configured → they count, the other label is kept",
+    configured: '  site: lab\n  labels: { line: "7" }\n',
+    approved: GIVEN,
+    kept: { site: "lab", labels: { line: "7", shift: "day" } },
+  },
+  { what: "a robot that exists → what it had is kept", existing: GIVEN, kept: GIVEN },
+  {
+    what: "a robot that exists, and the approval gives its own → those",
+    existing: { site: "old", labels: { line: "1" } },
+    approved: GIVEN,
+    kept: GIVEN,
+  },
+];
+
+test.for(CASES)("approval: $what", async ({ configured = "", existing, approved = {}, kept }) => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  await replaceIn(robot.config_path, OWN, configured);
+  if (existing !== undefined) await service.send("POST", "/v1/robots/setup", { ...SETUP, ...existing });
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await approve(scene, await shownCode(daemon), approved);
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  expect(await shown(scene)).toMatchObject(kept);
+  // Of the robot itself, not only what the enrolment left behind.
+  expect(setupBodies(scene.proxy.requests).at(-1)).toMatchObject(kept);
+  const dry = await robot.run(["--setup", "--dry-run", "--json"]);
+  expect(JSON.parse(dry.stdout)).toMatchObject({ request: kept });
+});
+
+test("key for enrolments → its site and labels are kept; a site in the configuration counts from then on", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  const keyPath = join(robot.folder, "enrolment-key");
+  const enrollment = { uses: 1, ...GIVEN };
+  const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+  const body = { label: "factory", scopes: ["robots:enroll"], enrollment, expires_at };
+  const answer = await service.send("POST", "/v1/me/api-keys", body);
+  await writeFile(keyPath, apiKeyCreatedSchema.parse(await answer.json()).api_key, { mode: 0o600 });
+  await replaceIn(robot.config_path, OWN, "");
+  await replaceIn(robot.config_path, "identity: enrolled", `identity: enrolled\n  enrolment_key_file: ${keyPath}`);
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  expect(await shown(scene)).toMatchObject(GIVEN);
+  expect(setupBodies(scene.proxy.requests).at(-1)).toMatchObject(GIVEN);
+  await replaceIn(robot.config_path, "robot:\n", "robot:\n  site: lab\n");
+  await advanceUntil(daemon, clock, ({ robot: { view } }) => view?.site === "lab");
+  await replaceIn(robot.config_path, "  site: lab\n", "");
+  await advanceUntil(daemon, clock, ({ robot: { view } }) => view?.site === "plant-1");
+  expect(await shown(scene)).toMatchObject(GIVEN);
+});
+
+/** Lines of the configuration that the robots of these tests do without. */
+const OWN = "  site: hall-2\n  labels: {line: a}\n";
+
+const SETUP = {
+  name: "arm-7",
+  robot_type_id: "so101",
+  region: "eu-central-1",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
+
+async function shown({ service }: Scene): Promise<IdentifiedRobotView> {
+  return identifiedRobotViewSchema.parse(await (await service.send("GET", "/v1/robots/arm-7")).json());
+}
