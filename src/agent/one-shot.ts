@@ -121,6 +121,7 @@ function describeWaiting({ enrolment, credential }: OwnIdentity): IdentityStatus
     state: "waiting-for-approval",
     key_fingerprint: keyFingerprint(enrolment.public_key),
     user_code: enrolment.user_code,
+    waits_because: enrolment.waits_because ?? null,
     code_expires_at: enrolment.expires_at,
   };
 }

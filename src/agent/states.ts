@@ -127,8 +127,14 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
   "waiting-for-approval": refused(
     EXIT.unauthorized,
     ({ identity }) => {
-      const { user_code: code = null, key_fingerprint: fingerprint = null, problem = null } = identity ?? {};
-      if (code !== null) return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
+      const {
+        user_code: code,
+        key_fingerprint: fingerprint,
+        waits_because: because,
+        problem,
+      } = identity ?? NO_IDENTITY;
+      if (code !== null)
+        return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}${because === null ? "" : `: ${because}`}`;
       return problem === null ? "Asking the service to enroll this robot" : `Not enrolled yet, retrying: ${problem}`;
     },
     (status) => atIdentity(status, "waiting-for-approval", enrolmentFix(status.identity ?? NO_IDENTITY)),

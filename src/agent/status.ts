@@ -92,6 +92,8 @@ export interface IdentityStatus {
   readonly key_fingerprint: string | null;
   /** The code that an operator approves; null when none waits. */
   readonly user_code: string | null;
+  /** Why a person has to approve it although the robot has a key for enrolments; null for no such reason. */
+  readonly waits_because: string | null;
   /** By the service's clock, as is `credential_expires_at`. */
   readonly code_expires_at: string | null;
   /** The robot as it was approved; null before. */
@@ -111,6 +113,7 @@ export const NO_IDENTITY: IdentityStatus = {
   state: "unenrolled",
   key_fingerprint: null,
   user_code: null,
+  waits_because: null,
   code_expires_at: null,
   robot: null,
   installation_id: null,

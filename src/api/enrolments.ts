@@ -83,6 +83,11 @@ function printedBytes(value: unknown): number {
 
 export type EnrolmentStart = z.output<typeof enrolmentStartSchema>;
 
+const enrolmentWaitSchema = z
+  .literal("name_exists")
+  .optional()
+  .describe("Why a computer with a bulk key waits for an operator. Told to nobody else, who could try names.");
+
 export const enrolmentStartedSchema = z
   .object({
     approval_id: z.string(),
@@ -91,6 +96,7 @@ export const enrolmentStartedSchema = z
     expires_at: z.string(),
     interval_s: z.int().describe("Seconds between polls."),
     approval_required: z.boolean().describe("False if the computer needs no operator: it enrolled with a bulk key."),
+    reason: enrolmentWaitSchema,
   })
   .meta({ id: "EnrolmentStarted" });
 export type EnrolmentStarted = z.output<typeof enrolmentStartedSchema>;
@@ -120,7 +126,7 @@ export const credentialTermsSchema = z.object({
 
 export const enrolmentPolledSchema = z
   .discriminatedUnion("status", [
-    z.object({ status: z.literal("pending"), retry_after_s: z.int().min(1).max(60) }),
+    z.object({ status: z.literal("pending"), retry_after_s: z.int().min(1).max(60), reason: enrolmentWaitSchema }),
     credentialTermsSchema.extend({
       status: z.literal("approved"),
       robot: identifiedRobotViewSchema,

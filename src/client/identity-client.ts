@@ -59,6 +59,7 @@ const startedSchema = z.object({
   expires_at: moment,
   interval_s: z.number().min(1).max(60).catch(5),
   approval_required: z.boolean(),
+  reason: z.string().nullish().catch(null),
 });
 
 export type Started = z.output<typeof startedSchema>;
@@ -68,7 +69,11 @@ const namedRobotSchema = z.object({ id: z.string().regex(PLAIN_TEXT), name: z.st
 export type NamedRobot = z.output<typeof namedRobotSchema>;
 
 const polledSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("pending"), retry_after_s: z.number().min(1).max(60).nullish() }),
+  z.object({
+    status: z.literal("pending"),
+    retry_after_s: z.number().min(1).max(60).nullish(),
+    reason: z.string().nullish().catch(null),
+  }),
   issuedSchema.extend({
     status: z.literal("approved"),
     robot: namedRobotSchema.extend({

@@ -99,7 +99,7 @@ function showCode(
   { wait }: EnrollOptions,
   { terminal }: CommandContext,
 ): void {
-  const { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt } = current;
+  const { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt, waits_because: because } = current;
   terminal.table(
     ["", ""],
     [
@@ -108,6 +108,7 @@ function showCode(
       ["expires", expiresAt ?? ""],
     ],
   );
+  if (typeof because === "string") terminal.note(`It waits because ${because}`);
   // One line, which the terminal wraps: then the command can be copied whole from a narrow one, too.
   terminal.print(`To approve: ${enrolmentFix(current)}. The key that the approver sees must be the one above.`);
   terminal.note(

@@ -47,7 +47,8 @@ export async function judgeIdentity(
       );
     if (own !== null) return ok(`${own.robot_name}, credential until ${own.credential_expires_at}`);
     const waiting = belonging(enrolment, key);
-    if (waiting !== null && !isElsewhere) return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key));
+    if (waiting !== null && !isElsewhere)
+      return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key), waiting.waits_because ?? null);
     return warn("this robot is not enrolled yet", "enroll it: sudo robot-policy-agent enroll");
   } catch (error) {
     const code = errorCode(error);
@@ -68,7 +69,7 @@ function judgeRunning(identity: IdentityStatus): Verdict {
     case "waiting-for-approval":
       if (code === null)
         return warn(problem ?? "no code yet", enrolmentFix(identity, "the agent asks for one by itself"));
-      return waitsFor(code, fingerprint ?? "");
+      return waitsFor(code, fingerprint ?? "", identity.waits_because ?? null);
     case "unenrolled":
     case "frozen":
     case "lapsed": {
@@ -80,6 +81,7 @@ function judgeRunning(identity: IdentityStatus): Verdict {
   }
 }
 
-function waitsFor(code: string, fingerprint: string): Verdict {
-  return warn(`waits for approval of the code ${code}, key ${fingerprint}`, approvalFix(code));
+function waitsFor(code: string, fingerprint: string, because: string | null): Verdict {
+  const what = `waits for approval of the code ${code}, key ${fingerprint}`;
+  return warn(because === null ? what : `${what}: ${because}`, approvalFix(code));
 }

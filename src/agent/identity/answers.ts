@@ -36,7 +36,7 @@ export function judgeStart(result: CallResult<Started>): StartVerdict {
 export type Approved = Extract<Polled, { status: "approved" }>;
 
 export type PollVerdict =
-  | { readonly kind: "pending"; readonly waitMs: number | null }
+  | { readonly kind: "pending"; readonly waitMs: number | null; readonly reason: string | null }
   | { readonly kind: "approved"; readonly issued: Approved }
   | { readonly kind: "denied" }
   /** The code is over: a new enrolment is needed. */
@@ -49,7 +49,7 @@ export function judgePoll(result: CallResult<Polled>): PollVerdict {
     const polled = result.value;
     switch (polled.status) {
       case "pending":
-        return { kind: "pending", waitMs: (polled.retry_after_s ?? 0) * 1000 || null };
+        return { kind: "pending", waitMs: (polled.retry_after_s ?? 0) * 1000 || null, reason: polled.reason ?? null };
       case "approved":
         return { kind: "approved", issued: polled };
       case "denied":

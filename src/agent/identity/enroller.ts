@@ -90,7 +90,12 @@ export async function enrollerAlone(
     stateDirectory: folders.stateDirectory,
     configuration: () => current,
     connection: () => connection,
-    describeRobot: () => enrolmentRequest(collector, machine),
+    async describeRobot() {
+      // It may be edited while the command waits.
+      await configuration.refresh(false);
+      const { manifest, snapshot } = collector;
+      return enrolmentRequest({ configuration: configuration.reading.value ?? current, manifest, snapshot }, machine);
+    },
     readiness: () => ({ problem: "The agent is not running", registeredDigest: null }),
     onChange() {},
     onEnrolled() {

@@ -4,6 +4,7 @@ import { createBackoff } from "../../platform/retry.ts";
 import { type Approved, judgePoll, judgeStart } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
+import type { EnrolmentRequest } from "./enrolment-request.ts";
 import { belonging } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
 import {
@@ -68,16 +69,20 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     course.wait({ kind: "later", state: null, detail, retryAfterMs: null });
   }
 
-  async function start(current: KeyRecord, signal: AbortSignal): Promise<void> {
+  /** What this computer says of its robot now. */
+  async function describe(current: KeyRecord): Promise<EnrolmentRequest> {
+    const robot = await options.describeRobot();
+    return { ...robot, requested_name: nameWithoutCredential(current.before ?? null, robot.requested_name) };
+  }
+
+  async function start(current: KeyRecord, robot: EnrolmentRequest, signal: AbortSignal): Promise<void> {
     const { client, bulkKey } = options.service();
     const bulk = await bulkKey();
     if (bulk?.kind === "credential-problem") {
       const detail = `${bulk.where}: ${bulk.what}`;
       return course.wait({ kind: "later", state: "unauthorized", detail, retryAfterMs: null });
     }
-    const robot = await options.describeRobot();
-    const name = nameWithoutCredential(current.before ?? null, robot.requested_name);
-    const body = { ...robot, requested_name: name, public_key: current.public_key };
+    const body = { ...robot, public_key: current.public_key };
     const verdict = judgeStart(await client.start(body, bulk?.secret ?? null, signal));
     signal.throwIfAborted();
     switch (verdict.kind) {
@@ -99,6 +104,8 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
           user_code: started.user_code,
           expires_at: started.expires_at,
           interval_s: started.interval_s,
+          said: said(robot),
+          waits_because: becauseOf(started, robot.requested_name),
         };
         // Before anybody sees the code: without the file a restarted agent starts anew, and an approval would be lost.
         await files.saveEnrolment(next).catch(throwBugs);
@@ -112,8 +119,10 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     }
   }
 
-  function logWaiting({ public_key: publicKey, user_code: code, expires_at: expiresAt }: EnrolmentRecord): void {
-    log.warn("enrolment-waits", { code, fingerprint: keyFingerprint(publicKey), expires_at: expiresAt });
+  function logWaiting(waiting: EnrolmentRecord): void {
+    const { public_key: publicKey, user_code: code, expires_at: expiresAt, waits_because: because = null } = waiting;
+    const fields = { code, fingerprint: keyFingerprint(publicKey), expires_at: expiresAt };
+    log.warn("enrolment-waits", because === null ? fields : { ...fields, because });
   }
 
   async function poll(current: KeyRecord, waiting: EnrolmentRecord, signal: AbortSignal): Promise<boolean> {
@@ -128,7 +137,9 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         course.dueMs = clock.monotonicMs() + (verdict.waitMs ?? waiting.interval_s * 1000);
         if (isApprovalNeeded) return false;
         isApprovalNeeded = true;
-        logWaiting(waiting);
+        enrolment = { ...waiting, waits_because: becauseOf(verdict, (await describe(current)).requested_name) };
+        await files.saveEnrolment(enrolment).catch(throwBugs);
+        logWaiting(enrolment);
         options.onChange();
         return false;
       case "approved":
@@ -161,12 +172,12 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
 
   async function take(current: KeyRecord, issued: Approved): Promise<void> {
     const { robot } = issued;
-    const said = await options.describeRobot();
+    const configured = await options.describeRobot();
     await held.take(current.public_key, issued, {
       robot_id: robot.id,
       robot_name: robot.name,
-      ...givenByApproval(robot, said),
-      configured_name: said.requested_name,
+      ...givenByApproval(robot, configured),
+      configured_name: configured.requested_name,
     });
   }
 
@@ -188,8 +199,14 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     async advance(signal: AbortSignal): Promise<boolean> {
       if (key === null) await makeKey();
       if (key === null) return false;
+      const robot = await describe(key);
+      // An approval of what the robot no longer says could put it in the place of another robot.
+      if (enrolment !== null && (enrolment.said ?? said(robot)) !== said(robot)) {
+        log.info("enrolment-outdated", { code: enrolment.user_code });
+        await forgetEnrolment();
+      }
       if (enrolment !== null) return poll(key, enrolment, signal);
-      await start(key, signal);
+      await start(key, robot, signal);
       return false;
     },
     /** Makes a key in place of the one there is. False when it cannot be written. */
@@ -200,6 +217,17 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     },
     forgetEnrolment,
   };
+}
+
+/** What an approver decides on, as a text to compare. */
+function said({ requested_name: name, region, site, labels }: EnrolmentRequest): string {
+  const sorted = Object.entries(labels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
+  return JSON.stringify([name, region ?? null, site ?? null, sorted]);
+}
+
+function becauseOf({ reason }: { readonly reason?: string | null | undefined }, name: string): string | null {
+  if (reason !== "name_exists") return null;
+  return `a robot named ${name} exists already: a person decides whether this computer takes its place; for another robot change robot.name`;
 }
 
 function throwBugs(error: unknown): void {

@@ -245,6 +245,7 @@ export function createIdentityLoop(options: IdentityOptions) {
         state: course.state,
         key_fingerprint: key === null ? null : keyFingerprint(key.public_key),
         user_code: enrolment?.user_code ?? null,
+        waits_because: enrolment?.waits_because ?? null,
         code_expires_at: enrolment?.expires_at ?? null,
         robot: record === null ? null : { id: record.robot_id, name: record.robot_name },
         installation_id: record?.installation_id ?? null,

@@ -25,6 +25,10 @@ export interface EnrolmentRecord {
   readonly user_code: string;
   readonly expires_at: string;
   readonly interval_s: number;
+  /** What the computer said of its robot; absent or null in a file of an earlier agent. */
+  readonly said?: string | null | undefined;
+  /** Why a person has to decide although the computer has a key for enrolments; absent or null for no such reason. */
+  readonly waits_because?: string | null | undefined;
 }
 
 /** What the service issued. Its times are the service's; `issued_at` is this machine's, which may be wrong. */
@@ -76,6 +80,8 @@ export const isEnrolmentRecord = isShape<EnrolmentRecord>({
   user_code: isName,
   expires_at: isName,
   interval_s: isAmount,
+  said: isMissingOr(isName),
+  waits_because: isMissingOr(isName),
 });
 
 export const isCredentialRecord = isShape<CredentialRecord>({

@@ -76,6 +76,8 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
     });
     return answerState("denied");
   }
+  // What a key or the list approved waits for a person again.
+  if (outcome.state === "pending") return answerState("pending", { reason: "name_exists" });
   if (outcome.state !== "installed" && outcome.state !== "installed-before") return answerState(outcome.state);
   // The robot was removed since, and its installation revoked.
   if (robot === undefined) return answerState("consumed");
@@ -105,7 +107,7 @@ async function robotOf(
   return findIdentifiedRobot(transaction, organizationId, robotId);
 }
 
-function answerState(status: "pending" | EnrolmentEnd): Answer {
+function answerState(status: "pending" | EnrolmentEnd, more: { readonly reason?: "name_exists" } = {}): Answer {
   const waits = status === "pending" ? { retry_after_s: POLL_INTERVAL_S } : {};
-  return answerValue({ status, ...waits });
+  return answerValue({ status, ...waits, ...more });
 }

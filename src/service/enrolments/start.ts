@@ -70,6 +70,8 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
       expires_at: row.expires_at,
       interval_s: POLL_INTERVAL_S,
       approval_required: started.status !== "approved",
+      // A key for enrolments approves all names but those of robots that exist.
+      ...(call.actor !== null && started.status !== "approved" ? { reason: "name_exists" } : {}),
     });
   };
 }

@@ -94,7 +94,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWor
   },
   startEnrolment: {
     does: "A computer asks for a credential of its own, without one or with a key for enrolments. Each start has a new code, which an operator approves within ten minutes; a start ends the one before with the same key. With a key for enrolments, a new robot needs no operator; an enrolment under the name of an existing robot does.",
-    200: "The code to show, and poll_token, the secret of this computer, which only this answer contains.",
+    200: "The code to show, and poll_token, the secret of this computer, which only this answer contains. With a key for enrolments, reason name_exists: a robot has the name, so a person decides.",
     401: "A credential was sent that is not valid. None is needed.",
     403: "The credential is no key for enrolments, or it is used up (reason uses_spent).",
     409: "The public key is that of a computer that is enrolled (reason key_in_use), or the organization of the key has reached its limit of robots.",

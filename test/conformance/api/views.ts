@@ -420,9 +420,14 @@ export const answers = {
     expires_at: time,
     interval_s: z.literal(5),
     approval_required: z.boolean(),
+    reason: z.literal("name_exists").optional(),
   }),
   pollEnrolment: z.discriminatedUnion("status", [
-    z.strictObject({ status: z.literal("pending"), retry_after_s: z.literal(5) }),
+    z.strictObject({
+      status: z.literal("pending"),
+      retry_after_s: z.literal(5),
+      reason: z.literal("name_exists").optional(),
+    }),
     z.strictObject({
       ...credentialTerms,
       status: z.literal("approved"),

@@ -26,6 +26,7 @@ function waitingFor(code: string): IdentityStatus {
     state: "waiting-for-approval",
     key_fingerprint: "SHA256:abc",
     user_code: code,
+    waits_because: null,
     code_expires_at: "2026-11-23T12:10:00.000Z",
     robot: null,
     installation_id: null,
