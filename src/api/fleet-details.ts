@@ -22,10 +22,10 @@ export const fleetMemberViewSchema = z
     site: nullableText,
     state: z.enum(FLEET_MEMBER_STATES).describe("Same values as in the robot counts of the fleet."),
     waiting_for: z
-      .enum(["endpoint", "window", "peak"])
+      .enum(["endpoint", "window", "peak", "robot"])
       .nullable()
       .describe(
-        "What a waiting robot waits for: its endpoint, the fleet's operating window, or peak_active_robots. Null in the other states.",
+        "What a waiting robot waits for: its endpoint, the fleet's operating window, peak_active_robots, or the robot itself, which is offline. Null in the other states.",
       ),
     reason: nullableText.describe("Why the robot is not ready, in one sentence; null if nothing prevents it."),
     status: z
@@ -102,6 +102,7 @@ export const waitingCountsSchema = z
     endpoint: count.describe("Their endpoint is not known to be healthy."),
     window: count.describe("The fleet is outside its operating windows."),
     peak: count.describe("As many robots as peak_active_robots are active or ready."),
+    robot: count.default(0).describe("The robot itself is offline."),
   })
   .meta({ id: "WaitingCounts", description: "The waiting robots, each counted once." });
 export type WaitingCounts = z.output<typeof waitingCountsSchema>;

@@ -3,15 +3,17 @@ import type { FleetView } from "../fleets.ts";
 
 /** Texts for fleets and their members, at a terminal and in a browser. */
 
-/** On the wire, a robot over the fleet's peak is `waiting` too. */
+/** On the wire, a robot that is offline or over the fleet's peak is `waiting` too. */
 export function memberStateInWords({
   state,
   waiting_for: waitingFor,
 }: Pick<FleetMemberView, "state" | "waiting_for">): string {
+  if (waitingFor === "robot") return OFFLINE;
   return waitingFor === "peak" ? OVER_THE_PEAK : state;
 }
 
 export const OVER_THE_PEAK = "over the peak";
+export const OFFLINE = "offline";
 
 /** The waiting counts, if they match the view; null if they are missing, or from a moment with another number of waiting robots. */
 export function waitingOf(
@@ -19,7 +21,7 @@ export function waitingOf(
   waiting: WaitingCounts | null | undefined,
 ): WaitingCounts | null {
   if (waiting === null || waiting === undefined) return null;
-  return waiting.endpoint + waiting.window + waiting.peak === count ? waiting : null;
+  return waiting.endpoint + waiting.window + waiting.peak + waiting.robot === count ? waiting : null;
 }
 
 /** The peak; more robots may be active if they were deployed by hand. */

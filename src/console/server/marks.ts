@@ -37,7 +37,7 @@ type OrganizationMarks = Readonly<Record<(typeof MARKS)[number], string>>;
 /** The topics that it affects. */
 const TOPICS_BY_MARK: Readonly<Record<keyof OrganizationMarks, readonly Topic[]>> = {
   enrolments: ["enrolments"],
-  presence: ["robots"],
+  presence: ["robots", "fleets"],
   fleets: ["fleets"],
   deployments: ["deployments", "fleets", "usage"],
   usage: ["usage"],

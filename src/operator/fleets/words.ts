@@ -1,6 +1,6 @@
 import type { FleetNeed, WaitingCounts } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import { OVER_THE_PEAK, waitingOf } from "../../api/words/fleets.ts";
+import { OFFLINE, OVER_THE_PEAK, waitingOf } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
@@ -29,9 +29,9 @@ export function modelOf({ active_model: activeModel, subject }: FleetView): stri
 /** `3 ready, 1 blocked of 10`, without states that have no robot. */
 export function countsText(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
   const { registered, active, ready, blocked } = robots;
-  const overThePeak = waitingOf(robots, waitingFor)?.peak ?? 0;
-  const waiting = robots.waiting - overThePeak;
-  const states = Object.entries({ active, ready, [OVER_THE_PEAK]: overThePeak, waiting, blocked });
+  const { peak = 0, robot: offline = 0 } = waitingOf(robots, waitingFor) ?? {};
+  const waiting = robots.waiting - peak - offline;
+  const states = Object.entries({ active, ready, [OVER_THE_PEAK]: peak, waiting, [OFFLINE]: offline, blocked });
   const parts = states.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? `${registered} robots` : `${parts.join(", ")} of ${registered}`;
 }

@@ -1,9 +1,16 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
-import { LIVE_COLUMNS, type LiveRow, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
+import {
+  LIVE_COLUMNS,
+  type LiveRow,
+  presenceAt,
+  type PresenceContext,
+  presenceOf,
+  storedOnlineSince,
+} from "../installations/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
-import { judgeMembers, membersOf } from "./fact-queries.ts";
+import { judgeMembers, membersOf, NOBODY_OFFLINE } from "./fact-queries.ts";
 import { UNKNOWN_FLEET } from "./changes.ts";
 import { findFleetFacts } from "./queries.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";
@@ -15,10 +22,13 @@ export function getFleetDetails(context: Pick<OperationContext, "store" | "machi
   return async ({ principal, path }) => {
     const id = path["fleet_id"] ?? "";
     const { organizationId } = principal;
-    const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organizationId, id));
+    const nowMs = machine.clock.wallMs();
+    const onlineSince = storedOnlineSince(nowMs, context);
+    const facts = await readSnapshot(store.reader, (snapshot) =>
+      findFleetDetails(snapshot, organizationId, id, onlineSince),
+    );
     if (facts === undefined) return UNKNOWN_FLEET;
     const selection: object = JSON.parse(facts.selection);
-    const nowMs = machine.clock.wallMs();
     const details = deriveDetails(facts, nowMs);
     const presence = presenceAt(nowMs, context);
     const installations = await listMemberInstallations(store.reader, id);
@@ -33,10 +43,11 @@ export async function findFleetDetails(
   reader: Reader,
   organizationId: string,
   fleetId: string,
+  onlineSince = NOBODY_OFFLINE,
 ): Promise<FleetDetailFacts | undefined> {
-  const facts = await findFleetFacts(reader, organizationId, fleetId);
+  const facts = await findFleetFacts(reader, organizationId, fleetId, onlineSince);
   if (facts === undefined) return undefined;
-  const members = await loadMembers(reader, facts);
+  const members = await loadMembers(reader, facts, onlineSince);
   return { ...facts, members, generations: await loadGenerations(reader, facts) };
 }
 
@@ -72,8 +83,8 @@ async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Prom
   ];
 }
 
-async function loadMembers(reader: Reader, facts: FleetFacts): Promise<readonly Member[]> {
-  const rows = await membersOf(reader, [facts.id])
+async function loadMembers(reader: Reader, facts: FleetFacts, onlineSince: string): Promise<readonly Member[]> {
+  const rows = await membersOf(reader, [facts.id], onlineSince)
     .select(["robots.id as robot_id", "robots.name as example", "site"])
     .select(({ lit }) => lit(1).as("count"))
     .orderBy("robots.id")

@@ -12,26 +12,38 @@ const FLEETS_AT_A_TIME = 5;
 /** Groups of members that are processed before the event loop gets a turn. */
 export const LARGE_FLEET = 100;
 
-/** Reads what the views of these fleets are derived from, in the order of `fleets`. */
+/** For readers that do not count robots: all members are taken to be online. */
+export const NOBODY_OFFLINE = "";
+
+/**
+ * Reads what the views of these fleets are derived from, in the order of `fleets`.
+ *
+ * @param onlineSince ISO 8601: enrolled members whose last heartbeat is older are offline.
+ */
 export async function loadFleetFacts(
   reader: Reader,
   fleets: readonly Tables["fleets"][],
+  onlineSince: string,
 ): Promise<readonly FleetFacts[]> {
   const facts: FleetFacts[] = [];
   for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
     if (index > 0) await yieldEventLoop();
-    facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME))));
+    facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME), onlineSince)));
   }
   return facts;
 }
 
-async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Promise<readonly FleetFacts[]> {
+async function loadSome(
+  reader: Reader,
+  fleets: readonly Tables["fleets"][],
+  onlineSince: string,
+): Promise<readonly FleetFacts[]> {
   const generationIds = fleets.flatMap(({ generation_id: generationId, update_generation_id: updateGenerationId }) =>
     updateGenerationId === null ? [generationId] : [generationId, updateGenerationId],
   );
   const generations = await loadGenerations(reader, generationIds);
   const fleetIds = fleets.map(({ id }) => id);
-  const members = Map.groupBy(await groupMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
+  const members = Map.groupBy(await groupMembers(reader, fleetIds, onlineSince), ({ fleet_id: fleetId }) => fleetId);
   const facts: FleetFacts[] = [];
   for (const fleet of fleets) {
     const active = generationOf(generations, fleet.generation_id);
@@ -92,7 +104,7 @@ async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
 }
 
 /** The members of these fleets, with their robots and current deployments. */
-export function membersOf(reader: Reader, fleetIds: readonly string[]) {
+export function membersOf(reader: Reader, fleetIds: readonly string[], onlineSince: string) {
   return (
     reader
       .selectFrom("fleet_members")
@@ -100,16 +112,23 @@ export function membersOf(reader: Reader, fleetIds: readonly string[]) {
       .leftJoin("deployments", (join) =>
         join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
       )
-      .select(["robots.region", "robot_type_id", "equipment_sha256", "checkpoint_id", "status"])
+      .leftJoin("installations", "installations.id", "robots.installation_id")
+      .select(["robots.region", "robot_type_id", "equipment_sha256", "checkpoint_id", "deployments.status"])
       // PostgreSQL answers with a boolean, SQLite with a number.
       .select(sql<number | boolean>`robots.removed_at is not null`.as("is_removed"))
+      .select(
+        sql<number | boolean>`installations.id is not null and
+          (installations.state <> 'active' or coalesce(installations.last_seen_at, '') < ${onlineSince})`.as(
+          "is_offline",
+        ),
+      )
       .where("fleet_id", "in", fleetIds)
   );
 }
 
 /** Equal robots are grouped into one row: a fleet of a thousand robots usually has a handful of groups. */
-function groupMembers(reader: Reader, fleetIds: readonly string[]) {
-  return membersOf(reader, fleetIds)
+function groupMembers(reader: Reader, fleetIds: readonly string[], onlineSince: string) {
+  return membersOf(reader, fleetIds, onlineSince)
     .select(({ fn }) => [
       "fleet_id",
       fn.countAll<number>().as("count"),
@@ -122,8 +141,9 @@ function groupMembers(reader: Reader, fleetIds: readonly string[]) {
       "robot_type_id",
       "equipment_sha256",
       "checkpoint_id",
-      "status",
+      "deployments.status",
       "is_removed",
+      "is_offline",
     ])
     .orderBy("example")
     .execute();
@@ -142,6 +162,7 @@ export async function judgeMembers<Row extends MemberRow>(
   return rows.map((row, index) => ({
     ...row,
     isRemoved: Boolean(row.is_removed),
+    isOffline: Boolean(row.is_offline),
     deployment: deploymentOf(row, active),
     obstacle: obstacles[index] ?? null,
     updateObstacle: updateObstacles[index] ?? null,

@@ -8,6 +8,7 @@ import { isoNow, isoTime } from "../../platform/clock.ts";
 import { type Answer, answerValue, isAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS, type List } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
+import { type PresenceContext, storedOnlineSince } from "../installations/index.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
@@ -23,7 +24,8 @@ import { deriveNeeds } from "./readiness/needs.ts";
 import { fleetFindings } from "./rules.ts";
 
 /** `POST /v1/fleets`: selects the members and creates the fleet in one transaction. */
-export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
+export function createFleet(context: FleetsContext): Handler<FleetCreate> {
+  const { newId, machine, nudge } = context;
   return async (call) => {
     const { principal, body } = call;
     const nowMs = machine.clock.wallMs();
@@ -35,9 +37,11 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
     if (isAnswer(made)) return made;
     logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
     nudge();
-    return answerFleet(made, nowMs);
+    return answerChanged(context, principal.organizationId, made);
   };
 }
+
+type FleetsContext = OperationContext & PresenceContext;
 
 /** Fleets of a list that are in memory at once: each may have a thousand members. */
 const LIST_PART_FLEETS = 100;
@@ -47,26 +51,30 @@ const FLEETS_OF_A_TURN = 10;
 const WAITING_LISTS_MAXIMUM = { own: 256, all: 4096 } as const;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
-export function listFleets(context: OperationContext): Handler<null, PageQuery> {
+export function listFleets(context: FleetsContext): Handler<null, PageQuery> {
   return answerFleets(context, ["[", "]"], deriveFleet);
 }
 
 /** `GET /v1/me/fleet-needs`: what needs attention in each fleet, oldest fleet first. */
-export function listFleetNeeds(context: OperationContext): Handler<null, PageQuery> {
+export function listFleetNeeds(context: FleetsContext): Handler<null, PageQuery> {
   return answerFleets(context, ITEMS, deriveNeeds);
 }
 
 /** Answers a list of fleets. Organizations are served round-robin, so that many lists of one do not delay the others. */
 function answerFleets(
-  { store, machine }: OperationContext,
+  context: FleetsContext,
   around: List<FleetItem>["around"],
   viewOf: (facts: FleetFacts, nowMs: number) => unknown,
 ): Handler<null, PageQuery> {
+  const { store, machine } = context;
   const queue = createFairQueue(WAITING_LISTS_MAXIMUM);
 
   async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
-    const facts = await readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range));
     const nowMs = machine.clock.wallMs();
+    const onlineSince = storedOnlineSince(nowMs, context);
+    const facts = await readSnapshot(store.reader, (snapshot) =>
+      listFleetFacts(snapshot, organizationId, range, onlineSince),
+    );
     const items: FleetItem[] = [];
     for (const each of facts) {
       items.push({ id: each.id, view: measureWork(() => viewOf(each, nowMs)) });
@@ -103,23 +111,28 @@ interface FleetItem {
 }
 
 /** `GET /v1/fleets/{fleet_id}`. */
-export function getFleet({ store, machine }: OperationContext): Handler<null> {
+export function getFleet(context: FleetsContext): Handler<null> {
+  const { store, machine } = context;
   return async ({ principal, path }) => {
     const { organizationId } = principal;
     const id = path["fleet_id"] ?? "";
-    const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organizationId, id));
-    return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wallMs());
+    const nowMs = machine.clock.wallMs();
+    const onlineSince = storedOnlineSince(nowMs, context);
+    const facts = await readSnapshot(store.reader, (snapshot) =>
+      findFleetFacts(snapshot, organizationId, id, onlineSince),
+    );
+    return facts === undefined ? UNKNOWN_FLEET : answerValue(deriveFleet(facts, nowMs));
   };
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
-export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
+export function updateFleetModel(context: FleetsContext): Handler<FleetModelUpdate> {
+  const { newId, machine, nudge } = context;
   return async (call) => {
     const { subject } = call.body;
     const id = call.path["fleet_id"] ?? "";
     const generationId = newId("gen");
-    const nowMs = machine.clock.wallMs();
-    const author = authorship(call, newId, isoTime(nowMs));
+    const author = authorship(call, newId, isoNow(machine.clock));
     const key = { id, organization_id: call.principal.organizationId };
     const changed = await call.write((transaction) => updateModel(transaction, key, subject, generationId, author));
     if (isAnswer(changed)) return changed;
@@ -127,7 +140,7 @@ export function updateFleetModel({ newId, machine, nudge }: OperationContext): H
       logChange(machine, "fleet_model_updated", author, { fleet_id: id, subject });
       nudge();
     }
-    return answerFleet(changed.facts, nowMs);
+    return answerChanged(context, key.organization_id, changed.facts);
   };
 }
 
@@ -145,6 +158,11 @@ export function removeFleet({ newId, machine, nudge }: OperationContext): Handle
   };
 }
 
-function answerFleet(facts: FleetFacts, nowMs: number): Answer {
-  return answerValue(deriveFleet(facts, nowMs));
+/** A change itself does not look at which members are offline. */
+async function answerChanged(context: FleetsContext, organizationId: string, facts: FleetFacts): Promise<Answer> {
+  const { store, machine } = context;
+  const nowMs = machine.clock.wallMs();
+  const onlineSince = storedOnlineSince(nowMs, context);
+  const counted = await findFleetFacts(store.reader, organizationId, facts.id, onlineSince);
+  return answerValue(deriveFleet(counted ?? facts, nowMs));
 }

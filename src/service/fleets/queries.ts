@@ -1,27 +1,29 @@
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { loadFleetFacts } from "./fact-queries.ts";
+import { loadFleetFacts, NOBODY_OFFLINE } from "./fact-queries.ts";
 import { type FleetFacts, parseWindows, windowsOf } from "./readiness/fleet-facts.ts";
 
-/** An organization's fleets, oldest first. */
+/** An organization's fleets, oldest first. @param onlineSince as in `loadFleetFacts`. */
 export async function listFleetFacts(
   reader: Reader,
   organizationId: string,
   range: PageRange,
+  onlineSince = NOBODY_OFFLINE,
 ): Promise<readonly FleetFacts[]> {
   const fleets = await inRange(liveFleets(reader, organizationId), "id", range).execute();
-  return loadFleetFacts(reader, fleets);
+  return loadFleetFacts(reader, fleets, onlineSince);
 }
 
-/** One fleet; undefined if the organization has no such fleet. */
+/** One fleet; undefined if the organization has no such fleet. @param onlineSince as in `loadFleetFacts`. */
 export async function findFleetFacts(
   reader: Reader,
   organizationId: string,
   fleetId: string,
+  onlineSince = NOBODY_OFFLINE,
 ): Promise<FleetFacts | undefined> {
   const fleets = await liveFleets(reader, organizationId).where("id", "=", fleetId).execute();
-  const [facts] = await loadFleetFacts(reader, fleets);
+  const [facts] = await loadFleetFacts(reader, fleets, onlineSince);
   return facts;
 }
 

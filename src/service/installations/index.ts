@@ -3,7 +3,7 @@ export { draftCredential, install, reissue, revokeInstallationOf, termsOf } from
 export type { Draft } from "./issue.ts";
 export { findLiveByKey, isRobotOnline } from "./queries.ts";
 export type { Liveness } from "./liveness.ts";
-export { LIVE_COLUMNS, presenceAt, presenceOf } from "./presence.ts";
+export { LIVE_COLUMNS, presenceAt, presenceOf, storedOnlineSince } from "./presence.ts";
 export type { LiveRow, Presence, PresenceContext } from "./presence.ts";
 export { IDENTITY_SETTINGS } from "./rules.ts";
 export type { IdentitySettings } from "./rules.ts";

@@ -61,6 +61,14 @@ export function presenceOf(
   return { status: "online", last_seen_at: lastSeen, presence: "not_ready", not_ready_reason: reason };
 }
 
+/**
+ * ISO 8601: robots whose last heartbeat in the store is not older are online. For what only the store is asked: it gets the time of a heartbeat
+ * up to 20 seconds late.
+ */
+export function storedOnlineSince(nowMs: number, { identity }: Pick<PresenceContext, "identity">): string {
+  return isoTime(nowMs - identity.onlineWindowMs - OFFLINE_SLACK_MS);
+}
+
 function isOnline(row: LiveRow, presence: Presence): boolean {
   return presenceOf(row, presence).status === "online";
 }

@@ -73,6 +73,28 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       ]);
     });
 
+    it("an enrolled member that is offline is not ready, and is once it reports", async ({ equipped: client }) => {
+      const robots = ["arm-1", "arm-2"];
+      const computers = [];
+      for (const name of robots) {
+        const computer = await enroll(client, { requested_name: name });
+        await client.as(computer.token).call("setupRobot", { body: setupOf(name) });
+        computers.push(computer);
+      }
+      const [first, second] = computers;
+      await first?.heartbeat();
+      const fleet = await createFleet(client, "f", { peak_active_robots: 2, selection: { robots } });
+      await untilFleet(client, fleet, { status: "ready", robots: { registered: 2, ready: 1, waiting: 1 } });
+      const { members, waiting } = await detailsOf(client, fleet);
+      expect(members).toMatchObject([
+        { robot: "arm-1", state: "ready", reason: null },
+        { robot: "arm-2", state: "waiting", waiting_for: "robot", reason: expect.stringContaining("offline") },
+      ]);
+      expect(waiting).toEqual({ endpoint: 0, window: 0, peak: 0, robot: 1 });
+      await second?.heartbeat();
+      await untilFleet(client, fleet, { robots: { ready: 2, waiting: 0 } });
+    });
+
     it("selection → as requested", async ({ equipped: client }) => {
       const named = await createFleet(client, "named");
       expect((await detailsOf(client, named)).selection).toEqual({ kind: "robots", selector: null });
@@ -189,7 +211,7 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       await untilFleet(client, well, { status: "ready" });
       await untilFleet(client, picky, { status: "degraded", robots: { ready: 1, waiting: 1, blocked: 1 } });
       const { items } = await client.call("listFleetNeeds");
-      const waiting = { endpoint: 0, window: 0, peak: 1 };
+      const waiting = { endpoint: 0, window: 0, peak: 1, robot: 0 };
       expect(items).toEqual([
         { fleet_id: well.id, needs: [], waiting },
         {

@@ -181,7 +181,7 @@ const endpointState = {
 };
 
 const needs = z.array(z.strictObject({ reason: z.string().min(1).max(2000), action: z.string().min(1) }));
-const waiting = z.strictObject({ endpoint: count, window: count, peak: count });
+const waiting = z.strictObject({ endpoint: count, window: count, peak: count, robot: count });
 
 const fleetDetails = z.strictObject({
   created_at: time,
@@ -219,7 +219,7 @@ const fleetDetails = z.strictObject({
         region: z.string(),
         site: z.string().nullable(),
         state: z.enum(FLEET_MEMBER_STATES),
-        waiting_for: z.enum(["endpoint", "window", "peak"]).nullable(),
+        waiting_for: z.enum(["endpoint", "window", "peak", "robot"]).nullable(),
         reason: sentence,
         status: z.enum(["online", "offline"]).optional(),
       })

@@ -169,6 +169,7 @@ describe("GET /openapi.json", () => {
       "Their endpoint is not known to be healthy.",
       "The fleet is outside its operating windows.",
       "As many robots as peak_active_robots are active or ready.",
+      "The robot itself is offline.",
     ]);
     const { properties } = record.parse(lookUp(document, "#/components/schemas/AuditEntry"));
     expect(record.parse(properties)["at"]).toEqual({ type: "string", format: "date-time" });

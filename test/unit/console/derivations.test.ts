@@ -31,7 +31,7 @@ function fleet(parts: Partial<FleetView> = {}): FleetView {
 }
 
 function needsOf(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
-  return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
+  return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165, robot: 0 }, ...parts };
 }
 
 describe("fleet rows", () => {

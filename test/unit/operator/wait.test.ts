@@ -252,8 +252,9 @@ describe("text formats", () => {
 
   it("countsText: robots over the peak do not count as waiting, unless the counts are inconsistent", () => {
     const robots = { registered: 5, ready: 1, active: 1, waiting: 3, blocked: 0 };
-    const text = (peak: number) => countsText(robots, { endpoint: 1, window: 0, peak });
+    const text = (peak: number, robot = 0) => countsText(robots, { endpoint: 1 - robot, window: 0, peak, robot });
     expect(text(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
+    expect(text(2, 1)).toBe("1 active, 1 ready, 2 over the peak, 1 offline of 5");
     expect(text(3)).toBe("1 active, 1 ready, 3 waiting of 5");
   });
 

@@ -16,7 +16,10 @@ const ORDER: readonly string[] = ["blocked", "waiting", "active", "ready"];
 
 /** The members of a fleet, grouped by reason: forty robots that lack the same camera are one task, not forty. Then those that are offline. */
 export function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
-  const offline = members.filter(({ status }) => status === "offline");
+  // The others are a group of their own.
+  const offline = members.filter(
+    ({ status, waiting_for: waitingFor }) => status === "offline" && waitingFor !== "robot",
+  );
   return (
     <ul class="groups">
       {groupsOf(members).map((group) => (

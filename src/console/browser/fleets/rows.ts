@@ -1,6 +1,6 @@
 import type { FleetNeed, FleetNeeds, WaitingCounts } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { OVER_THE_PEAK, waitingOf } from "../../../api/words/fleets.ts";
+import { OFFLINE, OVER_THE_PEAK, waitingOf } from "../../../api/words/fleets.ts";
 import { groupBy } from "../../../api/words/group-by.ts";
 import { shortDuration } from "../../../platform/text/relative-time.ts";
 
@@ -77,16 +77,18 @@ export function groupByNeeds(rows: readonly FleetRow[]): readonly NeedingFleets[
 }
 
 /**
- * The robots of a fleet by state. Once the waiting counts are loaded, robots over the peak are counted separately from those that wait
+ * The robots of a fleet by state. Once the waiting counts are loaded, robots that are offline or over the peak are counted separately from those that wait
  * for an endpoint or a window.
  */
 export function robotCounts({ fleet: { robots }, waiting }: FleetRow) {
   const beyondPeak = waiting?.peak ?? 0;
+  const offline = waiting?.robot ?? 0;
   return [
     { tone: "active", word: "active", count: robots.active },
     { tone: "ready", word: "ready", count: robots.ready },
     ...(waiting === null ? [] : [{ tone: "waiting", word: OVER_THE_PEAK, count: beyondPeak } as const]),
-    { tone: "waiting", word: "waiting", count: robots.waiting - beyondPeak },
+    { tone: "waiting", word: "waiting", count: robots.waiting - beyondPeak - offline },
+    ...(offline === 0 ? [] : [{ tone: "degraded", word: OFFLINE, count: offline } as const]),
     { tone: "blocked", word: "blocked", count: robots.blocked },
   ] as const;
 }

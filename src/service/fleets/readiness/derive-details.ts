@@ -99,6 +99,7 @@ export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMember
     const lack = lacks.get(member);
     if (lack !== undefined) return { state: "blocked", waiting_for: null, reason: `${shown(active.subject)} ${lack}.` };
     if (member.deployment === "active") return { state: "active", waiting_for: null, reason: null };
+    if (member.isOffline) return { state: "waiting", waiting_for: "robot", reason: OFFLINE };
     const window = outsideWindows(position);
     if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
     const endpoint = endpointWait(member.region, active.endpoints.get(member.region));
@@ -123,6 +124,8 @@ export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMember
     };
   });
 }
+
+const OFFLINE = "The robot is offline: its computer sends no heartbeats.";
 
 function outsideWindows(position: WindowPosition): string | null {
   switch (position.state) {

@@ -90,23 +90,24 @@ function countRobots(facts: FleetFacts, assessment: Assessment, position: Window
   const { able, unable } = assessment;
   const blocked = robotsIn(unable.map(({ group }) => group));
   const active = robotsIn(able.filter(isActive));
-  const { endpoint, window, peak } = countWaiting(facts, assessment, position);
-  const waiting = endpoint + window + peak;
+  const { endpoint, window, peak, robot } = countWaiting(facts, assessment, position);
+  const waiting = endpoint + window + peak + robot;
   const registered = blocked + robotsIn(able);
   return { registered, ready: registered - blocked - active - waiting, active, waiting, blocked };
 }
 
-/** The waiting robots by what they wait for: a window, else their endpoint, else room below the peak. */
+/** The waiting robots by what they wait for: the robot itself, which is offline, else a window, else their endpoint, else room below the peak. */
 export function countWaiting(
   { active, peak_active_robots: peakActiveRobots }: FleetFacts,
   { able }: Assessment,
   position: WindowPosition,
 ): WaitingCounts {
-  const idle = able.filter((group) => !isActive(group));
-  if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0 };
+  const robot = robotsIn(able.filter((group) => !isActive(group) && group.isOffline));
+  const idle = able.filter((group) => !isActive(group) && !group.isOffline);
+  if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0, robot };
   const prepared = robotsIn(idle.filter(({ region }) => active.endpoints.get(region)?.health === "healthy"));
   const room = Math.max(0, peakActiveRobots - robotsIn(able.filter(isActive)));
-  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - room) };
+  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - room), robot };
 }
 
 function isActive({ deployment }: MemberGroup): boolean {

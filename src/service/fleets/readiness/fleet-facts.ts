@@ -36,6 +36,8 @@ export interface MemberGroup {
   readonly region: string;
   /** Whether an operator removed them: they stay members, and run nothing. */
   readonly isRemoved: boolean;
+  /** Whether they have computers of their own that send no heartbeats. */
+  readonly isOffline: boolean;
   /** State of the robots' current deployments of the active generation's checkpoint. */
   readonly deployment: "active" | "inactive" | "none";
   /** Why the active checkpoint cannot drive them; null if it can. */

@@ -156,6 +156,7 @@ function createReplica(context: OperationContext): Replica {
     return answered;
   };
   const reconciler = createReconcileFleets(context, 1000);
+  const seeing = { ...context, ...NO_HEARTBEATS };
   return {
     create: (parts = {}) => {
       const body = fleetCreateSchema.parse({
@@ -166,18 +167,16 @@ function createReplica(context: OperationContext): Replica {
         readiness_mode: "always_ready",
         ...parts,
       });
-      return answerOf(createFleet(context)({ ...call, body }));
+      return answerOf(createFleet(seeing)({ ...call, body }));
     },
     update: ({ id }, subject) =>
-      answerOf(updateFleetModel(context)({ ...call, path: { fleet_id: id }, body: { subject } })),
-    get: async ({ id }) => viewOf(await answerOf(getFleet(context)({ ...call, path: { fleet_id: id } }))),
+      answerOf(updateFleetModel(seeing)({ ...call, path: { fleet_id: id }, body: { subject } })),
+    get: async ({ id }) => viewOf(await answerOf(getFleet(seeing)({ ...call, path: { fleet_id: id } }))),
     details: async ({ id }) => {
-      const answer = await answerOf(
-        getFleetDetails({ ...context, ...NO_HEARTBEATS })({ ...call, path: { fleet_id: id } }),
-      );
+      const answer = await answerOf(getFleetDetails(seeing)({ ...call, path: { fleet_id: id } }));
       return fleetDetailsSchema.parse(JSON.parse(answer.json));
     },
-    list: async () => JSON.parse((await answerOf(listFleets(context)({ ...call, query: {} }))).json) as FleetView[],
+    list: async () => JSON.parse((await answerOf(listFleets(seeing)({ ...call, query: {} }))).json) as FleetView[],
     reconcile: () => reconciler.run(NEVER),
   };
 }

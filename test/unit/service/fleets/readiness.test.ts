@@ -52,6 +52,7 @@ function group(parts: Partial<MemberGroup> = {}): MemberGroup {
     example: "r1",
     region: "eu",
     isRemoved: false,
+    isOffline: false,
     deployment: "none",
     obstacle: null,
     updateObstacle: null,
@@ -213,6 +214,21 @@ describe("deriveFleet: counts", () => {
       { readiness_mode: "scheduled", windows: later, members: [group({ deployment: "active" })] },
       { active: 3 },
     ],
+    [
+      "offline → waits, and leaves its room below the peak to others",
+      { peak_active_robots: 2, members: [group({ count: 2, isOffline: true }), group({ count: 2 })] },
+      { registered: 4, ready: 2, waiting: 2 },
+    ],
+    [
+      "offline, but deployed → active; offline and incompatible → blocked",
+      {
+        members: [
+          group({ count: 1, isOffline: true, deployment: "active" }),
+          group({ count: 2, isOffline: true, obstacle: needsWrist }),
+        ],
+      },
+      { active: 1, blocked: 2 },
+    ],
     ["inactive deployment → ready like the others", { members: [group({ deployment: "inactive" })] }, { ready: 3 }],
     [
       "incompatible → blocked, even if deployed",
@@ -370,13 +386,13 @@ describe("deriveNeeds: reason of waiting robots", () => {
   };
 
   it("robots beyond the peak → do not wait for an endpoint", () => {
-    expect(waiting(mixed)).toEqual({ endpoint: 19, window: 0, peak: 165 });
+    expect(waiting(mixed)).toEqual({ endpoint: 19, window: 0, peak: 165, robot: 0 });
     expect(deriveNeeds(fleet(mixed), NOW_MS).needs[0]?.reason).toContain("19 of 186 robots wait");
   });
 
   it("outside the windows → all wait for the next one", () => {
     const outside = fleet({ ...mixed, readiness_mode: "scheduled", windows: later });
-    expect(waiting(outside)).toEqual({ endpoint: 0, window: 186, peak: 0 });
+    expect(waiting(outside)).toEqual({ endpoint: 0, window: 186, peak: 0, robot: 0 });
   });
 });
 
@@ -520,6 +536,7 @@ describe("deriveFleet: any stored facts", () => {
       example: fc.string(),
       region,
       isRemoved: fc.boolean(),
+      isOffline: fc.boolean(),
       deployment: fc.constantFrom("active", "inactive", "none"),
       obstacle,
       updateObstacle: obstacle,
@@ -551,7 +568,7 @@ describe("deriveFleet: any stored facts", () => {
         expect(view.blocker !== null).toBe(view.status === "blocked");
         if (view.update !== null) expect(view.update.blocker !== null).toBe(view.update.status === "blocked");
         const { needs, waiting: byCause } = deriveNeeds(given, NOW_MS);
-        expect(byCause.endpoint + byCause.window + byCause.peak).toBe(waiting);
+        expect(byCause.endpoint + byCause.window + byCause.peak + byCause.robot).toBe(waiting);
         if (view.status === "blocked" || view.update?.status === "blocked") expect(needs).not.toEqual([]);
         if (view.status === "degraded") expect(needs).not.toEqual([]);
         if (view.status !== "preparing") expect(view.readiness_estimate).toBeNull();
