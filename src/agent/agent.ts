@@ -58,6 +58,9 @@ const HANGING_MS = 5000;
 /** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
 
+/** An enrolment waits so long for the digest of the files. */
+const FIRST_RESULT_LIMIT_MS = 10_000;
+
 export function createAgent(options: AgentOptions) {
   const { machine, log } = options;
   const { clock, files } = machine;
@@ -70,6 +73,8 @@ export function createAgent(options: AgentOptions) {
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
+  /** Resolves once the files were read, or cannot be. */
+  const firstResult = Promise.withResolvers<void>();
   /** Why the robot cannot register, by the last run that came to a result; null if it can. */
   let obstacle: string | null = null;
   const ownCredential: OwnCredential = (serviceUrl) => identity.credential(serviceUrl);
@@ -101,7 +106,11 @@ export function createAgent(options: AgentOptions) {
     ...options,
     configuration: () => collector.configuration,
     connection: () => connection,
-    describeRobot: () => enrolmentRequest(collector, machine),
+    async describeRobot() {
+      // The approver sees the digest. A disk that is slow or does not answer must not keep the robot from its code.
+      await within(firstResult.promise, FIRST_RESULT_LIMIT_MS, clock, signal);
+      return enrolmentRequest(collector, machine);
+    },
     readiness() {
       const { registration } = reconciler;
       const isHeld =
@@ -224,7 +233,10 @@ export function createAgent(options: AgentOptions) {
     if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    if (step.kind !== "unsettled") obstacle = STATES[state].problem === null ? null : status().summary;
+    if (step.kind !== "unsettled") {
+      firstResult.resolve();
+      obstacle = STATES[state].problem === null ? null : status().summary;
+    }
     const refusal = step.kind === "failed" && step.failure.state === "unauthorized" ? step.failure.reason : null;
     if (refusal === "http-401") identity.doubt(forced);
     if (refusal === "http-403") identity.doubtName();

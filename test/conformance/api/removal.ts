@@ -14,6 +14,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
   describe("removing robots", () => {
     it("remove → computer revoked, name free, only the history shows it", async ({ client }) => {
       const computer = await enroll(client);
+      await client.as(computer.token).call("setupRobot", { body: setupOf("arm-1") });
       const { id } = await client.call("getRobot", at("arm-1"));
       await register(client, ["arm-2"]);
       const removed = await client.call("removeRobot", at("arm-1"));

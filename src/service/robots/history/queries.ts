@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { sql } from "kysely";
 import * as z from "zod";
 
+import { DIGEST_OF_NOTHING } from "../../../api/enrolments.ts";
 import { REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import { nameActors } from "../../kernel/auth/actor-names.ts";
@@ -43,6 +44,8 @@ function sha256(text: string): string {
 
 const detailsSchema = z.object({
   address: z.string(),
+  /** Only of an enrolment. */
+  approval_id: z.string().optional(),
   contested: z.boolean().default(false),
   configuration_digest: z.string(),
   robot_type_id: z.string(),
@@ -51,7 +54,7 @@ const detailsSchema = z.object({
   ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null)),
   labels_sha256: z.string(),
   contract_sha256: z.string().nullable(),
-} satisfies Readonly<Record<DetailName | "address" | "contested", z.ZodType>>);
+} satisfies Readonly<Record<DetailName | "address" | "contested" | "approval_id", z.ZodType>>);
 
 type ReadDetails = z.output<typeof detailsSchema>;
 type ShownDetails = Readonly<Record<DetailName, string | null>>;
@@ -62,16 +65,21 @@ const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
   contract: "contract_sha256",
 };
 
-/** The members in which a registration differs from the one of an audit entry; null if that entry is gone. */
-export async function changedSince(
+/** False for an enrolment whose computer had not read its files: nothing is registered until its first setup. */
+function isRegistration({ approval_id: approvalId, configuration_digest: digest }: ReadDetails): boolean {
+  return approvalId === undefined || digest !== DIGEST_OF_NOTHING;
+}
+
+/** The registration before: `first` if there was none, null if its audit entry is gone. */
+export async function registrationBefore(
   reader: Reader,
   auditId: string | null,
-  after: RegistrationDetails,
-): Promise<readonly string[] | null> {
+): Promise<ReadDetails | "first" | null> {
   if (auditId === null) return null;
   const entry = await reader.selectFrom("audit_log").select("details").where("id", "=", auditId).executeTakeFirst();
-  if (entry === undefined) return null;
-  return changedMembers(detailsSchema.safeParse(JSON.parse(entry.details)).data, after);
+  const details = entry === undefined ? undefined : detailsSchema.safeParse(JSON.parse(entry.details)).data;
+  if (details === undefined) return null;
+  return isRegistration(details) ? details : "first";
 }
 
 /** A robot's registrations that the audit log still has, newest first, at most `count`. */
@@ -105,9 +113,11 @@ export async function readRobotHistory(
     .execute();
   const actors = rows.map(({ actor }) => actor);
   const names = await nameActors(reader, organizationId, actors);
-  const records = rows.map(({ at, actor: id, details }) => {
-    return { at, actor: { id, label: names.get(id) ?? null }, details: detailsSchema.parse(JSON.parse(details)) };
-  });
+  const records = rows
+    .map(({ at, actor: id, details }) => {
+      return { at, actor: { id, label: names.get(id) ?? null }, details: detailsSchema.parse(JSON.parse(details)) };
+    })
+    .filter(({ details }) => isRegistration(details));
   return records.slice(0, count).map((record, index) => recordOf(record, records[index + 1]?.details));
 }
 
@@ -130,8 +140,8 @@ function recordOf({ at, actor, details }: ReadRecord, before: ReadDetails | unde
   };
 }
 
-/** Null if the previous entry is missing. */
-function changedMembers(before: ShownDetails | undefined, after: ShownDetails): Member[] | null {
-  if (before === undefined) return null;
+/** The members in which registrations differ; null if the previous one is missing. */
+export function changedMembers(before: ShownDetails | null | undefined, after: ShownDetails): Member[] | null {
+  if (before === undefined || before === null) return null;
   return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);
 }

@@ -7,7 +7,7 @@ import { audit, type Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
 import { type Contest, writeChange } from "../history/contest.ts";
-import { changedSince, type registrationDetails, registrationHash } from "../history/queries.ts";
+import { changedMembers, registrationBefore, type registrationDetails, registrationHash } from "../history/queries.ts";
 import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
 import { findContractBytes, type Registered, type Registration, upsertRobot } from "../queries.ts";
 import { type Full, hasAddedAll } from "../room.ts";
@@ -150,17 +150,19 @@ async function tell(
   const isNew = robot.change === "added";
   if (!isNew && !robot.hasChanged && replacedId === null) return;
   const { name, robot_type_id: robotTypeId, region, configuration_digest: configurationDigest } = registration;
+  const before = isNew ? "first" : await registrationBefore(transaction, robot.previous_audit_id);
+  const isFirst = before === "first";
   const event = {
     organizationId,
-    type: isNew ? ("robot.registered" as const) : ("robot.changed" as const),
+    type: isFirst ? ("robot.registered" as const) : ("robot.changed" as const),
     at: author.at,
-    data: async () => ({
+    data: () => ({
       robot_id: robot.id,
       name,
       robot_type_id: robotTypeId,
       region,
       configuration_digest: configurationDigest,
-      ...(isNew ? {} : { changed: await changedSince(transaction, robot.previous_audit_id, details) }),
+      ...(isFirst ? {} : { changed: changedMembers(before, details) }),
       ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
     }),
   };

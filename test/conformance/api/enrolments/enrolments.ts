@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 
 import { enrolmentText } from "../../../../src/api/wire/signed-texts.ts";
 import { comeOnline, computerOf, enroll, enrollmentKey, poll, pollOf, reasonOf, start, startOf } from "./enrolling.ts";
-import { register } from "../registering.ts";
+import { register, setupOf } from "../registering.ts";
 import type { Tests } from "../tests.ts";
 
 export function enrolmentsConformance({ target, it }: Tests): void {
@@ -265,6 +265,17 @@ export function enrolmentsConformance({ target, it }: Tests): void {
       await client.call("approveEnrolment", { body: { user_code: third.user_code } });
       await poll(client, waiting, third);
       await client.refused("NotFound", "denyEnrolment", { body: { user_code: third.user_code } });
+    });
+
+    it("enrolled before its files were read → the first registration is that of its files", async ({ client }) => {
+      const computer = await enroll(client);
+      const history = async () => (await client.call("getRobotHistory", { path: { robot: "arm-1" } })).items;
+      expect(await history()).toEqual([]);
+      const body = setupOf("arm-1");
+      await client.as(computer.token).call("setupRobot", { body });
+      expect(await history()).toMatchObject([{ changed: null, configuration_digest: body.configuration_digest }]);
+      await client.as(computer.token).call("setupRobot", { body: { ...body, site: "elsewhere" } });
+      expect((await history()).map(({ changed }) => changed)).toEqual([["site"], null]);
     });
 
     it("get and list → the request, and the existing robot of that name", async ({ client }) => {

@@ -22,8 +22,10 @@ test("a robot without an API key → enrolls, registers with its own credential,
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
-  const waiting = await daemon.until(({ state }) => state === "waiting-for-approval");
-  expect(waiting.healthy).toBe(false);
+  const code = await shownCode(daemon);
+  expect((await daemon.status()).healthy).toBe(false);
+  const request = await (await scene.service.send("GET", `/v1/robot-enrollments/${code}`)).json();
+  expect(request).toMatchObject({ configuration_digest: await scene.robot.digest() });
   const registered = await enroll(scene, daemon, clock);
   expect(registered.identity).toMatchObject({ state: "enrolled", user_code: null, robot: { name: "arm-7" } });
   const digest = await scene.robot.digest();

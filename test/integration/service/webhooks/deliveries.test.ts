@@ -69,6 +69,24 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(receivers.map(({ received }) => received.length)).toEqual([1, 1]);
   });
 
+  it("computer enrolls before it read its files → its first setup is robot.registered, the next robot.changed", async () => {
+    const [running, receiver] = [await serve(await newStore()), await startReceiver()];
+    const { secret } = await createWebhook(running, receiver.url, ["robot.registered", "robot.changed"]);
+    const robot = new RobotComputer(() => running.url);
+    const started = await robot.start();
+    await running.send("POST", "/v1/robots/approve", { user_code: started.user_code });
+    await robot.poll(started);
+    const setup = { name: "arm-1", robot_type_id: "so101", configuration_digest: `sha256:${"1".repeat(64)}` };
+    for (const [index, region] of ["here", "there"].entries()) {
+      await robot.send("POST", "/v1/robots/setup", { ...setup, region });
+      await expect.poll(() => receiver.received.length, SOON).toBe(index + 1);
+    }
+    const [first, second] = receiver.received.map((one) => verified(one, secret));
+    expect(first).toMatchObject({ type: "robot.registered", data: { name: "arm-1", region: "here" } });
+    expect(first).not.toHaveProperty("data.changed");
+    expect(second).toMatchObject({ type: "robot.changed", data: { changed: ["region"] } });
+  });
+
   it("computer enrolls, its key is copied → robot.enrolled, robot.frozen", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     const { secret } = await createWebhook(running, receiver.url, ["robot.enrolled", "robot.frozen"]);
