@@ -20,9 +20,6 @@ export const USER_CODE_LENGTH = { minimum: 1, maximum: 16 } as const;
 export const PUBLIC_KEY_LENGTH = { minimum: 32, maximum: 256 } as const;
 export const ENROLMENT_LABELS_COUNT = { maximum: 32 } as const;
 
-/** The digest of no files: computers send it that have not read theirs, as existing clients always do. */
-export const DIGEST_OF_NOTHING = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-
 /** Of the JSON text. */
 export const SITE_INFERENCE_BYTES = { maximum: 16_384 } as const;
 

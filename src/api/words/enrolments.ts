@@ -1,10 +1,13 @@
-import { DIGEST_OF_NOTHING, type EnrolmentView } from "../enrolments.ts";
+import type { EnrolmentView } from "../enrolments.ts";
 import type { IdentifiedRobotView } from "../robot-views.ts";
 
 /** The name of a robot as an approval makes it of what was typed or requested. */
 export function enrolledName(typed: string): string {
   return typed.trim().toLowerCase();
 }
+
+/** The digest of no files: computers send it that have not read theirs, as existing clients always do. */
+export const DIGEST_OF_NOTHING = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /** A difference between a registration and what a new computer says. */
 export type EnrolmentDifference = readonly [member: string, registered: string, said: string];

@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   {
     id: "state",
     name: "State",
-    track: "minmax(6.25rem, 0.7fr)",
+    track: "minmax(8.25rem, 0.8fr)",
     isPlainOnCard: true,
     cell: (robot) => <Presence robot={robot} />,
     sortBy: (robot) => presenceOf(robot),
@@ -131,6 +131,8 @@ function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
   const { last_seen_at: lastSeenAt, not_ready_reason: reason } = robot;
   const presence = presenceOf(robot);
   if (presence === null) return null;
+  // No badge: nothing is known, and often it is every robot.
+  if (presence === "not_monitored") return <span class="muted">Not monitored</span>;
   return (
     <>
       <StatusBadge status={presence} />

@@ -3,9 +3,9 @@ import { hash } from "node:crypto";
 import { sql } from "kysely";
 import * as z from "zod";
 
-import { DIGEST_OF_NOTHING } from "../../../api/enrolments.ts";
 import { REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import { DIGEST_OF_NOTHING } from "../../../api/words/enrolments.ts";
 import { nameActors } from "../../kernel/auth/actor-names.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Registration } from "../queries.ts";

@@ -273,4 +273,25 @@ describeConsole("enrolments", startWithRegion, (running) => {
     await page.getByRole("columnheader", { name: "State" }).waitFor();
     expect(await page.getByLabel("State").inputValue()).toBe("offline");
   });
+
+  it("a robot cannot register → on the overview, in the list and on its page, with the reason; it can again → gone", async () => {
+    const { computer } = await enrollOnline("arm-9");
+    const page = await open("/");
+    await untilLive(page);
+    const heading = page.getByRole("heading", { name: "Robots that cannot register" });
+    const reason = "Not registering: left.yaml is missing";
+    await computer.heartbeat({ readiness: "not_ready", reason });
+    await heading.waitFor();
+    await page.getByText(reason).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.locator("section", { has: heading }).last().getByRole("link", { name: "All" }).click();
+    await expect.poll(() => page.url()).toBe(`${running().url}/robots?state=not_ready`);
+    await page.getByRole("row", { name: /arm-9/ }).getByText("Not ready").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("link", { name: "arm-9" }).click();
+    await page.getByText("This robot cannot register.").waitFor();
+    await page.getByText(`${reason}.`).waitFor();
+    await computer.heartbeat();
+    await page.getByText("This robot cannot register.").waitFor({ state: "hidden" });
+  });
 });

@@ -25,6 +25,10 @@ const YAM_TYPE = "yam.bimanual-joint-position.v1";
 
 const start = () => startDemo({ robots: 60, fleets: 0 });
 
+/** Whether a state, or a line below it, does not fit its cell. */
+const IS_STATE_CUT = `[...document.querySelectorAll("tbody td:nth-child(2), tbody .second-line")].some((each) =>
+  each.scrollHeight > each.clientHeight || each.scrollWidth > each.clientWidth)`;
+
 describeConsole("robots", start, (demo) => {
   async function register(name: string, robotTypeId: string, members: object = {}): Promise<void> {
     const answer = await demo().service.send("POST", "/v1/robots/setup", {
@@ -121,7 +125,7 @@ describeConsole("robots", start, (demo) => {
       const response = await route.fetch();
       const robots = (await response.json()) as readonly object[];
       const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
-      const offline = { status: "offline", installation_id: "ins_1", last_seen_at: hourAgo };
+      const offline = { status: "offline", presence: "offline", installation_id: "ins_1", last_seen_at: hourAgo };
       await route.fulfill({ response, json: robots.map((robot) => Object.assign(robot, offline)) });
     });
     await signIn(page, demo().service, "/robots?q=cell-0003");
@@ -130,9 +134,18 @@ describeConsole("robots", start, (demo) => {
       .getByRole("cell")
       .first();
     await state.getByText(/^(59 min|1 h) ago$/).waitFor();
-    const isCut = `[...document.querySelectorAll("tbody td:nth-child(2), tbody .second-line")].some((each) =>
-      each.scrollHeight > each.clientHeight || each.scrollWidth > each.clientWidth)`;
-    expect(await page.evaluate(isCut)).toBe(false);
+    expect(await page.evaluate(IS_STATE_CUT)).toBe(false);
+  });
+
+  it("robot with an API key → not monitored, whole also in a narrow window", async () => {
+    const { page } = await borrowWindow();
+    await page.setViewportSize({ width: 800, height: 800 });
+    await signIn(page, demo().service, "/robots?q=cell-0003");
+    await page
+      .getByRole("row", { name: /cell-0003/ })
+      .getByText("Not monitored")
+      .waitFor();
+    expect(await page.evaluate(IS_STATE_CUT)).toBe(false);
   });
 
   it("phone → cards, with a field to sort them", async () => {
@@ -142,9 +155,7 @@ describeConsole("robots", start, (demo) => {
     await page.getByLabel("Sort by").selectOption("Name, descending");
     await expect.poll(async () => (await page.locator("tbody th").allTextContents()).at(-1)).toBe("cell-0003");
     expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
-    // A robot without a status leaves no gap.
-    const left = async (selector: string) => (await page.locator(selector).first().boundingBox())?.x;
-    expect(await left('tbody td[data-name="Site"]')).toBe(await left("tbody th"));
+    await page.locator("tbody td", { hasText: "Not monitored" }).first().waitFor();
   });
 
   it("phone, All in the only filter → the filters stay unfolded", async () => {
