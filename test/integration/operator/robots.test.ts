@@ -64,7 +64,7 @@ describe("robots list", () => {
       configuration_digest: `sha256:${"7".repeat(64)}`,
     });
     const { out } = await freshSite.run("robots", "ls", "--digest", "--sort", "changed");
-    expect(out.split("\n")[1]).toMatch(/^arm-1 +lab +sha256:777777777777 +(\S+Z) +\1/);
+    expect(out.split("\n")[1]).toMatch(/^arm-1 +not monitored +lab +sha256:777777777777 +(\S+Z) +\1/);
     const { out: json } = await freshSite.run("robots", "list", "--digest", "--site", "lab", "--json");
     expect(JSON.parse(json)).toMatchObject([
       { name: "arm-1", registration: { configuration_digest: `sha256:${"7".repeat(64)}` } },
@@ -81,11 +81,11 @@ describe("robots list", () => {
   it("narrow terminal → says which columns it hides; --wide shows them", async () => {
     const at80 = { columns: 80 };
     const narrow = await site.runWith(at80, "robots", "list");
-    expect(narrow.out.split("\n")[0]).toMatch(/^NAME +TYPE +REGION +SITE +ADDED +LABELS$/);
+    expect(narrow.out.split("\n")[0]).toMatch(/^NAME +STATUS +TYPE +REGION +SITE +ADDED +LABELS$/);
     const moon = "warning: no endpoint is in the region moon: arm-10.\n";
     expect(narrow.err).toBe(`1 column hidden: id; --wide or --columns\n${moon}`);
     const narrower = await site.runWith({ ...at80, columns: 60 }, "robots", "list");
-    expect(narrower.err).toBe(`2 columns hidden: added, id; --wide or --columns\n${moon}`);
+    expect(narrower.err).toBe(`3 columns hidden: region, added, id; --wide or --columns\n${moon}`);
     const wide = await site.runWith(at80, "robots", "list", "--wide");
     expect([wide.out.split("\n")[0], wide.err]).toEqual([expect.stringMatching(/ID$/), moon]);
     // Output that is not a terminal has every column.
@@ -135,7 +135,7 @@ describe("robots list", () => {
     const { exitCode, out, err } = await site.eleven("robots", "list", "--digest");
     expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
-      expect.stringMatching(/^NAME +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
+      expect.stringMatching(/^NAME +STATUS +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
       "This service does not show digests and when they changed.\n",
     ]);
   });

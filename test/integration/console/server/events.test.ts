@@ -485,6 +485,7 @@ describeOnEachStore("change feed", (newStore) => {
 
   it("robot comes online or goes offline, also while another does the opposite → reported", async () => {
     const { store, next, own, other, at } = await scene();
+    const PRESENCE = ["robots", "fleets"];
     for (const [id, organizationId] of [
       ["r1", own],
       ["r2", own],
@@ -496,20 +497,25 @@ describeOnEachStore("change feed", (newStore) => {
     const beat = (id: string) =>
       store.write((t) => t.updateTable("installations").set({ last_seen_at: at() }).where("id", "=", id).execute());
     await beat("r1");
-    expect(await next()).toEqual([["robots"]]);
+    expect(await next()).toEqual([PRESENCE]);
     for (const id of ["r1", "r3"]) await beat(id);
     expect(await next(9000)).toEqual([]);
     await beat("r2");
-    expect(await next(1000)).toEqual([["robots"]]);
+    expect(await next(1000)).toEqual([PRESENCE]);
     // Without a commit: r1 goes offline.
-    expect(await next(1)).toEqual([["robots"]]);
+    expect(await next(1)).toEqual([PRESENCE]);
     await beat("r1");
-    expect(await next(8000)).toEqual([["robots"]]);
+    expect(await next(8000)).toEqual([PRESENCE]);
     await beat("r1");
-    expect(await next(1000)).toEqual([["robots"]]);
+    expect(await next(1000)).toEqual([PRESENCE]);
     expect(await next(8000)).toEqual([]);
     await beat("r2");
-    expect(await next(2000)).toEqual([["robots"]]);
+    expect(await next(2000)).toEqual([PRESENCE]);
+    // It says that it cannot register.
+    await store.write((t) =>
+      t.updateTable("installations").set({ readiness: "not_ready" }).where("id", "=", "r2").execute(),
+    );
+    expect(await next(2000)).toEqual([PRESENCE]);
   });
 
   it("changes by requests, in the own organization and in the catalog → reported", async () => {
