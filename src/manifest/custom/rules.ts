@@ -148,6 +148,7 @@ function checkSides({ groups, cameras }: Robot, findings: FindingList): void {
     if (alike.length > 1)
       requireSides(
         alike.filter(({ side }) => side === undefined),
+        `left or right? Where one ${kind} is written as several groups: side: none`,
         findings,
       );
   }
@@ -158,6 +159,7 @@ function checkSides({ groups, cameras }: Robot, findings: FindingList): void {
     cameras
       .filter(({ mount }) => mount === "wrist")
       .map(({ path, offset, role, side }) => ({ path, offset, name: role, side })),
+    "left or right?",
     findings,
   );
   const rightmost = groups.value[right];
@@ -166,9 +168,9 @@ function checkSides({ groups, cameras }: Robot, findings: FindingList): void {
   }
 }
 
-function requireSides(sided: readonly (Sided & Spot)[], findings: FindingList): void {
+function requireSides(sided: readonly (Sided & Spot)[], question: string, findings: FindingList): void {
   for (const item of sided) {
-    if (sideOf(item) === "none") refuse(findings, "side_missing", spotOfKey(item, "side", item.side), "left or right?");
+    if (sideOf(item) === "none") refuse(findings, "side_missing", spotOfKey(item, "side", item.side), question);
   }
 }
 

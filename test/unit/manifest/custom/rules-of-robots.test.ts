@@ -1,6 +1,8 @@
 /** The sixth stage of the specification for custom types. */
-import { describe } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { ALOHA, ARM, DROID, PAIR, POINTER, repeated, ROVER, rules, SO101 } from "./rule-cases.ts";
 
 const RAIL =
@@ -209,4 +211,15 @@ describe("stage 6: values, and the robot as a whole", () => {
       "axis_count /groups",
     ],
   });
+});
+
+test("readManifest: joints in rad and in m in one arm → says how it is written", async () => {
+  const rail =
+    "  - {name: rail, kind: arm, elements: [z], unit: m, zero: urdf, limits: {position: [[0, 1]]}}\ncameras:";
+  const { findings } = await readManifest(Buffer.from(ARM.replace("cameras:", rail)), READY_CATALOG);
+  const message = "left or right? Where one arm is written as several groups: side: none";
+  expect(findings.map(({ id, message: said }) => [id, said])).toEqual([
+    ["side_missing", message],
+    ["side_missing", message],
+  ]);
 });
