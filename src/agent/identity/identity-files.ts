@@ -77,7 +77,7 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
   async function refuseExposed(path: string): Promise<void> {
     await refuseOpen();
     const { mode } = await files.stat(path);
-    if ((mode & 0o006) !== 0)
+    if ((mode & 0o066) !== 0)
       throw new IdentityExposed(
         `${path} has mode ${octal(mode)}: others can read or write the identity of this robot; chmod 600 ${shellWord(path)}`,
       );

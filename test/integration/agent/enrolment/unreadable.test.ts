@@ -90,6 +90,7 @@ test.for([
     0o602,
     /credential.json has mode 0602: .*; chmod 600 /,
   ],
+  ["the key readable by a group", "identity-key.json", 0o640, /identity-key.json has mode 0640: .*; chmod 600 /],
   ["a folder in which others can replace it", "", 0o777, /state has mode 0777: .*; chmod o-w /],
 ] as const)("identity with %s → nothing is sent; mended → used after a resync", async ([_what, name, mode, says]) => {
   await using scene = await createScene(ENROLLED);
