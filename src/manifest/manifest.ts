@@ -33,6 +33,8 @@ export interface RobotManifest {
   readonly configuration_files: readonly ConfigurationFileEntry[];
   /** Sent as `contract`; null for a type that the service knows by id. */
   readonly contract: Contract | null;
+  /** The catalog type that says what the joints of arms are in; null where the manifest says it itself. */
+  readonly unit_from: string | null;
   /** The sources of the contract's numbers, per axis. */
   explain(): readonly AxisExplanation[];
   /** JSON Pointer to what determines the contract's part at `path`; the root where nothing nearer is known. */
@@ -129,7 +131,8 @@ function completeManifest(
 ): RobotManifest | null {
   if (body === null || custom === null) {
     checkIdentity(shape.robot_type_id, document, check, catalog);
-    return { ...shape, form: "by-id", contract: null, explain: () => [], contractSource: () => "" };
+    const none = { contract: null, explain: () => [], contractSource: () => "" };
+    return { ...shape, ...none, form: "by-id", unit_from: shape.robot_type_id };
   }
   const { root } = document;
   const identity = { value: shape.robot_type_id, path: below(null, "robot_type_id"), offset: offsetOfTypeId(document) };

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 
 import { lerobotUnit } from "../../manifest/catalog/hints.ts";
+import type { RobotManifest } from "../../manifest/manifest.ts";
 import { isError } from "../../manifest/finding.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
@@ -54,7 +55,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   } else {
     await showFindings(findings, context);
     for (const note of notesOn(agentUser, key, context.userId)) terminal.note(note);
-    if (request !== null && request.contract === undefined) noteUnit(request.robot_type_id, terminal);
+    if (request !== null) noteUnit(oneShot.collector.manifest, terminal);
     if (isValid)
       terminal.print(
         `${terminal.style("good", "ok")} ${oneShot.collector.robotName}: ${request?.configuration_digest ?? "draft, not registered"}`,
@@ -89,12 +90,16 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
   return [code === "key-missing" || code === "not-enrolled" ? { ...finding, severity: "warning" } : finding];
 }
 
-/** A type that the service knows by id has one unit; LeRobot has had two. */
-function noteUnit(robotTypeId: string, terminal: Terminal): void {
-  const units = lerobotUnit(robotTypeId);
+/** A type of the catalog has one unit; LeRobot has had two. */
+function noteUnit(manifest: RobotManifest | null, terminal: Terminal): void {
+  const from = manifest?.unit_from ?? null;
+  const units = from === null ? null : lerobotUnit(from);
   if (units === null) return;
-  const instead = `robot-policy-agent init --type ${robotTypeId} --unit calibrated_range`;
-  terminal.note(`Joints of ${robotTypeId} are in ${units.deg}. For ${units.calibrated_range}, see ${instead}`);
+  const instead =
+    manifest?.form === "by-id"
+      ? `see robot-policy-agent init --type ${from} --unit calibrated_range`
+      : "write unit: calibrated_range in each arm's group of the manifest; unit: deg there ends this note";
+  terminal.note(`Joints of ${from} are in ${units.deg}. For ${units.calibrated_range}, ${instead}`);
 }
 
 /** Says for which user read access was checked. */

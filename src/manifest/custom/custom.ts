@@ -14,7 +14,7 @@ import type { Body, Camera, Spot } from "./body.ts";
 import type { ActionAxis, Contract } from "./contract.ts";
 import { type AxisExplanation, explainContract } from "./explain.ts";
 import { checkFit } from "./fit.ts";
-import { spotOfKey } from "./group.ts";
+import { isInherited, spotOfKey } from "./group.ts";
 import { normalize } from "./normalize.ts";
 import { type CompleteGroup, completeRobot, type Robot, type TypeId } from "./robot.ts";
 import { checkRules } from "./rules.ts";
@@ -35,6 +35,8 @@ interface CustomType {
 
 interface DescribedRobot {
   readonly contract: Contract;
+  /** The extended type, where the unit of an arm is from it. */
+  readonly unit_from: string | null;
   /** The source of each number. */
   explain(): readonly AxisExplanation[];
   /** JSON Pointer to what determines the part at `path`: `/extends` for values of the base, the root where nothing nearer is known. */
@@ -60,8 +62,12 @@ export function describeRobot(
     findings.error("not_finite", path, offset, message);
     return null;
   }
+  const isUnitInherited = robot.groups.value.some(
+    ({ kind, unit }) => kind.value === "arm" && unit !== undefined && isInherited(unit),
+  );
   return {
     contract,
+    unit_from: isUnitInherited ? (robot.base_id ?? null) : null,
     explain: () => explainContract(robot, contract, (offset) => findings.line(offset)),
     contractSource: (path) => pointer(sourceOf(robot, contract, path)),
   };

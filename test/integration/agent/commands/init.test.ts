@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, rm, readdir, symlink } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, rm, readdir, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -243,7 +243,7 @@ describe("init", () => {
     expect([code, stderr]).toEqual([0, `warning: the file does not exist: ${missing}\n`]);
   });
 
-  test("init --unit: an older SO-101 → a type of its own, in −100 to 100; check of the hosted type says its unit", async ({
+  test("init --unit: an older SO-101 → a type of its own, in −100 to 100; check says a unit that the manifest does not", async ({
     robot,
   }) => {
     const answers = ["init", "--force", "--type", "lerobot.so101-follower.v1", "--dir", robot.path("etc"), "--no-test"];
@@ -266,6 +266,24 @@ describe("init", () => {
     const check = await robot.run(["check", "--config", robot.path("etc/config.yaml")]);
     expect(check.stderr.match(/in degrees: LeRobot 0\.4\.4 and newer/g)).toHaveLength(1);
     expect(check.stderr).toContain("--unit calibrated_range");
+    const camera = "cameras: [{role: front, mount: exterior, width: 640, height: 480, fps: 30}]";
+    for (const [unit, notes] of [
+      ["", 1],
+      [", unit: deg", 0],
+      [", unit: calibrated_range", 0],
+    ] as const) {
+      const groups = `groups: [{name: arm${unit}}]`;
+      const lines = ["robot_type_id: acme.lekiwi.v1", "extends: lerobot.lekiwi.v1", groups, camera];
+      await writeFile(
+        robot.path("etc/robot-manifest.yaml"),
+        [...lines, `configuration_files: ["${robot.paths[0]}"]\n`].join("\n"),
+      );
+      const { code, stderr } = await robot.run(["check", "--config", robot.path("etc/config.yaml")]);
+      expect([
+        code,
+        stderr.match(/Joints of lerobot\.lekiwi\.v1 are in degrees: LeRobot 0\.6\.0/g)?.length ?? 0,
+      ]).toEqual([0, notes]);
+    }
   });
 
   test("init --unit: a type that is not LeRobot's → refused", async ({ robot }) => {
