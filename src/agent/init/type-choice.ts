@@ -43,7 +43,7 @@ export function chooseType(answer: string, catalog: Catalog): TypeChoice {
   const close = NEIGHBOURS.find(({ names }) => names.some((name) => compact(name) === compact(answer)));
   if (close !== undefined) {
     const nearest = describeOffers(offers.filter(({ id }) => id === close.nearest));
-    const own = `Closest, with --extend ${close.nearest}: ${close.differs}`;
+    const own = `Closest, with --type ${close.nearest} --extend: ${close.differs}`;
     return { kind: "open", lines: [`The catalog has no type for ${answer}.`, own, ...nearest] };
   }
   const [first, ...more] = found;

@@ -204,7 +204,7 @@ test("chooseType: a robot that is close to a type → says what differs", () => 
   const choice = chooseType("ur10e", READY_CATALOG);
   expect(choice).toMatchObject({
     kind: "open",
-    lines: expect.arrayContaining([expect.stringContaining("limits of its own")]),
+    lines: expect.arrayContaining([expect.stringMatching(/--type ur\.ur5e-2f85\.v1 --extend: limits of its own/)]),
   });
 });
 
