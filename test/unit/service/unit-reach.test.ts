@@ -23,6 +23,7 @@ test.each<[string, Omit<ServiceConfiguration, "listen">, readonly string[], Part
     [],
   ],
   ["data elsewhere", { store: sqlite("/srv/robots") }, ["/srv/robots"]],
+  ["data and key there", { store: sqlite("/srv/robots"), bootstrapKeyFile: "/srv/robots/key" }, ["/srv/robots"]],
   ["data in a folder of a similar name", { store: sqlite(`${STATE}-2`) }, [`${STATE}-2`]],
   ["data by ..", { store: sqlite(`${STATE}/../other`) }, [`${STATE}/../other`]],
   ["data in /tmp", { store: sqlite("/tmp/data") }, ["/tmp/data"]],

@@ -45,7 +45,7 @@ export function beyondReachOfUnit(
   { isHidden, isReadOnly }: Reach,
 ): readonly string[] {
   const key = typeof bootstrapKeyFile === "string" && !hasKey ? dirname(bootstrapKeyFile) : null;
-  const written = [store.kind === "sqlite" ? store.dataDirectory : null, key].filter(isPath);
+  const written = [...new Set([store.kind === "sqlite" ? store.dataDirectory : null, key])].filter(isPath);
   const read = [tls?.certFile, tls?.keyFile, modelsFile, urlFile, hasKey ? bootstrapKeyFile : null].filter(isPath);
   return [
     ...written.filter((path) => isReadOnly(path) && !isHidden(path)).map(unwritable),
