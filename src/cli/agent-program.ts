@@ -204,11 +204,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       name: "contract",
       summary: "show the contract that is sent for a custom robot type",
       argument: "[FILE]",
-      flags: [
-        { flag: "--explain", summary: "show where each number comes from", excludes: ["--diff"] },
-        { flag: "--diff", summary: "show what changed since the registration" },
-        JSON_FLAG,
-      ],
+      flags: [{ flag: "--diff", summary: "show what changed since the registration" }, JSON_FLAG],
       examples: [
         "robot-policy-agent contract",
         "robot-policy-agent contract --diff",

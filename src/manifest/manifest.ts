@@ -11,7 +11,6 @@ import { type ConfigurationFileEntry, warnOfNoFiles } from "./configuration-file
 import type { Body } from "./custom/body.ts";
 import type { Contract } from "./custom/contract.ts";
 import type * as custom from "./custom/custom.ts";
-import type { AxisExplanation } from "./custom/explain.ts";
 import { type Document, readDocument } from "./document.ts";
 import { type Check, fieldsOf, type Place } from "./fields.ts";
 import type { Finding } from "./finding.ts";
@@ -35,8 +34,6 @@ export interface RobotManifest {
   readonly contract: Contract | null;
   /** The catalog type that says what the joints of arms are in; null where the manifest says it itself. */
   readonly unit_from: string | null;
-  /** The sources of the contract's numbers, per axis. */
-  explain(): readonly AxisExplanation[];
   /** JSON Pointer to what determines the contract's part at `path`; the root where nothing nearer is known. */
   contractSource(path: readonly (string | number)[]): string;
 }
@@ -131,7 +128,7 @@ function completeManifest(
 ): RobotManifest | null {
   if (body === null || custom === null) {
     checkIdentity(shape.robot_type_id, document, check, catalog);
-    const none = { contract: null, explain: () => [], contractSource: () => "" };
+    const none = { contract: null, contractSource: () => "" };
     return { ...shape, ...none, form: "by-id", unit_from: shape.robot_type_id };
   }
   const { root } = document;

@@ -14,7 +14,6 @@ import type { CommandContext, CommonOptions } from "./context.ts";
 import { showFindings, showProblem } from "./show.ts";
 
 export interface ContractOptions extends CommonOptions {
-  readonly explain?: boolean;
   readonly diff?: boolean;
 }
 
@@ -34,13 +33,12 @@ export async function contract(
   const isValid = !findings.some(isError);
   if (options.diff === true && isValid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
-    const explained = options.explain === true ? { axes: manifest?.explain() ?? [] } : {};
-    context.terminal.json({ findings, contract: manifest?.contract ?? null, ...explained });
+    context.terminal.json({ findings, contract: manifest?.contract ?? null });
     return isValid ? EXIT.ok : EXIT.invalid;
   }
   await showFindings(findings, context);
   if (manifest === null) return isValid ? EXIT.ok : EXIT.invalid;
-  await describe(manifest, options, context.terminal);
+  await describe(manifest, context.terminal);
   return EXIT.ok;
 }
 
@@ -57,7 +55,7 @@ async function openDocument(
   return readManifestNow(machine, configuration.reading.value.manifest);
 }
 
-async function describe(manifest: RobotManifest, { explain }: ContractOptions, terminal: Terminal): Promise<void> {
+async function describe(manifest: RobotManifest, terminal: Terminal): Promise<void> {
   const { contract: normalized, robot_type_id: robotTypeId } = manifest;
   if (normalized === null) {
     terminal.print(
@@ -81,8 +79,7 @@ async function describe(manifest: RobotManifest, { explain }: ContractOptions, t
       ["digest", contractDigest(normalized)],
     ],
   );
-  if (explain === true) await describeSources(manifest, terminal);
-  else await describeVectors(normalized, terminal);
+  await describeVectors(normalized, terminal);
 }
 
 async function describeVectors(
@@ -109,19 +106,9 @@ async function describeVectors(
   );
 }
 
-/** Rounded, with enough digits to distinguish two limits; --explain and --json give all digits. */
+/** Rounded, with enough digits to distinguish two limits; --json gives all digits. */
 function brief(value: number): number {
   return Number(value.toPrecision(5));
-}
-
-async function describeSources(manifest: RobotManifest, terminal: Terminal): Promise<void> {
-  for (const { vector, index, name, conversion, range, sources } of manifest.explain()) {
-    terminal.print("");
-    terminal.print(`${vector} ${index}  ${terminal.style("bold", name)}`);
-    terminal.print(`  ${conversion}`);
-    terminal.print(`  ${range}`);
-    for (const source of sources) terminal.print(terminal.style("dim", `    ${source}`));
-  }
 }
 
 /** `--diff`: against what is registered. */

@@ -12,7 +12,6 @@ import { readKeys } from "../keys.ts";
 import { below, type Path, pointer } from "../path.ts";
 import type { Body, Camera, Spot } from "./body.ts";
 import type { ActionAxis, Contract } from "./contract.ts";
-import { type AxisExplanation, explainContract } from "./explain.ts";
 import { checkFit } from "./fit.ts";
 import { isInherited, spotOfKey } from "./group.ts";
 import { normalize } from "./normalize.ts";
@@ -37,8 +36,6 @@ interface DescribedRobot {
   readonly contract: Contract;
   /** The extended type, where the unit of an arm is from it. */
   readonly unit_from: string | null;
-  /** The source of each number. */
-  explain(): readonly AxisExplanation[];
   /** JSON Pointer to what determines the part at `path`: `/extends` for values of the base, the root where nothing nearer is known. */
   contractSource(path: ContractPath): string;
 }
@@ -68,7 +65,6 @@ export function describeRobot(
   return {
     contract,
     unit_from: isUnitInherited ? (robot.base_id ?? null) : null,
-    explain: () => explainContract(robot, contract, (offset) => findings.line(offset)),
     contractSource: (path) => pointer(sourceOf(robot, contract, path)),
   };
 }

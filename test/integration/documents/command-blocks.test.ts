@@ -129,15 +129,15 @@ const RUNS: readonly Run[] = [
     },
   },
   {
-    what: "a robot of your own type → its contract is explained, and compared with the registered one",
-    blocks: [OWN_TYPE, "config/README.md: robot-policy-agent contract --explain"],
+    what: "a robot of your own type → its contract is shown, and compared with the registered one",
+    blocks: [OWN_TYPE, "config/README.md: robot-policy-agent contract"],
     async run(manifest, contract) {
       await using site = await openOperatorSite();
       await using robot = await createRobot({ service_url: site.service.url, key: site.service.key });
       await writeFile(robot.manifestPath, manifest.text.replace(/\[~.*\]/, `[${robot.paths[0]}]`));
       expect(await robot.run(["--setup"])).toMatchObject({ code: 0 });
-      const [explain, diff] = commandsOf(contract).map(plainCommand);
-      expect((await robot.run(explain?.slice(1) ?? [])).stdout).toContain("shoulder");
+      const [show, diff] = commandsOf(contract).map(plainCommand);
+      expect((await robot.run(show?.slice(1) ?? [])).stdout).toContain("shoulder");
       expect(await robot.run(diff?.slice(1) ?? [])).toMatchObject({ code: 0, stderr: "" });
     },
   },

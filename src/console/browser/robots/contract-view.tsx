@@ -124,7 +124,7 @@ function RawContract({ contract }: { readonly contract: unknown }) {
   );
 }
 
-/** Same form as `robot-policy-agent contract --explain`: canonical = scale × native + offset. */
+/** Same form as `robot-policy-agent contract`: canonical = scale × native + offset. */
 function nativeText({ unit, scale, offset }: NonNullable<Axis["native"]>): string {
   const product = `${exact(scale)} × ${unit}`;
   if (offset === 0) return product;

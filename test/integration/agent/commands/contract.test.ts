@@ -120,45 +120,6 @@ describe("contract FILE", () => {
     expect(JSON.parse((await contract("--json", path)).stdout)).toMatchObject({ contract: null });
   });
 
-  test("contract --explain → line and unit of every number", async () => {
-    const path = await writeManifest("extended.yaml", (text) =>
-      text
-        .replace(
-          /topology[^]*?cameras/,
-          "extends: ur.ur5e-2f85.v1\ngroups:\n  - name: gripper\n    aperture: {closed: 255, open: 0}\ncameras",
-        )
-        .replace("velocity: 60", "velocity: 50"),
-    );
-    const { code, stdout } = await contract("--explain", path);
-    expect(code).toBe(0);
-    const axes = stdout.split("\n\n");
-    expect([axes[1], axes[8], axes.at(-1)].join("\n\n")).toMatchInlineSnapshot(`
-      "state 0  arm.shoulder_pan.position
-        rad, as the driver has it
-        -6.28318530718 … 6.28318530718 rad
-          unit rad: from ur.ur5e-2f85.v1
-          limits -360 to 360 deg: from ur.ur5e-2f85.v1
-
-      action 0  arm.shoulder_pan.position
-        rad, as the driver has it
-        -6.28318530718 … 6.28318530718 rad, at most 0.157079632679 rad a step
-          unit rad: from ur.ur5e-2f85.v1
-          limits -360 to 360 deg: from ur.ur5e-2f85.v1
-          speed 180 deg a second: from ur.ur5e-2f85.v1
-
-      action 6  gripper.gripper.position
-        canonical = -0.00392156862745 × ratio + 1
-        0 … 1
-          unit ratio: from ur.ur5e-2f85.v1
-          closed 255, open 0: line 5
-      "
-    `);
-    const { stdout: json } = await contract("--explain", "--json", path);
-    expect(JSON.parse(json)).toMatchObject({
-      axes: expect.arrayContaining([expect.objectContaining({ vector: "state", index: 0 })]),
-    });
-  });
-
   test("check: a manifest with ten mistakes → fits on a page", async () => {
     const { robot } = scene;
     const mistakes: readonly (readonly [string, string])[] = [
