@@ -15,7 +15,6 @@ import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import { type Examined, fail, ok, skip, type Verdict, warn } from "./check.ts";
-import { findWornDisk } from "./wear.ts";
 
 /** The agent writes only a few KB, but with less than this the next package upgrade or log fills the disk. */
 const LITTLE_SPACE_BYTES = 32 * 1024 * 1024;
@@ -118,14 +117,12 @@ export async function checkDisk(
       `this user can write the state, but the agent cannot: ${stateProblem}`,
       `look at its owner and the disk: ls -ld ${shellWord(stateDirectory)}; df -h ${shellWord(stateDirectory)}; df -i ${shellWord(stateDirectory)}`,
     );
-  return judgeRoom(stateDirectory, await statfs(stateDirectory), await findWornDisk(files));
+  return judgeRoom(stateDirectory, await statfs(stateDirectory));
 }
 
-/** @param worn name of a disk that reports the end of its life. */
 export function judgeRoom(
   directory: string,
   { bavail, bsize, files, ffree }: Pick<StatsFs, "bavail" | "bsize" | "files" | "ffree">,
-  worn: string | null,
 ): Verdict {
   const freeBytes = bavail * bsize;
   const room = `${directory} can be written; ${Math.floor(freeBytes / 1024 ** 2)} MiB are free`;
@@ -133,11 +130,6 @@ export function judgeRoom(
   // Some filesystems count none (btrfs).
   if (files > 0 && ffree < FEW_INODES)
     return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${shellWord(directory)}`);
-  if (worn !== null)
-    return warn(
-      `${room}, but ${worn} reports the end of its life`,
-      `keep a copy and replace it: cat /sys/block/${worn}/device/life_time`,
-    );
   return ok(room);
 }
 

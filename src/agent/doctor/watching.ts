@@ -1,5 +1,7 @@
 import { explainAccess } from "../../access/access.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
@@ -10,9 +12,9 @@ import type { StatusDocument } from "../status.ts";
 import { describeSilence, type PlannedDirectory, planWatches } from "../watching/watch-plan.ts";
 import { isDispensable } from "../watching/watcher.ts";
 import { ok, skip, type Verdict, warn } from "./check.ts";
-import { readKernelValue } from "./wear.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
+const LIMIT_BYTES = 64;
 
 /**
  * Watches the agent's folders for a moment. Only warns, because without events the agent polls.
@@ -141,4 +143,10 @@ async function describeLimits({ files }: Machine): Promise<string> {
     ["max_user_watches", "max_user_instances"].map((name) => readKernelValue(files, `${LIMITS_FOLDER}/${name}`)),
   );
   return `limits: ${watches ?? "unknown"} watches, ${instances ?? "unknown"} instances`;
+}
+
+/** A value that the kernel shows as a file (proc(5)); null where it does not, as in some containers. */
+async function readKernelValue(files: Files, path: string): Promise<string | null> {
+  const bytes = await readBounded(files, path, LIMIT_BYTES).catch(() => "too-large" as const);
+  return bytes === "too-large" ? null : Buffer.from(bytes).toString("latin1").trim();
 }

@@ -1,15 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { describe, expect, test } from "vitest";
 
 import { hiddenBy, parseUnit } from "../../../../src/access/unit.ts";
 import { credentialsOfUnit } from "../../../../src/agent/access/check-access.ts";
 import { judgeRoom } from "../../../../src/agent/doctor/keeping.ts";
 import { howToStart, judgeUnit } from "../../../../src/agent/doctor/unit.ts";
-import { findWornDisk } from "../../../../src/agent/doctor/wear.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
 
 const RUNNING = `LoadState=loaded
 ActiveState=active
@@ -160,30 +154,12 @@ test.each([
 });
 
 test.each([
-  [{ bavail: 1000, ffree: 1_000_000 }, null, "warn", "df -h '/my state'"],
-  [{ bavail: 1_000_000, ffree: 12 }, null, "warn", "df -i '/my state'"],
-  [{ bavail: 1_000_000, ffree: 0, files: 0 }, null, "ok", ""],
-  [{ bavail: 1_000_000, ffree: 1_000_000 }, "mmcblk0", "warn", "life_time"],
-  [{ bavail: 1_000_000, ffree: 1_000_000 }, null, "ok", ""],
-] as const)("judgeRoom: %j, worn: %s", (room, worn, status, remedy) => {
-  const verdict = judgeRoom("/my state", { bsize: 4096, files: 1_000_000, ...room }, worn);
+  [{ bavail: 1000, ffree: 1_000_000 }, "warn", "df -h '/my state'"],
+  [{ bavail: 1_000_000, ffree: 12 }, "warn", "df -i '/my state'"],
+  [{ bavail: 1_000_000, ffree: 0, files: 0 }, "ok", ""],
+  [{ bavail: 1_000_000, ffree: 1_000_000 }, "ok", ""],
+] as const)("judgeRoom: %j → %s", (room, status, remedy) => {
+  const verdict = judgeRoom("/my state", { bsize: 4096, files: 1_000_000, ...room });
   expect(verdict.status).toBe(status);
   expect("remedy" in verdict ? verdict.remedy : "").toContain(remedy);
-});
-
-test("findWornDisk: only an eMMC with nine tenths of its life used", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "block-"));
-  for (const [name, life] of [
-    ["mmcblk0", "0x02 0x03"],
-    ["mmcblk1", "0x01 0x0b"],
-    ["mmcblk0p1", "0x0b 0x0b"],
-  ] as const) {
-    mkdirSync(join(folder, name, "device"), { recursive: true });
-    writeFileSync(join(folder, name, "device/life_time"), `${life}\n`);
-  }
-  expect(await findWornDisk(systemFiles, folder)).toBe("mmcblk1");
-  rmSync(join(folder, "mmcblk1"), { recursive: true });
-  expect(await findWornDisk(systemFiles, folder)).toBeNull();
-  expect(await findWornDisk(systemFiles, join(folder, "absent"))).toBeNull();
-  rmSync(folder, { recursive: true });
 });
