@@ -1,7 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
+import { memberStateInWords, OFFLINE, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { chosenDuration } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -104,7 +104,8 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal, no
     terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotsText(group.length)}${why}`);
     showNames(group, terminal);
   }
-  const offline = members.filter(({ status }) => status === "offline");
+  // Those that wait for the robot itself were named above.
+  const offline = members.filter((member) => member.status === "offline" && memberStateInWords(member) !== OFFLINE);
   if (offline.length === 0) return;
   terminal.print("");
   terminal.sentence(`${terminal.style("warn", "offline")}, ${robotsText(offline.length)}: no heartbeats arrive`);

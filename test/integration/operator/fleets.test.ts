@@ -231,11 +231,11 @@ describe("deploy", () => {
   });
 });
 
-it("fleets show: names offline members, but not those that never enrolled a computer", async () => {
+it("fleets show: names offline members once, but not those that never enrolled a computer", async () => {
   const { enroll, enrollOnline } = openEnrolling(site);
   await enrollOnline("here");
   await enroll("gone");
   await create("partly", STEADY.slug, "--robot", "here", "--robot", "gone", ...ARMS);
   const { out } = await site.run("fleets", "show", "partly");
-  expect(out).toMatch(/^offline, 1 robot: no heartbeats arrive\n {2}gone$/m);
+  expect(out.match(/^(?:offline, 1 robot: | {2}gone$)/gm)).toHaveLength(2);
 });
