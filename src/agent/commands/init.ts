@@ -138,6 +138,7 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
       const choice = chooseType(given.type ?? "", READY_CATALOG);
       fix.push(
         ...(choice.kind === "type" ? [`did you mean ${choice.id}?`] : []),
+        ...(choice.kind === "open" && choice.closest !== undefined ? [choice.closest] : []),
         "all types: robot-policy-agent catalog",
       );
     }
@@ -157,7 +158,8 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
   if (noLabel !== undefined) {
     problems.push({ code: "bad-answer", what: `--label: ${shown(noLabel)} has no =`, fix: "write --label NAME=VALUE" });
   }
-  if (unit !== null && type !== null && lerobotUnit(type) === null) {
+  const hasType = !problems.some(({ what }) => what.startsWith("--type: "));
+  if (unit !== null && type !== null && hasType && lerobotUnit(type) === null) {
     const what = `--unit: ${type} is not a LeRobot type`;
     problems.push({ code: "bad-answer", what, fix: "leave it out; units are in the manifest" });
   }

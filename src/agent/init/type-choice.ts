@@ -16,7 +16,7 @@ export function typeLines(catalog: Catalog): readonly string[] {
 export type TypeChoice =
   | { readonly kind: "type"; readonly id: string }
   /** Words that match several types, or a robot close to one, or an unknown number. */
-  | { readonly kind: "open"; readonly lines: readonly string[] }
+  | { readonly kind: "open"; readonly lines: readonly string[]; readonly closest?: string }
   /** Not in the catalog: perhaps the person's own id. */
   | { readonly kind: "unlisted" };
 
@@ -43,8 +43,9 @@ export function chooseType(answer: string, catalog: Catalog): TypeChoice {
   const close = NEIGHBOURS.find(({ names }) => names.some((name) => compact(name) === compact(answer)));
   if (close !== undefined) {
     const nearest = describeOffers(offers.filter(({ id }) => id === close.nearest));
-    const own = `Closest, with --type ${close.nearest} --extend: ${close.differs}`;
-    return { kind: "open", lines: [`The catalog has no type for ${answer}.`, own, ...nearest] };
+    const own = `with --type ${close.nearest} --extend: ${close.differs}`;
+    const lines = [`The catalog has no type for ${answer}.`, `Closest, ${own}`, ...nearest];
+    return { kind: "open", lines, closest: `closest, ${own}` };
   }
   const [first, ...more] = found;
   if (first === undefined) return { kind: "unlisted" };

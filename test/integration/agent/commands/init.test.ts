@@ -204,6 +204,14 @@ describe("init", () => {
     );
   });
 
+  test("init: a robot that the catalog lacks → the closest type, and no word on its unit", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const { code, stderr } = await runAgent(["init", "--type", "koch", "--unit", "deg", "--dir", folder.path]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("nothing was written; closest, with --extend lerobot.so101-follower.v1: ");
+    expect(stderr).not.toContain("is not a LeRobot type");
+  });
+
   test("init --extend: a type that is not in the catalog → refused", async ({ robot }) => {
     const { code, stderr } = await robot.run(["init", "--type", "acme.arm.v1", "--extend", "--dir", robot.path("etc")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--extend: the catalog has no type acme.arm.v1")]);
