@@ -49,7 +49,13 @@ export function chooseType(answer: string, catalog: Catalog): TypeChoice {
   }
   const [first, ...more] = found;
   if (first === undefined) return { kind: "unlisted" };
-  return more.length === 0 ? { kind: "type", id: first.id } : { kind: "open", lines: describeOffers(found) };
+  return more.length === 0
+    ? { kind: "type", id: first.id }
+    : {
+        kind: "open",
+        lines: describeOffers(found),
+        closest: `did you mean ${found.map(({ id }) => id).join(" or ")}?`,
+      };
 }
 
 /** Without what people write differently: SO-101, so_101, so101. */

@@ -162,7 +162,7 @@ test.each([
   [YAM, { kind: "type", id: YAM }],
   ["Two YAM", { kind: "type", id: YAM }],
   ["widowx", { kind: "type", id: "bridge.widowx-250.v1" }],
-  ["g1", { kind: "open", lines: [expect.stringContaining("dex3"), expect.stringContaining("dex1")] }],
+  ["g1", expect.objectContaining({ lines: [expect.stringContaining("dex3"), expect.stringContaining("dex1")] })],
   ["0", { kind: "open", lines: ["There is no number 0: 1 to 10."] }],
   ["11", { kind: "open", lines: ["There is no number 11: 1 to 10."] }],
   ["acme.cell.v1", { kind: "unlisted" }],
@@ -198,6 +198,11 @@ test.each([
   const choice = chooseType(answer, READY_CATALOG);
   const lines = choice.kind === "open" ? choice.lines : [];
   expect(lines.flatMap((line) => /^ +\d+ +(\S+)/.exec(line)?.[1] ?? [])).toEqual(ids);
+});
+
+test("chooseType: words of several types → a hint with their ids, for a flag", () => {
+  const closest = "did you mean lerobot.so101-follower.v1 or lerobot.bi-so101-follower.v1?";
+  expect(chooseType("so100", READY_CATALOG)).toMatchObject({ kind: "open", closest });
 });
 
 test("chooseType: a robot that is close to a type → says what differs", () => {
