@@ -208,7 +208,7 @@ describe("init", () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const { code, stderr } = await runAgent(["init", "--type", "koch", "--unit", "deg", "--dir", folder.path]);
     expect(code).toBe(2);
-    expect(stderr).toContain("nothing was written; closest, with --extend lerobot.so101-follower.v1: ");
+    expect(stderr).toContain("nothing was written; closest, with --type lerobot.so101-follower.v1 --extend: ");
     expect(stderr).not.toContain("is not a LeRobot type");
   });
 
