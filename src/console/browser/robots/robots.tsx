@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   {
     id: "name",
     name: "Name",
-    track: "minmax(9rem, 1.4fr)",
+    track: "minmax(8rem, 1.4fr)",
     cell: ({ name, contestedSince }) =>
       contestedSince === null ? (
         name
@@ -92,7 +92,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   },
   textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
   textColumn(
-    { id: "type", name: "Type", track: "minmax(10rem, 1.5fr)", isWideOnCard: true, isPlainOnCard: true },
+    { id: "type", name: "Type", track: "minmax(9rem, 1.5fr)", isWideOnCard: true, isPlainOnCard: true },
     (robot) => robot.robot_type_id,
   ),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "medium" }, ({ region }) => region),
