@@ -86,7 +86,9 @@ export type EnrolmentStart = z.output<typeof enrolmentStartSchema>;
 const enrolmentWaitSchema = z
   .literal("name_exists")
   .optional()
-  .describe("Why a computer with a bulk key waits for an operator. Told to nobody else, who could try names.");
+  .describe(
+    "Why a computer with a key for enrolments waits for an operator. Without such a key this is not told: a stranger could try names.",
+  );
 
 export const enrolmentStartedSchema = z
   .object({

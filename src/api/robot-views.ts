@@ -58,7 +58,7 @@ export const identifiedRobotViewSchema = robotViewSchema
       .nullable()
       .default(null)
       .describe(
-        "online; not_ready: online, but it cannot register; offline; not_monitored: no computer is enrolled, so nobody knows. status is offline for the last too.",
+        "online; not_ready: online, but it cannot register; offline; not_monitored: no computer is enrolled, so no heartbeats come. For such a robot status is offline.",
       ),
     not_ready_reason: z.string().nullable().default(null).describe("Why the robot is not_ready; null otherwise."),
   })

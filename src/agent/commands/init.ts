@@ -131,8 +131,10 @@ const FLAGS = [
 async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[]> {
   const { findings } = await documentsOf(given, task);
   const wrong = findings.filter((finding) => isError(finding) && finding.id !== "placeholder");
-  const problems = wrong.map(({ loc, message, id }): Problem => {
-    const flag = FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
+  const flagOf = ({ loc }: { readonly loc: string }) => FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc;
+  const problems = wrong.map((finding): Problem => {
+    const { message, id } = finding;
+    const flag = flagOf(finding);
     const fix = ["correct the flag; nothing was written"];
     if (flag === "--type") {
       const choice = chooseType(given.type ?? "", READY_CATALOG);
@@ -158,8 +160,8 @@ async function wrongFlags(given: Answers, task: Task): Promise<readonly Problem[
   if (noLabel !== undefined) {
     problems.push({ code: "bad-answer", what: `--label: ${shown(noLabel)} has no =`, fix: "write --label NAME=VALUE" });
   }
-  const hasType = !problems.some(({ what }) => what.startsWith("--type: "));
-  if (unit !== null && type !== null && hasType && lerobotUnit(type) === null) {
+  const isTypeWrong = wrong.some((finding) => flagOf(finding) === "--type");
+  if (unit !== null && type !== null && !isTypeWrong && lerobotUnit(type) === null) {
     const what = `--unit: ${type} is not a LeRobot type`;
     problems.push({ code: "bad-answer", what, fix: "leave it out; units are in the manifest" });
   }

@@ -130,7 +130,7 @@ function withoutKey(document: unknown, key: string): object {
   return Object.assign({}, JSON.parse(rest ?? "{}"));
 }
 
-/** Revokes a key that could not be written, else shows it: nobody else knows it. */
+/** Revokes a key that could not be written. If that fails, shows the key, because it is stored nowhere else. */
 async function giveUp(service: Service, id: string | null, unwritten: Problem, key: string): Promise<ExitCode> {
   const row = { ...operations.revokeApiKey, response: z.unknown() };
   const revoked = id === null ? null : await service.call(row, { parameters: { key_id: id } });

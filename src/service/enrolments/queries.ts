@@ -43,7 +43,7 @@ export async function areTooManyWaiting(reader: Reader, now: string): Promise<bo
 }
 
 /**
- * Ends the newest enrolment that waits of the site with the most, for one of another site: whoever fills all places loses them first.
+ * Makes room for an enrolment from `site`: ends the newest waiting enrolment of the site that has the most of them.
  *
  * @returns the site; null if that of the new enrolment has as many itself.
  */
