@@ -12,8 +12,8 @@ import { createAlarm } from "./alarm.ts";
 import { type CollectorOptions, createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { describeAgent } from "./describe-agent.ts";
-import { enrolmentRequest } from "./identity/enrolment-request.ts";
-import { createIdentityPart } from "./identity/part.ts";
+import { heldBack } from "./identity/exchange.ts";
+import { createIdentity } from "./identity/identity.ts";
 import { documentFindings, type LocatedFinding } from "./findings.ts";
 import { createReconciler, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 import { createCleanStop } from "./registration/clean-stop.ts";
@@ -58,9 +58,6 @@ const HANGING_MS = 5000;
 /** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
 
-/** An enrolment waits so long for the digest of the files. */
-const FIRST_RESULT_LIMIT_MS = 10_000;
-
 export function createAgent(options: AgentOptions) {
   const { machine, log } = options;
   const { clock, files } = machine;
@@ -73,12 +70,13 @@ export function createAgent(options: AgentOptions) {
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
-  /** Resolves once the files were read, or cannot be. */
-  const firstResult = Promise.withResolvers<void>();
   /** Why the robot cannot register, by the last run that came to a result; null if it can. */
   let obstacle: string | null = null;
-  const ownCredential: OwnCredential = (serviceUrl) => identity.credential(serviceUrl);
-  let connection = options.connect(options.initial, ownCredential);
+  const identity = createIdentity({ ...options, wake: alarm.ring });
+  let connection = options.connect(options.initial, identity.credential);
+  identity.use(options.initial, connection);
+  /** What the last run knew of the identity. */
+  let known = identity.view();
   let isRunning = false;
   /** Files changed during a run, perhaps after the run had read them. */
   let changedDuringRun = false;
@@ -93,39 +91,13 @@ export function createAgent(options: AgentOptions) {
 
   const collector = createCollector({
     ...options,
-    approved: () => identity.approved,
-    before: () => identity.before,
+    approved: () => identity.view().approved,
+    before: () => identity.view().before,
     onConfiguration(configuration) {
-      connection = options.connect(configuration, ownCredential);
-      identity.reconfigured();
+      connection = options.connect(configuration, identity.credential);
+      identity.use(configuration, connection);
       options.onConfiguration?.(configuration);
       log.info("configuration-changed", { path: options.configuration.path });
-    },
-  });
-  const identity = createIdentityPart({
-    ...options,
-    configuration: () => collector.configuration,
-    connection: () => connection,
-    async describeRobot() {
-      // The approver sees the digest. A disk that is slow or does not answer must not keep the robot from its code.
-      await within(firstResult.promise, FIRST_RESULT_LIMIT_MS, clock, signal);
-      return enrolmentRequest(collector, machine);
-    },
-    readiness() {
-      const { registration } = reconciler;
-      const isHeld =
-        registration !== null && !registration.in_doubt && registration.service_url === connection.serviceUrl;
-      const isHanging = options.pending.hanging(HANGING_MS) !== null;
-      return {
-        problem: isHanging || !isHeld ? status().summary : obstacle,
-        registeredDigest: registration?.request.configuration_digest ?? null,
-      };
-    },
-    onChange: lookAgain,
-    onEnrolled: () => void ask({ confirm: true }),
-    onReturn() {
-      reconciler.hurry();
-      alarm.ring();
     },
   });
   const reconciler: Reconciler = createReconciler({
@@ -178,7 +150,7 @@ export function createAgent(options: AgentOptions) {
   /** For a person who may just have corrected what the robot's identity failed at: the run has read that, so the identity is tried after it. */
   async function askWithIdentity(what: Partial<Requested>): Promise<StatusDocument> {
     await ask(what);
-    if ((await identity.heldBack()) !== null && (await identity.retry())) await ask(what);
+    if ((await heldBack(identity.view(), connection)) !== null && (await identity.retry())) await ask(what);
     return status();
   }
 
@@ -201,8 +173,33 @@ export function createAgent(options: AgentOptions) {
       daemon,
       clock,
       hanging: options.pending.hanging(HANGING_MS),
-      identity: identity.status(),
+      identity: identity.view().status,
     });
+  }
+
+  /** Hands the identity what the agent knows by now. @param isSettled the files were read, or cannot be. */
+  function report(isSettled: boolean): void {
+    const { registration } = reconciler;
+    const isHeld =
+      registration !== null && !registration.in_doubt && registration.service_url === connection.serviceUrl;
+    const isHanging = options.pending.hanging(HANGING_MS) !== null;
+    identity.report({
+      robotTypeId: collector.manifest?.robot_type_id ?? null,
+      digest: collector.snapshot?.digest ?? null,
+      isSettled,
+      readiness: {
+        problem: isHanging || !isHeld ? status().summary : obstacle,
+        registeredDigest: registration?.request.configuration_digest ?? null,
+      },
+    });
+  }
+
+  /** What changed in the identity since the last run. */
+  function followIdentity(): void {
+    const before = known;
+    known = identity.view();
+    if (known.returns > before.returns) reconciler.hurry();
+    if (known.enrolments > before.enrolments) void requests.ask({ confirm: true });
   }
 
   async function prepareNow(): Promise<void> {
@@ -234,13 +231,12 @@ export function createAgent(options: AgentOptions) {
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
     if (step.kind !== "unsettled") {
-      firstResult.resolve();
       obstacle = STATES[state].problem === null ? null : status().summary;
     }
     const refusal = step.kind === "failed" && step.failure.state === "unauthorized" ? step.failure.reason : null;
-    if (refusal === "http-401") identity.doubt(forced);
-    if (refusal === "http-403") identity.doubtName();
-    identity.readinessChanged();
+    if (refusal === "http-401") identity.credentialRefused("unauthorized", forced);
+    if (refusal === "http-403") identity.credentialRefused("forbidden", forced);
+    report(step.kind !== "unsettled");
     stepDueMs = dueAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());
     if (step.kind === "unsettled") request.postpone({ forced });
@@ -268,6 +264,7 @@ export function createAgent(options: AgentOptions) {
 
   function reportHanging(): void {
     reporter.hanging(options.pending.hanging(HANGING_MS), status());
+    report(false);
   }
 
   async function begin(): Promise<void> {
@@ -277,9 +274,11 @@ export function createAgent(options: AgentOptions) {
 
   async function loop(): Promise<void> {
     await watchOver(begin());
+    report(false);
     await watchOver(identity.begin());
     for (;;) {
       const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
+      followIdentity();
       const nowMs = clock.monotonicMs();
       // Whatever woke the loop: events may keep coming, and would put the retries off for ever.
       if (nowMs >= retriedMs + resyncPeriod()) {
@@ -313,13 +312,16 @@ export function createAgent(options: AgentOptions) {
     },
     /** Watches and reconciles until stopped. Rejects only for a bug. */
     async run() {
+      const ended = new AbortController();
+      const identified = identity.run(AbortSignal.any([signal, ended.signal]));
       try {
-        await Promise.race([loop(), identity.failure]);
+        await Promise.all([loop(), identified]);
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
         watched.close();
-        await unlessStopped(identity.stop()).catch(() => {});
+        ended.abort();
+        await unlessStopped(identified).catch(() => {});
         if (signal.aborted && reconciler.stateProblem === null) await unlessStopped(cleanStop.leave()).catch(() => {});
         await connection.close();
       }

@@ -11,7 +11,7 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
-import { type ApprovedRobot, asApproved, nameWithoutCredential, type RobotBefore } from "./identity/records.ts";
+import { type ApprovedRobot, asApproved, nameWithoutCredential, type RobotBefore } from "./identity/approval.ts";
 import type { Registration } from "./registration/record.ts";
 import {
   buildRobotSetup,

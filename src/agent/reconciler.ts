@@ -5,8 +5,10 @@ import { isoNow } from "../platform/clock.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Collector } from "./collector.ts";
-import { decide, type HeldBack } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findings.ts";
+import { heldBack } from "./identity/exchange.ts";
+import type { RobotIdentity } from "./identity/identity.ts";
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
@@ -35,18 +37,10 @@ export interface ReconcilerOptions {
   /** The connection of the configuration in force. */
   connection(): Connection;
   onRegistering(body: RobotSetup): void;
-  /** The robot's own credential; absent in commands, which read it from the disk. */
-  readonly identity?: OwnIdentity;
+  /** The robot's own identity; absent in commands, which read its credential from the disk. */
+  readonly identity?: Pick<RobotIdentity, "view">;
   /** Called when the service was asked and does not confirm the registration, before it is sent again. */
   onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void;
-}
-
-/** The identity of a robot, as far as registering depends on it. */
-export interface OwnIdentity {
-  /** Why the robot's own credential must not be used now; null when it may, and where the API key is used. */
-  heldBack(): Promise<HeldBack | null>;
-  /** Changes with the credential. */
-  readonly version: string;
 }
 
 /** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
@@ -150,7 +144,8 @@ export function createReconciler(options: ReconcilerOptions) {
     }
     await kept.saveAgain();
     route = `${connection.route} ${await routeFiles.look(routePaths)}`;
-    credentialVersion = `${await credentials.look(credentialPaths)} ${options.identity?.version ?? ""}`;
+    const identity = options.identity?.view() ?? null;
+    credentialVersion = `${await credentials.look(credentialPaths)} ${identity?.version ?? ""}`;
 
     const { wanted, machineId } = collected;
     const registration = kept.current;
@@ -163,7 +158,7 @@ export function createReconciler(options: ReconcilerOptions) {
       machine: machineId,
       serviceUrl,
       route,
-      held: (await options.identity?.heldBack()) ?? null,
+      held: identity === null ? null : await heldBack(identity, connection),
       isNameApproved: collector.isNameApproved,
       forced,
       rateCappedUntilMs:

@@ -1,12 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { createAlarm } from "../../../src/agent/alarm.ts";
-import { createIdentityLoop } from "../../../src/agent/identity/identity.ts";
+import { createIdentityMachine } from "../../../src/agent/identity/machine.ts";
 import type { IdentityFiles, StoredIdentity } from "../../../src/agent/identity/identity-files.ts";
 import { REGISTRATION_BACKOFF, RETURN_SPREAD_MS } from "../../../src/agent/reconciler.ts";
+import { type AgentConfiguration, readConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import { createClient } from "../../../src/client/client.ts";
-import { createIdentityClient, type IdentityClient } from "../../../src/client/identity-client.ts";
-import { Secret } from "../../../src/client/secret.ts";
 import type { ServiceAccess } from "../../../src/client/send-request.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Log } from "../../../src/platform/log/log.ts";
@@ -53,52 +55,42 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
   let lastHeartbeatMs = 0;
   /** Monotonic. */
   let retryAtMs = 0;
-  let returnedMs = Number.NEGATIVE_INFINITY;
   const soonMs = () => systemClock.monotonicMs() + RETURN_SPREAD_MS * machine.random.unit();
-  const wire = createIdentityClient(access);
-  const noting: IdentityClient = {
-    ...wire,
-    async heartbeat(body, credential, signal) {
-      const result = await wire.heartbeat(body, credential, signal);
-      if (result.kind === "ok") lastHeartbeatMs = Date.now();
-      return result;
+  const noting: ServiceAccess["transport"] = {
+    ...access.transport,
+    async send(request, signal) {
+      const answer = await access.transport.send(request, signal);
+      if (answer.status === 200 && request.url.endsWith("/heartbeat")) lastHeartbeatMs = Date.now();
+      return answer;
     },
   };
+  const describeRun = () => ({
+    robotTypeId: ROBOT_TYPE,
+    digest: wanted,
+    isSettled: true,
+    readiness: { problem: acknowledged === null ? "not registered yet" : null, registeredDigest: acknowledged },
+  });
 
-  const identity = createIdentityLoop({
+  // The robot removes it once it is enrolled.
+  const keyPath = join(tmpdir(), `load-robot-${process.pid}-${name}`);
+  writeFileSync(keyPath, bulkKey, { mode: 0o600 });
+  const identity = createIdentityMachine({
     machine,
     log: SILENT,
     version: VERSION,
     files: IN_MEMORY,
     stored: NOTHING,
     credentialPath: "memory",
-    service: () => ({
-      url: access.baseUrl,
-      client: noting,
-      heartbeatMs,
-      bulkKey: () =>
-        Promise.resolve({ kind: "credential", secret: new Secret(bulkKey), source: "environment", where: "memory" }),
-      discardBulkKey: () => Promise.resolve(),
-    }),
-    describeRobot: () =>
-      Promise.resolve({
-        requested_name: name,
-        configuration_digest: wanted,
-        region: REGION,
-        labels: {},
-        robot_type_id: ROBOT_TYPE,
-      }),
-    readiness: () => ({
-      problem: acknowledged === null ? "not registered yet" : null,
-      registeredDigest: acknowledged,
-    }),
-    onChange: () => alarm.ring(),
-    onEnrolled() {},
-    onReturn() {
-      returnedMs = systemClock.monotonicMs();
-      retryAtMs = Math.min(retryAtMs, soonMs());
-      alarm.ring();
+    settings: {
+      configuration: configure(name, heartbeatMs, keyPath),
+      connection: {
+        serviceUrl: access.baseUrl,
+        access: { ...access, transport: noting },
+        userId: process.getuid?.() ?? 0,
+      },
     },
+    report: describeRun(),
+    wake: alarm.ring,
   });
   const client = createClient({
     ...access,
@@ -114,23 +106,26 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
     if (result.kind === "ok") {
       backoff.reset();
       acknowledged = digest;
-      identity.readinessChanged();
+      identity.report(describeRun());
       registered.resolve();
       return 0;
     }
-    if (result.kind === "refused" && result.status === 401) identity.doubt();
+    if (result.kind === "refused" && result.status === 401) identity.credentialRefused("unauthorized", false);
     return backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null);
   }
 
   async function registerChanges(signal: AbortSignal): Promise<void> {
-    const isDue = () => identity.state === "enrolled" && acknowledged !== wanted;
+    const isDue = () => identity.view().held === null && acknowledged !== wanted;
+    let { returns } = identity.view();
     for (;;) {
       await alarm.wait(isDue() ? retryAtMs : Number.POSITIVE_INFINITY, signal);
+      if (identity.view().returns > returns) {
+        ({ returns } = identity.view());
+        retryAtMs = Math.min(retryAtMs, soonMs());
+      }
       if (!isDue() || systemClock.monotonicMs() < retryAtMs) continue;
-      const sentMs = systemClock.monotonicMs();
       const waitMs = await register(signal);
-      const dueMs = systemClock.monotonicMs() + waitMs;
-      retryAtMs = sentMs <= returnedMs ? Math.min(dueMs, soonMs()) : dueMs;
+      retryAtMs = systemClock.monotonicMs() + waitMs;
     }
   }
 
@@ -158,6 +153,15 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
       }
     },
   };
+}
+
+/** As the agent reads it from a file. */
+function configure(name: string, heartbeatMs: number, keyPath: string): AgentConfiguration {
+  const text = `service: { url: "http://127.0.0.1:1" }\nrobot: { name: ${name}, region: ${REGION} }\n`;
+  const { value } = readConfiguration(Buffer.from(text), { path: "/config.yaml" });
+  if (value === null) throw new Error(`no name for a robot: ${name}`);
+  const service = { ...value.service, heartbeat_s: heartbeatMs / 1000, enrolment_key_file: keyPath };
+  return { ...value, service: { ...service, identity: "enrolled" } };
 }
 
 function newDigest(): string {

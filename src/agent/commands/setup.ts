@@ -108,7 +108,7 @@ async function alone(
 
 async function learnNewName(connection: Connection, folders: Folders, context: CommandContext): Promise<boolean> {
   // Only enrolled robots need it.
-  const { learnName } = await import("../identity/learn-name.ts");
+  const { learnName } = await import("../identity/robot-name.ts");
   try {
     const isRenamed = await learnName(context.machine, folders.stateDirectory, connection, context.signal);
     if (isRenamed) context.terminal.note("An operator renamed this robot.");

@@ -1,6 +1,7 @@
-/** What the service's answers about an identity mean: pure functions. */
+/** What it means that a request about the identity has no result, and when to repeat it. */
 import { type CallResult, isOfNetwork, refusalText } from "../../client/call-result.ts";
-import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
+import type { Random } from "../../platform/random.ts";
+import { createBackoff } from "../../platform/retry.ts";
 import { type FailureState, stateOfRefusal } from "../outcome.ts";
 
 /** States in which the credential must not be used; a person has to act. */
@@ -21,46 +22,12 @@ export interface Refused {
   readonly detail: string;
 }
 
-export type StartVerdict =
-  | { readonly kind: "started"; readonly started: Started }
-  /** An installation has the key already, and its credential is not here. */
-  | { readonly kind: "fresh-key" }
-  | Later;
+/** A request without a result. */
+export type Failed = Exclude<CallResult<unknown>, { kind: "ok" }>;
+type Refusal = Extract<Failed, { kind: "refused" }>;
 
-export function judgeStart(result: CallResult<Started>): StartVerdict {
-  if (result.kind === "ok") return { kind: "started", started: result.value };
-  if (result.kind === "refused" && result.reason === "key_in_use") return { kind: "fresh-key" };
-  return later(result);
-}
-
-export type Approved = Extract<Polled, { status: "approved" }>;
-
-export type PollVerdict =
-  | { readonly kind: "pending"; readonly waitMs: number | null; readonly reason: string | null }
-  | { readonly kind: "approved"; readonly issued: Approved }
-  | { readonly kind: "denied" }
-  /** The code is over: a new enrolment is needed. */
-  | { readonly kind: "over" }
-  | { readonly kind: "fresh-key" }
-  | Later;
-
-export function judgePoll(result: CallResult<Polled>): PollVerdict {
-  if (result.kind === "ok") {
-    const polled = result.value;
-    switch (polled.status) {
-      case "pending":
-        return { kind: "pending", waitMs: (polled.retry_after_s ?? 0) * 1000 || null, reason: polled.reason ?? null };
-      case "approved":
-        return { kind: "approved", issued: polled };
-      case "denied":
-        return { kind: "denied" };
-      case "expired":
-        return { kind: "over" };
-      case "consumed":
-        // The credential was used, but is not here: a state directory that was set back.
-        return { kind: "fresh-key" };
-    }
-  }
+/** `over`: a new enrolment is needed. */
+export function judgePoll(result: Failed): Later | { readonly kind: "over" } {
   if (result.kind !== "refused") return later(result);
   // Ended enrolments are forgotten after a day.
   if (result.status === 404 && isOfService(result)) return { kind: "over" };
@@ -68,77 +35,31 @@ export function judgePoll(result: CallResult<Polled>): PollVerdict {
   return soon(result);
 }
 
-export type RenewalVerdict =
-  | { readonly kind: "renewed"; readonly issued: RenewedCredential }
-  | { readonly kind: "fresh-nonce" }
-  | Refused
-  | Later;
-
-export function judgeRenewal(result: CallResult<RenewedCredential>): RenewalVerdict {
-  if (result.kind === "ok") return { kind: "renewed", issued: result.value };
+export function judgeRenewal(result: Failed): Refused | Later {
   if (result.kind !== "refused") return later(result);
-  const detail = refusalText(result);
-  switch (result.status) {
-    case 401:
-      return isOfService(result) ? { kind: "refused", state: "unenrolled", detail } : soon(result);
-    case 403: {
-      if (!isOfService(result)) return soon(result);
-      return { kind: "refused", state: result.reason === "installation_frozen" ? "frozen" : "lapsed", detail };
-    }
-    case 409:
-      return { kind: "fresh-nonce" };
-    default:
-      return later(result);
-  }
+  const { status, reason } = result;
+  // The next one is signed over another nonce.
+  if (status === 409) return atHome("the nonce was used before");
+  if (status !== 401 && status !== 403) return later(result);
+  if (!isOfService(result)) return soon(result);
+  const ended = reason === "installation_frozen" ? "frozen" : "lapsed";
+  return { kind: "refused", state: status === 401 ? "unenrolled" : ended, detail: refusalText(result) };
 }
 
-export type HeartbeatVerdict =
-  | { readonly kind: "accepted"; readonly terms: Terms }
-  /** The credential is not accepted; a renewal decides. */
-  | { readonly kind: "doubted" }
-  /** The service has no heartbeats. */
-  | { readonly kind: "unknown-here" }
-  | Refused
-  | Later;
-
-export function judgeHeartbeat(result: CallResult<Terms>): HeartbeatVerdict {
-  if (result.kind === "ok") return { kind: "accepted", terms: result.value };
+/** `doubted`: the credential is not accepted, and a renewal decides. */
+export function judgeHeartbeat(result: Failed): Refused | Later | { readonly kind: "doubted" } {
   if (result.kind !== "refused" || isOfNetwork(result)) return later(result);
-  switch (result.status) {
-    case 401:
-      return { kind: "doubted" };
-    case 403:
-      return result.reason === "installation_frozen"
-        ? { kind: "refused", state: "frozen", detail: refusalText(result) }
-        : later(result);
-    case 404:
-    case 405:
-    case 501:
-      return { kind: "unknown-here" };
-    default:
-      return later(result);
-  }
+  if (result.status === 401) return { kind: "doubted" };
+  const isFrozen = result.status === 403 && result.reason === "installation_frozen";
+  return isFrozen ? { kind: "refused", state: "frozen", detail: refusalText(result) } : later(result);
 }
 
-/** The robot's name at the service; null when the service does not say it; no verdict without an answer. */
-export function judgeName(result: CallResult<NamedRobot>, robotId: string): { readonly name: string | null } | Later {
-  if (result.kind === "ok") return { name: result.value.id === robotId ? result.value.name : null };
-  const verdict = later(result);
-  return verdict.state === "unreachable" ? verdict : { name: null };
+/** The cause is on this computer, or with this one request. */
+export function atHome(detail: string): Later {
+  return { kind: "later", state: null, detail, retryAfterMs: null };
 }
 
-type Refusal = Extract<CallResult<unknown>, { kind: "refused" }>;
-
-/** Another server, as a proxy during an outage, gives no code. It does not end what only the service can give again. */
-function isOfService({ code }: Refusal): boolean {
-  return code !== undefined;
-}
-
-function soon(result: Refusal): Later {
-  return { ...later(result), state: "unreachable" };
-}
-
-function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {
+export function later(result: Failed): Later {
   switch (result.kind) {
     case "unreachable":
     case "undecodable":
@@ -150,4 +71,42 @@ function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {
       return { kind: "later", state: stateOfRefusal(result), detail: refusalText(result), retryAfterMs };
     }
   }
+}
+
+/** Another server, as a proxy during an outage, gives no code. It does not end what only the service can give again. */
+function isOfService({ code }: Refusal): boolean {
+  return code !== undefined;
+}
+
+function soon(result: Refusal): Later {
+  return { ...later(result), state: "unreachable" };
+}
+
+const MINUTE_MS = 60_000;
+/** A person has to act; this retry notices that it was done at the service. */
+const PERSON_RETRY_MS = 5 * MINUTE_MS;
+const REFUSED_RETRY_MS: Readonly<Record<RefusedState, number>> = {
+  unenrolled: 60 * MINUTE_MS,
+  frozen: PERSON_RETRY_MS,
+  lapsed: PERSON_RETRY_MS,
+};
+const BACKOFF = { firstMs: 2000, capMs: 2 * MINUTE_MS } as const;
+/** Random share of a period, so that robots that were refused together do not ask together. */
+const SPREAD = 0.2;
+
+/** How long to wait until a request is repeated. */
+export function createPace(random: Random) {
+  const backoff = createBackoff({ ...BACKOFF, random });
+  const spread = (periodMs: number) => periodMs * (1 + SPREAD * (random.unit() - 0.5));
+  return {
+    after: ({ state, retryAfterMs }: Later) =>
+      state === null || state === "unreachable" ? backoff.nextMs(retryAfterMs) : spread(PERSON_RETRY_MS),
+    afterRefusal: (state: RefusedState) => spread(REFUSED_RETRY_MS[state]),
+    /** Delays since the start or `reset`. */
+    get delays() {
+      return backoff.attempts;
+    },
+    /** The next delay is a first one again. */
+    reset: () => backoff.reset(),
+  };
 }

@@ -3,8 +3,9 @@ import { isoNow } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
+import type { ApprovedRobot } from "./approval.ts";
 import type { IdentityFiles } from "./identity-files.ts";
-import type { ApprovedRobot, CredentialRecord } from "./records.ts";
+import type { CredentialRecord } from "./records.ts";
 import { corrected, isRenewalDue, type RenewalTime, renewalTime, storedRenewalTime } from "./renewal-time.ts";
 
 /** A credential as the service issues it. */
@@ -13,6 +14,12 @@ export interface Issued {
   readonly installation_token: Secret;
   readonly credential_expires_at: string;
   readonly renew_after_s: number;
+}
+
+interface Held {
+  readonly record: CredentialRecord;
+  readonly secret: Secret;
+  readonly renewal: RenewalTime;
 }
 
 /**
@@ -28,48 +35,54 @@ const SAVE_RETRY_MS = 30_000;
 const LONGEST_UNUSED_MS = 5 * 60_000;
 
 export function createHeldCredential(options: {
-  readonly machine: Machine;
-  readonly files: IdentityFiles;
+  readonly machine: Pick<Machine, "clock">;
+  readonly files: Pick<IdentityFiles, "saveCredential">;
   readonly log: Log;
   readonly stored: CredentialRecord | null;
 }) {
-  const { machine, files, log, stored } = options;
-  const { clock } = machine;
-  let inUse: { readonly record: CredentialRecord; readonly secret: Secret } | null =
-    stored === null ? null : { record: stored, secret: new Secret(stored.installation_token) };
-  let renewal: RenewalTime | null =
-    stored === null ? null : storedRenewalTime(timesOf(stored), Date.parse(stored.issued_at), clock);
-  let unsaved: CredentialRecord | null = null;
-  let unsavedRenewal: RenewalTime | null = null;
+  const { files, log, stored } = options;
+  const { clock } = options.machine;
+  let inUse = stored === null ? null : hold(stored, storedRenewalTime(stored, Date.parse(stored.issued_at), clock));
+  let unsaved: Held | null = null;
+  /** Monotonic: from when on `unsaved` is used from memory, and the next attempt to write it. */
   let useAtMs = 0;
   let saveDueMs = Number.POSITIVE_INFINITY;
   let problem: string | null = null;
 
-  function use(record: CredentialRecord): void {
-    if (inUse?.record === record) return;
-    inUse = { record, secret: new Secret(record.installation_token) };
-    renewal = unsavedRenewal;
+  /** A newer value waits for the disk. */
+  function isWaiting(): boolean {
+    return unsaved !== null && inUse?.record !== unsaved.record;
   }
 
-  /** Writes what could not be written before. */
+  function useUnsaved(): boolean {
+    if (!isWaiting()) return false;
+    inUse = unsaved;
+    return true;
+  }
+
+  /** Writes what is not on the disk, and uses it then. */
   async function save(): Promise<void> {
-    const record = unsaved;
-    if (record === null) return;
+    if (unsaved === null) return;
     try {
-      await files.saveCredential(record);
-      if (problem !== null) log.info("credential-saved");
-      problem = null;
-      saveDueMs = Number.POSITIVE_INFINITY;
-      use(record);
-      unsaved = null;
+      await files.saveCredential(unsaved.record);
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;
       if (problem === null) log.warn("credential-not-saved", { code });
       problem = `the credential cannot be written to the disk (${code})`;
       saveDueMs = clock.monotonicMs() + SAVE_RETRY_MS;
-      if (clock.monotonicMs() >= useAtMs) use(record);
+      if (clock.monotonicMs() >= useAtMs) useUnsaved();
+      return;
     }
+    if (problem !== null) log.info("credential-saved");
+    useUnsaved();
+    forgetUnsaved();
+  }
+
+  function forgetUnsaved(): void {
+    unsaved = null;
+    problem = null;
+    saveDueMs = Number.POSITIVE_INFINITY;
   }
 
   return {
@@ -82,9 +95,9 @@ export function createHeldCredential(options: {
     },
     /** Monotonic; never while a value waits for the disk. */
     get renewalDueMs() {
-      return renewal === null || isWaiting() ? Number.POSITIVE_INFINITY : renewal.dueMs;
+      return inUse === null || isWaiting() ? Number.POSITIVE_INFINITY : inUse.renewal.dueMs;
     },
-    isRenewalDue: () => renewal !== null && isRenewalDue(renewal, clock) && !isWaiting(),
+    isRenewalDue: () => inUse !== null && !isWaiting() && isRenewalDue(inUse.renewal, clock),
     /** Why the newest value is not on the disk; null when it is. */
     get problem() {
       return problem;
@@ -108,46 +121,36 @@ export function createHeldCredential(options: {
         renew_after_s: issued.renew_after_s,
         issued_at: isoNow(clock),
       };
-      unsaved = record;
-      unsavedRenewal = renewalTime(timesOf(record), clock);
+      unsaved = hold(record, renewalTime(record, clock));
       useAtMs = clock.monotonicMs() + LONGEST_UNUSED_MS;
       await save();
     },
     /** The service has another name for the robot. */
     async rename(name: string) {
       if (inUse === null) return;
-      const isSaved = unsaved === null || inUse.record === unsaved;
-      inUse = { ...inUse, record: { ...inUse.record, robot_name: name } };
-      if (isSaved) unsavedRenewal = renewal;
-      unsaved = isSaved || unsaved === null ? inUse.record : { ...unsaved, robot_name: name };
+      const newer = isWaiting() ? unsaved : null;
+      inUse = renamed(inUse, name);
+      unsaved = newer === null ? inUse : renamed(newer, name);
       await save();
     },
     save,
     /** The value in use is not accepted: uses the one that waits for the disk. False when there is none. */
-    useUnsaved(): boolean {
-      if (unsaved === null || inUse?.record === unsaved) return false;
-      use(unsaved);
-      return true;
-    },
+    useUnsaved,
     /** A heartbeat told how long the value is to be used. */
     correct(renewAfterS: number) {
-      if (renewal !== null) renewal = corrected(renewal, renewAfterS, clock);
+      if (inUse !== null) inUse = { ...inUse, renewal: corrected(inUse.renewal, renewAfterS, clock) };
     },
     forget() {
       inUse = null;
-      renewal = null;
-      unsaved = null;
-      problem = null;
-      saveDueMs = Number.POSITIVE_INFINITY;
+      forgetUnsaved();
     },
   };
-
-  /** A newer value waits for the disk. */
-  function isWaiting(): boolean {
-    return unsaved !== null && inUse?.record !== unsaved;
-  }
 }
 
-function timesOf({ renew_after_s: renewAfterS, credential_expires_at: expiresAt }: CredentialRecord) {
-  return { renewAfterS, expiresAt };
+function hold(record: CredentialRecord, renewal: RenewalTime): Held {
+  return { record, secret: new Secret(record.installation_token), renewal };
+}
+
+function renamed(held: Held, name: string): Held {
+  return { ...held, record: { ...held.record, robot_name: name } };
 }

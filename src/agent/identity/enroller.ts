@@ -1,21 +1,21 @@
 /** Who enrolls this robot for the command `enroll`: the running agent, or the command itself. */
 import { once } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 
 import { errorCode } from "../../platform/files/files.ts";
+import type { Log } from "../../platform/log/log.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import { createCollector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { daemonProblem, readRunningAgent } from "../control/running-agent.ts";
 import { controlSocketPath, type Folders } from "../configuration/folders.ts";
-import { invalidConfiguration, openManifest, openState, readConfigurationNow } from "../configuration/open.ts";
+import { invalidConfiguration, openState, readConfigurationNow, readManifestNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { connect } from "../registration/connect.ts";
 import { keepRegistration } from "../registration/kept-registration.ts";
 import type { IdentityStatus } from "../status.ts";
-import { enrolmentRequest } from "./enrolment-request.ts";
-import { createIdentityFiles } from "./identity-files.ts";
-import { createIdentityPart } from "./part.ts";
 import { stateFix } from "../remedies.ts";
+import { createIdentity } from "./identity.ts";
+import { createIdentityFiles } from "./identity-files.ts";
 
 export interface Enroller {
   /** Starts an enrolment, unless there is a credential that is good, or an enrolment that waits. */
@@ -70,50 +70,37 @@ export async function enrollerAlone(
   const state = await openState(machine, folders.stateDirectory, false);
   if (state.kind === "problem") return state.problem;
   const connection = connect(current, { ...context, folders }, () => null);
-  const collector = createCollector({
-    machine,
-    configuration,
-    initial: current,
-    registration: null,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    approved: () => null,
-    before: () => null,
-    onConfiguration() {},
+  const manifest = (await readManifestNow(machine, current.manifest)).reading.value;
+  const { stateDirectory } = folders;
+  const identity = createIdentity({ machine, log: SILENT, version: context.version, stateDirectory, wake() {} });
+  identity.use(current, connection);
+  identity.report({
+    robotTypeId: manifest?.robot_type_id ?? null,
+    digest: null,
+    isSettled: true,
+    readiness: { problem: "The agent is not running", registeredDigest: null },
   });
-  await collector.documents.manifest.refresh(false);
-  const quiet = () => {};
-  let isNewlyEnrolled = false;
-  const part = createIdentityPart({
-    machine,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    version: context.version,
-    stateDirectory: folders.stateDirectory,
-    configuration: () => current,
-    connection: () => connection,
-    async describeRobot() {
-      // It may be edited while the command waits.
-      await configuration.refresh(false);
-      const { manifest, snapshot } = collector;
-      return enrolmentRequest({ configuration: configuration.reading.value ?? current, manifest, snapshot }, machine);
-    },
-    readiness: () => ({ problem: "The agent is not running", registeredDigest: null }),
-    onChange() {},
-    onEnrolled() {
-      isNewlyEnrolled = true;
-    },
-    onReturn() {},
-  });
-  const look = async () =>
-    part.status() ?? { code: "state-unreadable", what: "the identity cannot be read", fix: "run this as root" };
+  const ended = new AbortController();
+  const running = identity.run(ended.signal);
+  // Reported by whoever waits for it.
+  running.catch(() => {});
+  const ask = () => Promise.race([identity.enroll(), running, interruption(signal)]);
+  async function look(): Promise<IdentityStatus | Problem> {
+    // It may be edited while the command waits.
+    const before = configuration.reading.value;
+    await configuration.refresh(false);
+    const { value } = configuration.reading;
+    if (value !== null && !isDeepStrictEqual(value, before)) identity.use(value, connection);
+    return identity.view().status ?? UNREADABLE;
+  }
   return {
     async begin() {
-      const ask = () => Promise.race([part.enroll(), part.failure, interruption(signal)]);
-      await part.begin();
-      const wasEnrolled = part.approved !== null;
+      await identity.begin();
+      const wasEnrolled = identity.view().approved !== null;
       // Only the service knows whether a credential on the disk is still good.
-      part.doubt(true);
+      identity.credentialRefused("unauthorized", true);
       await ask();
-      const found = part.status();
+      const found = identity.view().status;
       if (!wasEnrolled || found === null || !ENDED.has(found.state)) return look();
       const problem = await discardKey(folders, machine.files);
       if (problem !== null) return problem;
@@ -124,12 +111,16 @@ export async function enrollerAlone(
     afterApproval: "No agent runs: once the code is approved, start it, or run robot-policy-agent enroll again.",
     afterFailure: `${FIND_CAUSE}; then run robot-policy-agent enroll again`,
     async [Symbol.asyncDispose]() {
-      await part.stop();
-      if (isNewlyEnrolled) await doubtRegistration(folders, machine);
+      ended.abort();
+      await running;
+      if (identity.view().enrolments > 0) await doubtRegistration(folders, machine);
       await connection.close();
     },
   };
 }
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const UNREADABLE: Problem = { code: "state-unreadable", what: "the identity cannot be read", fix: "run this as root" };
 
 /** The service may have approved another robot than the registered one: the next start registers, and does not wait for its daily question. */
 async function doubtRegistration({ stateDirectory }: Folders, machine: CommandContext["machine"]): Promise<void> {

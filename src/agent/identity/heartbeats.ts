@@ -2,16 +2,15 @@ import type { Heartbeat } from "../../api/installations.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import { printable } from "../../client/printable.ts";
 import type { Secret } from "../../client/secret.ts";
-import type { Machine } from "../../platform/machine.ts";
-import { type HeartbeatVerdict, judgeHeartbeat } from "./answers.ts";
+import { isoNow } from "../../platform/clock.ts";
+import { createPace, judgeHeartbeat } from "./answers.ts";
+import type { MachineOptions, Readiness } from "./exchange.ts";
 
-/** What the agent reports of the robot. */
-export interface Readiness {
-  /** Why the robot cannot register; null if what it has on the disk is registered, or about to be. */
-  readonly problem: string | null;
-  /** The digest that the service holds, as far as known. */
-  readonly registeredDigest: string | null;
-}
+/** What came of a heartbeat. */
+export type Beat =
+  /** `isBack`: the one before failed. */
+  | { readonly kind: "accepted"; readonly renewAfterS: number; readonly isBack: boolean }
+  | ReturnType<typeof judgeHeartbeat>;
 
 /** A line of a list, and a label of an alert. */
 const REASON_LIMIT = 200;
@@ -20,20 +19,17 @@ const SPREAD = 0.2;
 const LONGEST_DELAY_MS = 85_000;
 /** A changed readiness is reported within this time. */
 const CHANGE_MS = 2000;
-/** A service without heartbeats is asked so often: another server may have answered in its place. */
-const UNKNOWN_HERE_MS = 5 * 60_000;
 
 /** When the next heartbeat is due, and what it says. Nothing is written to disk. */
-export function createHeartbeats(
-  { clock, random }: Pick<Machine, "clock" | "random">,
-  version: string,
-  periodMs: () => number,
-) {
+export function createHeartbeats({ machine: { clock, random }, log, version }: MachineOptions) {
+  /** Not that of the renewals: accepted heartbeats must not shorten the pauses between renewals that fail. */
+  const pace = createPace(random);
   let dueMs = 0;
   /** A failed one is not repeated before, whatever changes. */
   let notBeforeMs = 0;
-  let isUnknownHere = false;
-  let told: { readonly problem: string | null; readonly digest: string | null } | null = null;
+  let failed = 0;
+  let told: Readiness | null = null;
+  let acceptedAt: string | null = null;
 
   function spread(delayMs: number): number {
     return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
@@ -44,62 +40,71 @@ export function createHeartbeats(
     dueMs = Math.min(dueMs, Math.max(notBeforeMs, clock.monotonicMs() + delayMs));
   }
 
-  /**
-   * Version and digest are sent each time, although the service keeps them: it may lose a heartbeat that it accepted, and a new
-   * installation has none.
-   */
-  function describe({ problem, registeredDigest }: Readiness): Heartbeat {
-    return {
-      ...(problem === null
-        ? { readiness: "ready" as const }
-        : {
-            readiness: "not_ready" as const,
-            reason: describeProblem(problem) || "no reason",
-          }),
-      runtime_version: version.slice(0, 64),
-      ...(registeredDigest === null ? {} : { manifest_digest: registeredDigest }),
-    };
-  }
-
   return {
     /** Monotonic. */
     get dueMs() {
       return dueMs;
     },
+    /** When the service accepted the last one, by the wall clock; null for none since the start. */
+    get acceptedAt() {
+      return acceptedAt;
+    },
     async send(
       client: IdentityClient,
       credential: Secret,
       readiness: Readiness,
+      periodMs: number,
       signal: AbortSignal,
-    ): Promise<HeartbeatVerdict> {
-      const verdict = judgeHeartbeat(await client.heartbeat(describe(readiness), credential, signal));
-      isUnknownHere = verdict.kind === "unknown-here";
-      const delayMs = isUnknownHere ? spread(UNKNOWN_HERE_MS) : Math.min(spread(periodMs()), LONGEST_DELAY_MS);
-      dueMs = clock.monotonicMs() + delayMs;
-      if (verdict.kind === "accepted") {
-        told = { problem: readiness.problem, digest: readiness.registeredDigest ?? told?.digest ?? null };
+    ): Promise<Beat> {
+      const result = await client.heartbeat(describe(readiness, version), credential, signal);
+      signal.throwIfAborted();
+      const nowMs = clock.monotonicMs();
+      dueMs = nowMs + Math.min(spread(periodMs), LONGEST_DELAY_MS);
+      if (result.kind === "ok") {
+        const isBack = failed > 0;
+        if (isBack) log.info("heartbeats-accepted-again", { failed });
+        failed = 0;
+        pace.reset();
+        acceptedAt = isoNow(clock);
+        told = { ...readiness, registeredDigest: readiness.registeredDigest ?? told?.registeredDigest ?? null };
+        return { kind: "accepted", renewAfterS: result.value.renew_after_s, isBack };
+      }
+      const verdict = judgeHeartbeat(result);
+      if (verdict.kind === "later") {
+        if (failed === 0) log.warn("heartbeat-failed", { detail: verdict.detail });
+        failed += 1;
+        dueMs = nowMs + pace.after(verdict);
+        notBeforeMs = dueMs;
       }
       return verdict;
     },
     /** Reports a change of readiness soon. */
     changed({ problem, registeredDigest }: Readiness) {
-      if (told === null || isUnknownHere) return;
+      if (told === null) return;
       // The reason may change often; what counts is whether the robot is ready.
       const isSame = (problem === null) === (told.problem === null);
-      if (isSame && (registeredDigest === null || registeredDigest === told.digest)) return;
+      if (isSame && (registeredDigest === null || registeredDigest === told.registeredDigest)) return;
       hurry(CHANGE_MS * random.unit());
     },
     hurry,
     /** After a pause: the next one within a tenth of the period. */
-    resume() {
-      isUnknownHere = false;
-      dueMs = clock.monotonicMs() + (SPREAD / 2) * periodMs() * random.unit();
+    resume(periodMs: number) {
+      dueMs = clock.monotonicMs() + (SPREAD / 2) * periodMs * random.unit();
     },
-    /** The last one failed. @param delayMs until the next, whatever the period. */
-    postpone(delayMs: number) {
-      dueMs = clock.monotonicMs() + delayMs;
-      notBeforeMs = dueMs;
-    },
+  };
+}
+
+/**
+ * Version and digest are sent each time, although the service keeps them: it may lose a heartbeat that it accepted, and a new
+ * installation has none.
+ */
+function describe({ problem, registeredDigest }: Readiness, version: string): Heartbeat {
+  return {
+    ...(problem === null
+      ? { readiness: "ready" as const }
+      : { readiness: "not_ready" as const, reason: describeProblem(problem) || "no reason" }),
+    runtime_version: version.slice(0, 64),
+    ...(registeredDigest === null ? {} : { manifest_digest: registeredDigest }),
   };
 }
 

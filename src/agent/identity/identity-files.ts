@@ -4,22 +4,17 @@
  */
 import { join } from "node:path";
 
+import type * as z from "zod";
+
 import { Secret } from "../../client/secret.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { Guard } from "../registration/record.ts";
 import { isOtherMachine, isSaved, NewerState, readState, replaceState, setAside } from "../registration/state-file.ts";
-import {
-  type CredentialRecord,
-  type EnrolmentRecord,
-  isCredentialRecord,
-  isEnrolmentRecord,
-  isKeyRecord,
-  type KeyRecord,
-  type RobotBefore,
-} from "./records.ts";
+import type { RobotBefore } from "./approval.ts";
+import type * as Records from "./records.ts";
+import type { CredentialRecord, EnrolmentRecord, KeyRecord } from "./records.ts";
 
 const FILE_MODE = 0o600;
 const FILE_LIMIT_BYTES = 64 * 1024;
@@ -77,19 +72,17 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
   async function refuseExposed(path: string): Promise<void> {
     await refuseOpen();
     const { mode } = await files.stat(path);
-    if ((mode & 0o066) !== 0)
-      throw new IdentityExposed(
-        `${path} has mode ${octal(mode)}: others can read or write the identity of this robot; chmod 600 ${shellWord(path)}`,
-      );
+    if ((mode & 0o066) === 0) return;
+    const what = `${path} has mode ${octal(mode)}: others can read or write the identity of this robot`;
+    throw new IdentityExposed(`${what}; chmod 600 ${shellWord(path)}`);
   }
 
   /** In a sticky folder only the owner of a file can replace it. */
   async function refuseOpen(): Promise<void> {
     const { mode } = await files.stat(stateDirectory);
-    if ((mode & 0o1002) === 0o002)
-      throw new IdentityExposed(
-        `${stateDirectory} has mode ${octal(mode)}: others can replace the identity of this robot; chmod o-w ${shellWord(stateDirectory)}`,
-      );
+    if ((mode & 0o1002) !== 0o002) return;
+    const what = `${stateDirectory} has mode ${octal(mode)}: others can replace the identity of this robot`;
+    throw new IdentityExposed(`${what}; chmod o-w ${shellWord(stateDirectory)}`);
   }
 
   return {
@@ -98,20 +91,23 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
       const aside: string[] = [];
       // A robot that is about to get its identity, too.
       if (mend && (await isSaved(files, stateDirectory))) await refuseOpen();
-      async function read<T>(name: FileName, isOurs: Guard<T>): Promise<T | null> {
+      async function read<T>(name: FileName, schemaOf: (records: typeof Records) => z.ZodType<T>): Promise<T | null> {
         const path = pathOf(name);
         const state = await readState(files, path, "content", FILE_LIMIT_BYTES);
         if (state.kind === "none") return null;
-        if (state.kind === "content" && isOurs(state.content)) {
+        // Late, because most robots have no such file, and zod costs a boot some milliseconds.
+        const schema = schemaOf(await import("./records.ts"));
+        const content = state.kind === "content" ? schema.safeParse(state.content) : null;
+        if (content?.success === true) {
           await refuseExposed(path);
-          return state.content;
+          return content.data;
         }
         aside.push(mend ? await setAside(files, path) : path);
         return null;
       }
-      const key = await read("key", isKeyRecord);
-      const enrolment = await read("enrolment", isEnrolmentRecord);
-      const credential = await read("credential", isCredentialRecord);
+      const key = await read("key", ({ keySchema }) => keySchema);
+      const enrolment = await read("enrolment", ({ enrolmentSchema }) => enrolmentSchema);
+      const credential = await read("credential", ({ credentialSchema }) => credentialSchema);
       return { key, enrolment, credential, setAside: aside };
     },
     saveKey: (key: KeyRecord) => save("key", key),

@@ -1,259 +1,142 @@
 /**
- * The identity of this robot: enrolls (enrolling.ts), renews its credential and reports that it is alive (upkeep.ts), in a loop of its own
- * beside the agent's.
- *
- * Each turn does what is due. All times are monotonic or relative, so a wrong wall clock delays nothing. A credential is on the disk before
- * its first use, because that use ends the enrolment and the previous value.
+ * The identity of a robot, as the agent's loop sees it: the loop hands in what it knows, wakes when something changed here, and reads what
+ * a run needs as one value. Most robots have none, so what works for it (machine.ts, and zod with it) is loaded only when the state directory
+ * has a key, the configuration says `identity: enrolled`, or a person asks to enroll.
  */
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { keyFingerprint } from "../../platform/ed25519.ts";
-import { createAlarm } from "../alarm.ts";
-import type { IdentityStatus } from "../status.ts";
-import { createCourse, type IdentityOptions } from "./course.ts";
-import { createHeldCredential } from "./credential.ts";
-import { createEnrolling } from "./enrolling.ts";
-import { belonging } from "./identity-files.ts";
-import { createUpkeep } from "./upkeep.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Log } from "../../platform/log/log.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
+import { NO_IDENTITY } from "../status.ts";
+import { type IdentitySettings, type IdentityView, NO_VIEW, type RunReport, STARTING } from "./exchange.ts";
+import {
+  createIdentityFiles,
+  identityCredentialPath,
+  type StoredIdentity,
+  unreadableIdentity,
+} from "./identity-files.ts";
+import type { IdentityMachine } from "./machine.ts";
 
-export type Identity = ReturnType<typeof createIdentityLoop>;
+export interface IdentityOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly version: string;
+  readonly stateDirectory: string;
+  /** Called when `view` changed. */
+  wake(): void;
+}
 
-/** The wall clock is looked at so often, in case the machine was suspended. */
-const LONGEST_WAIT_MS = 15 * 60_000;
-/** Time between two attempts that persons ask for. */
-const RETRY_GAP_MS = 10_000;
+export type RobotIdentity = ReturnType<typeof createIdentity>;
 
-export function createIdentityLoop(options: IdentityOptions) {
-  const { machine, log, files, stored } = options;
-  const { clock } = machine;
-  const alarm = createAlarm(clock);
-  const held = createHeldCredential({ machine, files, log, stored: belonging(stored.credential, stored.key) });
-  const course = createCourse(options, held.record !== null);
-  const enrolling = createEnrolling(options, course, held);
-  const upkeep = createUpkeep(options, course, held, adopt);
-  let adopted = held.record;
-  /** What a person asked for; `again`: the identity was refused already. */
-  let asked: "now" | "again" | null = null;
-  let retryAllowedMs = Number.NEGATIVE_INFINITY;
-  const waiting: PromiseWithResolvers<void>[] = [];
-  let isTurning = false;
+export function createIdentity(options: IdentityOptions) {
+  const { machine: system, log, stateDirectory } = options;
+  const files = createIdentityFiles(system.files, stateDirectory);
+  const opened = Promise.withResolvers<IdentityMachine>();
+  let machine: IdentityMachine | null = null;
+  let opening: Promise<void> | null = null;
+  /** The files of the identity cannot be read: the robot is not what its API key says. */
+  let problem: string | null = null;
+  let settings: IdentitySettings | null = null;
+  let report = STARTING;
 
-  /** Uses what the service issued, unless it waits for the disk. */
-  async function adopt(): Promise<void> {
-    const { record } = held;
-    if (record === null || record === adopted) return;
-    adopted = record;
-    const wasEnrolled = course.standing.kind === "enrolled";
-    course.standing = { kind: "enrolled" };
-    upkeep.credentialChanged(!wasEnrolled);
-    await enrolling.forgetEnrolment();
-    if (!wasEnrolled) {
-      await options.service().discardBulkKey();
-      log.info("enrolled", { robot: record.robot_name, installation: record.installation_id });
-      options.onEnrolled();
-    }
-    options.onChange();
+  function takeProblem(next: string | null): void {
+    if (problem === next) return;
+    problem = next;
+    // The robot may be held back by it, or no longer.
+    options.wake();
   }
 
-  /**
-   * What a person asked for: a key where there is none, and a fresh one in place of one that is not accepted. Only a user who may write
-   * the state directory may discard a credential, so that one is discarded when its key file was moved away.
-   */
-  async function answerAsked(): Promise<void> {
-    const mayDiscard = asked === "again";
-    asked = null;
-    if (mayDiscard && (held.record === null || !(await files.hasKey()))) {
-      if (!(await enrolling.beginAnew())) return;
-      course.begin();
+  async function open(): Promise<void> {
+    // It fails only for a bug, or for a reason that a restart of the program corrects.
+    const late = await import("./machine.ts");
+    let stored: StoredIdentity;
+    try {
+      stored = await loadOwn();
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      if (problem === null) log.warn("identity-unreadable", { code });
+      return takeProblem(unreadableIdentity(error));
     }
-    if (course.standing.kind === "enrolling") course.dueMs = 0;
+    if (settings === null) throw new Error("the identity was not told its service");
+    const credentialPath = identityCredentialPath(stateDirectory);
+    machine = late.createIdentityMachine({ ...options, files, stored, credentialPath, settings, report });
+    opened.resolve(machine);
+    takeProblem(null);
   }
 
-  /** The identity is one of another service: nothing of it is sent to this one. */
-  function isElsewhere(): boolean {
-    return enrolling.key !== null && enrolling.key.service_url !== options.service().url;
+  /** Files of another computer, as in a copied image, are set aside and never used. @throws Node system errors. */
+  async function loadOwn(): Promise<StoredIdentity> {
+    const stored = await files.load(true);
+    for (const path of stored.setAside) log.warn("identity-file-set-aside", { path });
+    if (stored.key === null || !isOtherMachine(stored.key, await system.identity.machine())) return stored;
+    await files.setAsideForeign();
+    log.warn("identity-of-other-machine", { directory: stateDirectory });
+    return { key: null, enrolment: null, credential: null, setAside: [] };
   }
 
-  /** Approved, but the credential is not on the disk, so it is not used yet. */
-  function isWaitingForDisk(): boolean {
-    return held.record === null && held.saveDueMs !== Number.POSITIVE_INFINITY;
-  }
-
-  /** Nothing is lost with an identity of another service that has no credential: an enrolment ends by itself. */
-  function mayBeginAnew(): boolean {
-    return isElsewhere() && held.record === null && !isWaitingForDisk();
-  }
-
-  async function turn(signal: AbortSignal): Promise<void> {
-    if (asked !== null) await answerAsked();
-    if (mayBeginAnew()) {
-      if (!(await enrolling.beginAnew())) return;
-      course.begin();
-      options.onChange();
-    }
-    if (isElsewhere()) {
-      return course.refuse(
-        "unenrolled",
-        `this robot is enrolled at ${enrolling.key?.service_url ?? "another service"}`,
-      );
-    }
-    const { key } = enrolling;
-    const nowMs = clock.monotonicMs();
-    if (nowMs >= held.saveDueMs) {
-      await held.save();
-      await adopt();
-    }
-    switch (course.standing.kind) {
-      case "enrolling":
-        if (isWaitingForDisk() || nowMs < course.dueMs) return;
-        if (await enrolling.advance(signal)) await adopt();
-        return;
-      case "refused":
-        if (nowMs >= course.dueMs && key !== null) await upkeep.renew(key, signal);
-        return;
-      case "enrolled":
-        if (key !== null) await upkeep.advance(key, signal);
-    }
-  }
-
-  /** Resolves after the next turn that begins. */
-  function nextTurn(): Promise<void> {
-    const answered = Promise.withResolvers<void>();
-    waiting.push(answered);
-    alarm.ring();
-    return answered.promise;
-  }
-
-  function nextMs(): number {
-    const latestMs = clock.monotonicMs() + LONGEST_WAIT_MS;
-    if (mayBeginAnew()) return course.dueMs;
-    // A person is waited for, once that is said.
-    if (isElsewhere()) return course.standing.kind === "refused" ? latestMs : 0;
-    const soonestMs = Math.min(latestMs, held.saveDueMs);
-    switch (course.standing.kind) {
-      case "enrolling":
-        return Math.min(soonestMs, isWaitingForDisk() ? latestMs : course.dueMs);
-      case "refused":
-        return Math.min(soonestMs, held.record === null ? latestMs : course.dueMs);
-      case "enrolled":
-        return Math.min(soonestMs, upkeep.nextMs());
-    }
+  async function start(): Promise<void> {
+    if (machine !== null) return;
+    opening ??= open().finally(() => (opening = null));
+    await opening;
   }
 
   return {
-    /** Works until the signal aborts. Rejects only for a bug. */
-    async run(signal: AbortSignal) {
-      try {
-        if (course.standing.kind === "enrolled") {
-          // After a power cut between the enrolment and these removals.
-          await enrolling.forgetEnrolment();
-          if (!isElsewhere()) await options.service().discardBulkKey();
-        }
-        for (;;) {
-          await alarm.wait(nextMs(), signal);
-          const { length } = waiting;
-          isTurning = true;
-          await turn(signal);
-          isTurning = false;
-          for (const { resolve } of waiting.splice(0, length)) resolve();
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      } finally {
-        for (const { resolve } of waiting) resolve();
-      }
+    /** The configuration in force, and the connection to its service. Called before all else, and when another one takes effect. */
+    use(configuration: AgentConfiguration, connection: IdentitySettings["connection"]) {
+      settings = { configuration, connection };
+      machine?.use(settings);
     },
-    get state() {
-      return course.state;
+    /** What the agent knows: before the first run, after each, and when a disk does not answer. */
+    report(next: RunReport) {
+      report = { ...next, isSettled: report.isSettled || next.isSettled };
+      machine?.report(report);
     },
-    /** The robot as it was approved; null while it has no credential. */
-    get approved() {
-      return held.record;
+    /** What a run needs to know, read at its start. */
+    view(): IdentityView {
+      if (machine !== null) return machine.view();
+      if (problem === null) return NO_VIEW;
+      const status = { ...NO_IDENTITY, state: "identity-unreadable", problem } as const;
+      return { ...NO_VIEW, status, held: "identity-unreadable", mayUseApiKey: false };
     },
-    /** The robot that this computer was before it lost its credential. */
-    get before() {
-      return enrolling.key?.before ?? null;
+    /** The robot's own credential for this service; null for a robot that uses its API key. */
+    credential: (serviceUrl: string): Credential | CredentialProblem | null => machine?.credential(serviceUrl) ?? null,
+    /**
+     * The service refused a registration with the robot's own credential. `unauthorized` (401): a renewal decides whether it is good.
+     * `forbidden` (403): the service may have given the robot another name.
+     *
+     * @param isAsked a person waits for it, so it is renewed whenever that is due.
+     */
+    credentialRefused: (refusal: "unauthorized" | "forbidden", isAsked: boolean) =>
+      machine?.credentialRefused(refusal, isAsked),
+    /** Opens the identity if this robot has one or is to get one. To be repeated, because its files may not be readable. Rejects only for a bug. */
+    async begin() {
+      if (machine !== null) return;
+      const isRequired = settings?.configuration.service.identity === "enrolled";
+      if (isRequired || (await files.hasKey())) await start();
+      else takeProblem(null);
     },
-    /** Another service may be configured, or what failed is corrected: an old failure counts no more. */
-    reconfigured() {
-      retryAllowedMs = Number.NEGATIVE_INFINITY;
-      if (course.standing.kind === "enrolling" && enrolling.waiting === null) {
-        course.failure = null;
-        course.dueMs = 0;
-      }
-      alarm.ring();
-    },
-    /** Changes with the credential. */
-    get version() {
-      const { installation_id: id = "", issued_at: issuedAt = "", robot_name: name = "" } = held.record ?? {};
-      return `${id} ${issuedAt} ${name} ${course.standing.kind}`;
-    },
-    /** The credential for this service; null while the robot never had one. */
-    credential(serviceUrl: string): Credential | CredentialProblem | null {
-      const { record, secret } = held;
-      const { standing } = course;
-      if (record === null || secret === null) return null;
-      const where = options.credentialPath;
-      if (standing.kind === "enrolled" && enrolling.key?.service_url === serviceUrl) {
-        return { kind: "credential", secret, source: "enrolment", where };
-      }
-      const what = standing.kind === "refused" ? standing.detail : "this robot is enrolled at another service";
-      const fix = "enroll it again: sudo robot-policy-agent enroll";
-      return { kind: "credential-problem", code: "not-enrolled", what, where, fix };
-    },
-    /** The service refused the credential: a renewal decides. @param isAsked a person waits for it. */
-    doubt(isAsked = false) {
-      if (course.standing.kind !== "enrolled") return;
-      upkeep.doubt(isAsked);
-      alarm.ring();
-    },
-    /** The service does not take a registration of this name: it may have given the robot another one. */
-    doubtName() {
-      if (course.standing.kind !== "enrolled") return;
-      upkeep.doubtName();
-      alarm.ring();
-    },
-    /** The registration changed. */
-    readinessChanged() {
-      if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
+    /** A person asks to enroll; resolves when there is a code, a credential, or a reason why not. Needs `run`. */
+    async enroll() {
+      await start();
+      await machine?.enroll();
     },
     /**
      * A person asks whether a refused credential is accepted by now, as when an operator has thawed the robot, or whether a code can be had
-     * by now. Resolves with the answer: true when there may be news.
+     * by now. Resolves with the answer: true when there may be news. Needs `run`.
      */
-    async retry(): Promise<boolean> {
-      const nowMs = clock.monotonicMs();
-      const isRefused = course.standing.kind === "refused" && held.record !== null && !isElsewhere();
-      const hasFailed = course.standing.kind === "enrolling" && enrolling.waiting === null && course.failure !== null;
-      if ((!isRefused && !hasFailed) || nowMs < retryAllowedMs) return false;
-      retryAllowedMs = nowMs + RETRY_GAP_MS;
-      course.dueMs = nowMs;
-      await nextTurn();
-      return true;
-    },
-    /** A person asks to enroll; resolves when there is a code, a credential, or a reason why not. */
-    enroll() {
-      // A start or poll that is under way answers the command.
-      if (!isTurning || course.standing.kind !== "enrolling")
-        asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
-      return nextTurn();
-    },
-    status(): IdentityStatus {
-      const { record } = held;
-      const { key, waiting: enrolment } = enrolling;
-      const { standing } = course;
-      return {
-        state: course.state,
-        key_fingerprint: key === null ? null : keyFingerprint(key.public_key),
-        user_code: enrolment?.user_code ?? null,
-        waits_because: enrolment?.waits_because ?? null,
-        code_expires_at: enrolment?.expires_at ?? null,
-        robot: record === null ? null : { id: record.robot_id, name: record.robot_name },
-        installation_id: record?.installation_id ?? null,
-        credential_expires_at: record?.credential_expires_at ?? null,
-        last_heartbeat_at: upkeep.lastHeartbeatAt,
-        problem: standing.kind === "refused" ? standing.detail : (held.problem ?? course.failure?.detail ?? null),
-        problem_state: standing.kind === "enrolling" ? (course.failure?.state ?? null) : null,
-      };
+    retry: async () => (await machine?.retry()) === true,
+    /** Works until the signal aborts, and resolves when nothing is written any more. Rejects only for a bug. */
+    async run(signal: AbortSignal) {
+      const stopped = Promise.withResolvers<null>();
+      const stop = () => stopped.resolve(null);
+      if (signal.aborted) stop();
+      signal.addEventListener("abort", stop);
+      const running = await Promise.race([opened.promise, stopped.promise]);
+      await running?.run(signal);
+      await opening;
     },
   };
 }

@@ -1,5 +1,6 @@
 /** When to renew a credential. */
 import type { Clock } from "../../platform/clock.ts";
+import type { CredentialRecord } from "./records.ts";
 
 /** The renewal time of one credential, by both clocks. */
 export interface RenewalTime {
@@ -12,18 +13,14 @@ export interface RenewalTime {
   readonly wallDueMs: number | null;
 }
 
-/** What an issued credential says of its times; `expiresAt` is by the service's clock. */
-export interface IssuedTimes {
-  readonly renewAfterS: number;
-  readonly expiresAt: string;
-}
+/** What an issued credential says of its times; its end is by the service's clock. */
+type IssuedTimes = Pick<CredentialRecord, "renew_after_s" | "credential_expires_at">;
 
 /** The service renews at 50 to 70 % of a lifetime. With a clock that is right, the lifetime is therefore within these multiples of it. */
 const PLAUSIBLE = { least: 1.2, most: 2.4 } as const;
 
 export function renewalTime(issued: IssuedTimes, clock: Clock): RenewalTime {
-  const { renewAfterS } = issued;
-  return { dueMs: clock.monotonicMs() + renewAfterS * 1000, wallDueMs: wallDue(issued, clock.wallMs()) };
+  return { dueMs: clock.monotonicMs() + issued.renew_after_s * 1000, wallDueMs: wallDue(issued, clock.wallMs()) };
 }
 
 /** After a heartbeat, whose answer counts down to the moment that was fixed at the issue. */
@@ -41,7 +38,7 @@ export function storedRenewalTime(issued: IssuedTimes, issuedAtMs: number, clock
   const wallDueMs = wallDue(issued, issuedAtMs);
   const nowMs = clock.wallMs();
   if (wallDueMs === null || nowMs < issuedAtMs) {
-    return { dueMs: clock.monotonicMs() + issued.renewAfterS * 1000, wallDueMs: null };
+    return { dueMs: clock.monotonicMs() + issued.renew_after_s * 1000, wallDueMs: null };
   }
   return { dueMs: clock.monotonicMs() + Math.max(0, wallDueMs - nowMs), wallDueMs };
 }
@@ -50,7 +47,10 @@ export function isRenewalDue({ dueMs, wallDueMs }: RenewalTime, clock: Clock): b
   return clock.monotonicMs() >= dueMs || (wallDueMs !== null && clock.wallMs() >= wallDueMs);
 }
 
-function wallDue({ renewAfterS, expiresAt }: IssuedTimes, issuedAtMs: number): number | null {
+function wallDue(
+  { renew_after_s: renewAfterS, credential_expires_at: expiresAt }: IssuedTimes,
+  issuedAtMs: number,
+): number | null {
   const lifetimeMs = Date.parse(expiresAt) - issuedAtMs;
   const renewAfterMs = renewAfterS * 1000;
   const isPlausible = lifetimeMs >= PLAUSIBLE.least * renewAfterMs && lifetimeMs <= PLAUSIBLE.most * renewAfterMs;

@@ -22,7 +22,7 @@ async function warmUp(): Promise<void> {
     import("yaml"),
     import("../../../src/manifest/catalog/rows.ts"),
     import("../../../src/client/robot-answers.ts"),
-    import("../../../src/agent/identity/open.ts"),
+    import("../../../src/agent/identity/machine.ts"),
   ]);
   const world = createWorld(0);
   world.network.weather = () => ({ kind: world.counts.posts < 2 ? "answer-lost" : "fair" });

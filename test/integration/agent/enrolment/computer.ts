@@ -1,5 +1,5 @@
-/** The identity part of an agent, without the rest of the agent, on a disk that a test can make fail. */
-import { createIdentityPart, type IdentityPart } from "../../../../src/agent/identity/part.ts";
+/** The identity of a robot, without the rest of the agent, on a disk that a test can make fail. */
+import { createIdentity, type RobotIdentity } from "../../../../src/agent/identity/identity.ts";
 import { readConfigurationNow } from "../../../../src/agent/configuration/open.ts";
 import { resolveFolders } from "../../../../src/agent/configuration/folders.ts";
 import { connect } from "../../../../src/agent/registration/connect.ts";
@@ -10,8 +10,8 @@ import type { Scene } from "../../../support/service/scene.ts";
 
 export interface Computer {
   readonly clock: PushedClock;
-  readonly identity: IdentityPart;
-  /** Stops the identity part and closes its connections. */
+  readonly identity: RobotIdentity;
+  /** Stops the identity and closes its connections. */
   stop(): Promise<void>;
 }
 
@@ -27,29 +27,21 @@ export async function boot({ robot, service }: Scene, files: Files = systemFiles
   const userId = process.getuid?.() ?? 0;
   const connection = connect(direct, { machine, folders, environment: {}, userId, version: "0.0.0" }, () => null);
   const quiet = () => {};
-  const identity = createIdentityPart({
-    machine,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    version: "0.0.0",
-    stateDirectory: robot.state_directory,
-    configuration: () => direct,
-    connection: () => connection,
-    describeRobot: async () => ({
-      requested_name: "arm-7",
-      configuration_digest: `sha256:${"0".repeat(64)}`,
-      region: "eu-central-1",
-    }),
-    readiness: () => ({ problem: null, registeredDigest: null }),
-    onChange() {},
-    onEnrolled() {},
-    onReturn() {},
-  });
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const stateDirectory = robot.state_directory;
+  const identity = createIdentity({ machine, log, version: "0.0.0", stateDirectory, wake() {} });
+  identity.use(direct, connection);
+  const readiness = { problem: null, registeredDigest: null };
+  identity.report({ robotTypeId: null, digest: null, isSettled: true, readiness });
   await identity.begin();
+  const ended = new AbortController();
+  const running = identity.run(ended.signal);
   return {
     clock,
     identity,
     async stop() {
-      await identity.stop();
+      ended.abort();
+      await running;
       await connection.close();
     },
   };

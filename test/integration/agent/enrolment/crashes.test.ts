@@ -17,7 +17,7 @@ async function operate(
 ): Promise<void> {
   await expect
     .poll(async () => {
-      const code = identity.status()?.user_code ?? null;
+      const code = identity.view().status?.user_code ?? null;
       if (code !== null && !approved.has(code) && !isDone()) {
         approved.add(code);
         await approve(scene, code, { confirm_replace: true });
@@ -29,7 +29,7 @@ async function operate(
 }
 
 function isBeating({ identity }: Computer): boolean {
-  const status = identity.status();
+  const status = identity.view().status;
   return status?.state === "enrolled" && status.last_heartbeat_at !== null;
 }
 
@@ -50,7 +50,7 @@ test.each(Array.from({ length: ENROLMENT_CHANGES + 1 }, (_, changes) => changes)
     const computer = await boot(scene);
     await operate(scene, computer, () => isBeating(computer), approved);
     expect(approved.size).toBe(1);
-    expect(computer.identity.status()?.user_code).toBeNull();
+    expect(computer.identity.view().status?.user_code).toBeNull();
     expect(await readdir(scene.robot.state_directory)).not.toContain("identity-enrolment.json");
     expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
     await computer.stop();
@@ -76,15 +76,15 @@ test.each(Array.from({ length: RENEWAL_CHANGES }, (_, changes) => changes))(
     await using scene = await enrolledScene();
     const files = dyingFiles(changes);
     const dying = await boot(scene, files);
-    dying.identity.doubt();
+    dying.identity.credentialRefused("unauthorized", false);
     await expect.poll(() => files.isDead()).toBe(true);
     const died = dying.stop();
 
     const computer = await boot(scene);
     await operate(scene, computer, () => isBeating(computer));
-    computer.identity.doubt();
-    const { version } = computer.identity;
-    await operate(scene, computer, () => computer.identity.version !== version && isBeating(computer));
+    computer.identity.credentialRefused("unauthorized", false);
+    const { version } = computer.identity.view();
+    await operate(scene, computer, () => computer.identity.view().version !== version && isBeating(computer));
     expect(await installation(scene)).toMatchObject({ state: "active" });
     await computer.stop();
     files.release();
@@ -101,15 +101,15 @@ test("renewal: full disk → works from memory; restarts with the old file", asy
       if (isFull && change === "write") throw Object.assign(new Error("full"), { code: "ENOSPC" });
     }),
   );
-  const before = full.identity.version;
-  full.identity.doubt();
-  await expect.poll(() => full.identity.status()?.problem ?? "").toContain("ENOSPC");
+  const before = full.identity.view().version;
+  full.identity.credentialRefused("unauthorized", false);
+  await expect.poll(() => full.identity.view().status?.problem ?? "").toContain("ENOSPC");
   // The agent keeps the old credential, which is on the disk, until it must use the new one.
-  expect(full.identity.version).toBe(before);
+  expect(full.identity.view().version).toBe(before);
   full.clock.push(5 * 60_000);
-  await operate(scene, full, () => full.identity.version !== before);
-  const lastBeat = full.identity.status()?.last_heartbeat_at;
-  await operate(scene, full, () => full.identity.status()?.last_heartbeat_at !== lastBeat);
+  await operate(scene, full, () => full.identity.view().version !== before);
+  const lastBeat = full.identity.view().status?.last_heartbeat_at;
+  await operate(scene, full, () => full.identity.view().status?.last_heartbeat_at !== lastBeat);
   await full.stop();
 
   const restarted = await boot(scene, systemFiles);

@@ -11,7 +11,7 @@ import type { Clock } from "../../../../src/platform/clock.ts";
 const HOUR_MS = 60 * 60_000;
 const NOON = Date.parse("2026-06-01T12:00:00Z");
 /** Expires after 24 h, renewal due after 14 h. */
-const ISSUED = { renewAfterS: 14 * 3600, expiresAt: "2026-06-02T12:00:00Z" } as const;
+const ISSUED = { renew_after_s: 14 * 3600, credential_expires_at: "2026-06-02T12:00:00Z" } as const;
 
 /** Fixed clocks, in hours since the issue. */
 function clockAt(monotonicHours: number, wallHours: number): Clock {
