@@ -11,7 +11,15 @@ import { readAnswer } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { RECORD_LIMIT_BYTES } from "./client.ts";
 import { NO_SECRET, Secret } from "./secret.ts";
-import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
+import { sendRequest, type ServiceAccess } from "./send-request.ts";
+
+interface Call {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: `/v1/${string}`;
+  /** The id in the path. */
+  readonly robot?: string;
+  readonly body?: unknown;
+}
 
 export type IdentityClient = ReturnType<typeof createIdentityClient>;
 
@@ -30,6 +38,7 @@ const LONGEST_S = 366 * 24 * 60 * 60;
 
 const moment = z.iso.datetime({ offset: true });
 
+/** Until when a credential is valid, and when to renew it. */
 const termsSchema = z.object({
   credential_expires_at: moment,
   renew_after_s: z
@@ -37,9 +46,6 @@ const termsSchema = z.object({
     .min(0)
     .transform((seconds) => Math.min(seconds, LONGEST_S)),
 });
-
-/** Until when a credential is valid, and when to renew it. */
-export type Terms = z.output<typeof termsSchema>;
 
 const issuedSchema = termsSchema.extend({
   installation_id: z.string().regex(SIGNED_FIELD),
@@ -66,8 +72,6 @@ export type Started = z.output<typeof startedSchema>;
 
 const namedRobotSchema = z.object({ id: z.string().regex(PLAIN_TEXT), name: z.string().regex(ROBOT_NAME) });
 
-export type NamedRobot = z.output<typeof namedRobotSchema>;
-
 const polledSchema = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("pending"),
@@ -85,51 +89,44 @@ const polledSchema = z.discriminatedUnion("status", [
   z.object({ status: z.enum(["denied", "expired", "consumed"]) }),
 ]);
 
-export type Polled = z.output<typeof polledSchema>;
-
 const renewedSchema = issuedSchema.extend({ recovered: z.boolean().catch(false) });
 
-export type RenewedCredential = z.output<typeof renewedSchema>;
-
 export function createIdentityClient(access: ServiceAccess) {
+  /** @param secret is removed from texts that may echo the request. */
   async function call<T>(
-    [method, path, body, robot = ""]: readonly ["GET" | "POST" | "PUT", `/v1/${string}`, unknown, string?],
-    /** `inBody` is removed from texts that may echo the request. */
-    { bearer, inBody }: { readonly bearer: Secret | null; readonly inBody?: Secret },
     schema: z.ZodType<T>,
+    { method, path, robot = "", body = null }: Call,
+    bearer: Secret | null,
     signal: AbortSignal,
+    secret: Secret = bearer ?? NO_SECRET,
   ): Promise<CallResult<T>> {
     const url = operationUrl(access.baseUrl, path, { robot });
-    const request: ServiceRequest = {
-      method,
-      url,
-      body: body === null ? null : JSON.stringify(body),
-      answerLimitBytes: RECORD_LIMIT_BYTES,
-    };
-    const sent = await sendRequest(access, request, bearer, signal);
+    const text = body === null ? null : JSON.stringify(body);
+    const sent = await sendRequest(
+      access,
+      { method, url, body: text, answerLimitBytes: RECORD_LIMIT_BYTES },
+      bearer,
+      signal,
+    );
     if (sent.kind === "unreachable") return sent;
-    const { answer, wallMs } = sent;
-    return readAnswer(answer, { schema, url, wallMs, secret: bearer ?? inBody ?? NO_SECRET });
+    return readAnswer(sent.answer, { schema, url, wallMs: sent.wallMs, secret });
   }
 
   return {
     /** @param bulkKey a key of scope robots:enroll; null for an enrolment that an operator approves. */
     start: (body: EnrolmentStart, bulkKey: Secret | null, signal: AbortSignal) =>
-      call(["POST", "/v1/robot-agent/enrollment", body], { bearer: bulkKey }, startedSchema, signal),
-    poll: (body: EnrolmentPoll, signal: AbortSignal) =>
-      call(
-        ["POST", "/v1/robot-agent/enrollment/poll", body],
-        { bearer: null, inBody: new Secret(body.poll_token) },
-        polledSchema,
-        signal,
-      ),
+      call(startedSchema, { method: "POST", path: "/v1/robot-agent/enrollment", body }, bulkKey, signal),
+    poll(body: EnrolmentPoll, signal: AbortSignal) {
+      const request = { method: "POST", path: "/v1/robot-agent/enrollment/poll", body } as const;
+      return call(polledSchema, request, null, signal, new Secret(body.poll_token));
+    },
     /** @param held the credential that this computer holds, good or not; the signature is the proof. */
     renew: (body: Renewal, held: Secret, signal: AbortSignal) =>
-      call(["POST", "/v1/robot-agent/credential/renew", body], { bearer: held }, renewedSchema, signal),
+      call(renewedSchema, { method: "POST", path: "/v1/robot-agent/credential/renew", body }, held, signal),
     heartbeat: (body: Heartbeat, credential: Secret, signal: AbortSignal) =>
-      call(["PUT", "/v1/robot-agent/heartbeat", body], { bearer: credential }, termsSchema, signal),
-    /** The robot of this id, as the service calls it now. @param id one that `isPathParameter` accepts. */
-    getRobot: (id: string, credential: Secret, signal: AbortSignal) =>
-      call(["GET", "/v1/robots/{robot}", null, id], { bearer: credential }, namedRobotSchema, signal),
+      call(termsSchema, { method: "PUT", path: "/v1/robot-agent/heartbeat", body }, credential, signal),
+    /** The robot of this id, as the service calls it now. @param robot one that `isPathParameter` accepts. */
+    getRobot: (robot: string, credential: Secret, signal: AbortSignal) =>
+      call(namedRobotSchema, { method: "GET", path: "/v1/robots/{robot}", robot }, credential, signal),
   };
 }

@@ -6,7 +6,6 @@ import { join } from "node:path";
 
 import type * as z from "zod";
 
-import { Secret } from "../../client/secret.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import { octal } from "../../platform/text/octal.ts";
@@ -130,19 +129,6 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
   };
 }
 
-/** The credential on the disk for requests to this service, as commands without the daemon use it; null for none. */
-export async function readRobotCredential(
-  files: Files,
-  stateDirectory: string,
-  serviceUrl: string,
-  machine: string | null,
-): Promise<{ readonly approved: CredentialRecord; readonly secret: Secret; readonly path: string } | null> {
-  const { credential } = await readOwnIdentity(files, stateDirectory, serviceUrl, machine);
-  if (credential === null) return null;
-  const path = identityCredentialPath(stateDirectory);
-  return { approved: credential, secret: new Secret(credential.installation_token), path };
-}
-
 /** Of this machine, for one service; the credential is there once the enrolment was approved. */
 export interface OwnIdentity extends Pick<StoredIdentity, "enrolment" | "credential"> {
   readonly before: RobotBefore | null;
@@ -150,7 +136,7 @@ export interface OwnIdentity extends Pick<StoredIdentity, "enrolment" | "credent
 
 export const NOTHING_KEPT: OwnIdentity = { enrolment: null, credential: null, before: null };
 
-/** @throws Node system errors. */
+/** As commands without the daemon use it. @throws Node system errors. */
 export async function readOwnIdentity(
   files: Files,
   stateDirectory: string,

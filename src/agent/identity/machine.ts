@@ -19,7 +19,6 @@ import type { IdentitySettings, IdentityView, MachineOptions, RunReport } from "
 import { createHeartbeats } from "./heartbeats.ts";
 import { belonging } from "./identity-files.ts";
 import { signRenewal } from "./key.ts";
-import type { KeyRecord } from "./records.ts";
 import { askName } from "./robot-name.ts";
 
 export type IdentityMachine = ReturnType<typeof createIdentityMachine>;
@@ -28,6 +27,12 @@ type Standing =
   | { readonly kind: "enrolling" }
   | { readonly kind: "enrolled" }
   | { readonly kind: "refused"; readonly state: RefusedState; readonly detail: string };
+
+interface Task {
+  /** Monotonic; in the past when it is due. */
+  readonly atMs: number;
+  run(signal: AbortSignal): Promise<void>;
+}
 
 /** The wall clock is looked at so often, in case the machine was suspended. */
 const LONGEST_WAIT_MS = 15 * 60_000;
@@ -137,17 +142,13 @@ export function createIdentityMachine(options: MachineOptions) {
     counts.enrolments += 1;
   }
 
-  /** A fresh key and a code for it at once. False when the key cannot be written. */
-  async function beginAnew(): Promise<boolean> {
+  /** A fresh key, and a code for it at once. */
+  async function beginAnew(): Promise<void> {
     const failed = await enrolment.beginAnew(settings.connection.serviceUrl);
-    if (failed !== null) {
-      wait(failed);
-      return false;
-    }
+    if (failed !== null) return wait(failed);
     standing = { kind: "enrolling" };
     failure = null;
     notBeforeMs = 0;
-    return true;
   }
 
   /**
@@ -157,40 +158,66 @@ export function createIdentityMachine(options: MachineOptions) {
   async function answerAsked(): Promise<void> {
     const mayDiscard = asked === "again";
     asked = null;
-    if (mayDiscard && (held.record === null || !(await files.hasKey())) && !(await beginAnew())) return;
-    if (standing.kind === "enrolling") notBeforeMs = 0;
+    if (mayDiscard && (held.record === null || !(await files.hasKey()))) await beginAnew();
+    else if (standing.kind === "enrolling") notBeforeMs = 0;
+  }
+
+  /** What is to be done, and when; the first one that is due is done. */
+  function tasks(): readonly Task[] {
+    if (mayBeginAnew()) return [{ atMs: notBeforeMs, run: beginAnew }];
+    // A person is waited for, once that is said.
+    if (isElsewhere()) return standing.kind === "refused" ? [] : [{ atMs: 0, run: sayElsewhere }];
+    const saving = { atMs: held.saveDueMs, run: saveAgain };
+    switch (standing.kind) {
+      case "enrolling":
+        return isWaitingForDisk() ? [saving] : [saving, { atMs: notBeforeMs, run: enroll }];
+      case "refused":
+        return held.record === null ? [saving] : [saving, { atMs: notBeforeMs, run: renew }];
+      case "enrolled": {
+        if (held.record !== adopted) return [{ atMs: 0, run: adopt }];
+        const renewing = { atMs: renewalMs(), run: renew };
+        return isDoubted ? [saving, renewing] : [saving, renewing, { atMs: heartbeats.dueMs, run: beat }];
+      }
+    }
   }
 
   async function turn(signal: AbortSignal): Promise<void> {
     if (asked !== null) await answerAsked();
-    if (mayBeginAnew() && !(await beginAnew())) return;
-    const { key } = enrolment;
-    // Asked at once when the address is corrected.
-    if (isElsewhere()) return refuse("unenrolled", `this robot is enrolled at ${key?.service_url ?? "?"}`, 0);
     const nowMs = clock.monotonicMs();
-    if (nowMs >= held.saveDueMs) {
-      await held.save();
-      await adopt();
-    }
-    switch (standing.kind) {
-      case "enrolling":
-        if (isWaitingForDisk() || nowMs < notBeforeMs) return;
-        return takeProgress(await enroll(signal));
-      case "refused":
-        if (nowMs >= notBeforeMs && key !== null) await renew(key, signal);
-        return;
-      case "enrolled":
-        if (key !== null) await keep(key, signal);
-    }
+    await tasks()
+      .find(({ atMs }) => atMs <= nowMs)
+      ?.run(signal);
+  }
+
+  function nextMs(): number {
+    return Math.min(clock.monotonicMs() + LONGEST_WAIT_MS, ...tasks().map(({ atMs }) => atMs));
+  }
+
+  async function sayElsewhere(): Promise<void> {
+    const { service_url: url } = enrolment.key ?? { service_url: "another service" };
+    // Asked at once when the address is corrected.
+    refuse("unenrolled", `this robot is enrolled at ${url}`, 0);
+  }
+
+  async function saveAgain(): Promise<void> {
+    await held.save();
+    if (isDoubted) held.useUnsaved();
+    await adopt();
+  }
+
+  /** The service refused the credential: a newer one may wait for the disk; otherwise a renewal decides. */
+  function doubt(): void {
+    isDoubted = true;
+    held.useUnsaved();
   }
 
   /** A disk that is slow or does not answer must not keep the robot from its code. */
-  async function enroll(signal: AbortSignal): Promise<Progress> {
+  async function enroll(signal: AbortSignal): Promise<void> {
     const limitMs = describeUntilMs - clock.monotonicMs();
     if (!report.isSettled && limitMs > 0) await within(settled.promise, limitMs, clock, signal);
     const parts = { hostname: machine.identity.hostname(), machine: await machine.identity.machine() };
     const robot = enrolmentRequest(settings.configuration, report.robotTypeId, report.digest, parts);
-    return enrolment.advance({ settings, client }, robot, signal);
+    await takeProgress(await enrolment.advance({ settings, client }, robot, signal));
   }
 
   async function takeProgress(progress: Progress): Promise<void> {
@@ -216,22 +243,16 @@ export function createIdentityMachine(options: MachineOptions) {
     }
   }
 
-  /** Renews, or else reports, if that is due. */
-  async function keep(key: KeyRecord, signal: AbortSignal): Promise<void> {
-    if (isDoubted && held.useUnsaved()) await adopt();
-    if (clock.monotonicMs() >= renewalMs()) return renew(key, signal);
-    if (!isDoubted && clock.monotonicMs() >= heartbeats.dueMs) await beat(signal);
-  }
-
   /** Monotonic time of the next renewal of a credential in use; in the past when it is due. */
   function renewalMs(): number {
     if (isDoubted) return Math.max(notBeforeMs, doubtAllowedMs);
     return held.isRenewalDue() ? notBeforeMs : Math.max(notBeforeMs, held.renewalDueMs);
   }
 
-  async function renew(key: KeyRecord, signal: AbortSignal): Promise<void> {
+  async function renew(signal: AbortSignal): Promise<void> {
     const { record, secret } = held;
-    if (record === null || secret === null) return;
+    const { key } = enrolment;
+    if (record === null || secret === null || key === null) return;
     const result = await client.renew(signRenewal(key, record.installation_id, random), secret, signal);
     signal.throwIfAborted();
     if (result.kind === "ok") {
@@ -260,8 +281,7 @@ export function createIdentityMachine(options: MachineOptions) {
         if (isNameDoubted) await learnName(signal);
         return;
       case "doubted":
-        isDoubted = true;
-        return;
+        return doubt();
       case "refused":
         return refuse(sent.state, sent.detail);
       case "later":
@@ -283,22 +303,6 @@ export function createIdentityMachine(options: MachineOptions) {
     await adopt();
   }
 
-  function nextMs(): number {
-    const latestMs = clock.monotonicMs() + LONGEST_WAIT_MS;
-    if (mayBeginAnew()) return notBeforeMs;
-    // A person is waited for, once that is said.
-    if (isElsewhere()) return standing.kind === "refused" ? latestMs : 0;
-    const soonestMs = Math.min(latestMs, held.saveDueMs);
-    switch (standing.kind) {
-      case "enrolling":
-        return Math.min(soonestMs, isWaitingForDisk() ? latestMs : notBeforeMs);
-      case "refused":
-        return Math.min(soonestMs, held.record === null ? latestMs : notBeforeMs);
-      case "enrolled":
-        return Math.min(soonestMs, isDoubted ? renewalMs() : Math.min(renewalMs(), heartbeats.dueMs));
-    }
-  }
-
   /** Resolves after the next turn that begins. */
   function nextTurn(): Promise<void> {
     const answer = Promise.withResolvers<void>();
@@ -317,24 +321,6 @@ export function createIdentityMachine(options: MachineOptions) {
   function news(): string {
     const { user_code: code, waits_because: because } = enrolment.waiting ?? {};
     return JSON.stringify([version(), stateName(standing), code, because, counts]);
-  }
-
-  function status(): IdentityStatus {
-    const { key, waiting } = enrolment;
-    const { record } = held;
-    return {
-      state: stateName(standing),
-      key_fingerprint: key === null ? null : keyFingerprint(key.public_key),
-      user_code: waiting?.user_code ?? null,
-      waits_because: waiting?.waits_because ?? null,
-      code_expires_at: waiting?.expires_at ?? null,
-      robot: record === null ? null : { id: record.robot_id, name: record.robot_name },
-      installation_id: record?.installation_id ?? null,
-      credential_expires_at: record?.credential_expires_at ?? null,
-      last_heartbeat_at: heartbeats.acceptedAt,
-      problem: standing.kind === "refused" ? standing.detail : (held.problem ?? failure?.detail ?? null),
-      problem_state: standing.kind === "enrolling" ? (failure?.state ?? null) : null,
-    };
   }
 
   return {
@@ -386,7 +372,7 @@ export function createIdentityMachine(options: MachineOptions) {
     credentialRefused(refusal: "unauthorized" | "forbidden", isAsked: boolean) {
       if (standing.kind !== "enrolled") return;
       if (refusal === "unauthorized") {
-        isDoubted = true;
+        doubt();
         if (isAsked) notBeforeMs = 0;
       } else {
         isNameDoubted = true;
@@ -426,13 +412,26 @@ export function createIdentityMachine(options: MachineOptions) {
     },
     view(): IdentityView {
       const state = stateName(standing);
-      const isRequired = settings.configuration.service.identity === "enrolled";
+      const { key, waiting } = enrolment;
+      const { record } = held;
       return {
-        status: status(),
+        status: {
+          state,
+          key_fingerprint: key === null ? null : keyFingerprint(key.public_key),
+          user_code: waiting?.user_code ?? null,
+          waits_because: waiting?.waits_because ?? null,
+          code_expires_at: waiting?.expires_at ?? null,
+          robot: record === null ? null : { id: record.robot_id, name: record.robot_name },
+          installation_id: record?.installation_id ?? null,
+          credential_expires_at: record?.credential_expires_at ?? null,
+          last_heartbeat_at: heartbeats.acceptedAt,
+          problem: standing.kind === "refused" ? standing.detail : (held.problem ?? failure?.detail ?? null),
+          problem_state: standing.kind === "enrolling" ? (failure?.state ?? null) : null,
+        },
         held: state === "enrolled" ? null : state,
-        mayUseApiKey: held.record === null && !isRequired,
-        approved: held.record,
-        before: enrolment.key?.before ?? null,
+        mayUseApiKey: record === null && settings.configuration.service.identity !== "enrolled",
+        approved: record,
+        before: key?.before ?? null,
         version: version(),
         ...counts,
       };

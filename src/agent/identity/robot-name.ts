@@ -1,11 +1,11 @@
 /** An operator may rename an enrolled robot; it registers with the name that the service has for it. */
 import { isPathParameter } from "../../client/address.ts";
 import { createIdentityClient, type IdentityClient } from "../../client/identity-client.ts";
-import type { Secret } from "../../client/secret.ts";
+import { Secret } from "../../client/secret.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Connection } from "../registration/connect.ts";
 import { later } from "./answers.ts";
-import { createIdentityFiles, readRobotCredential } from "./identity-files.ts";
+import { createIdentityFiles, readOwnIdentity } from "./identity-files.ts";
 import type { CredentialRecord } from "./records.ts";
 
 /** The name, null when the service does not say it. `unanswered`: ask again. */
@@ -36,10 +36,11 @@ export async function learnName(
   { serviceUrl, access }: Pick<Connection, "serviceUrl" | "access">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const own = await readRobotCredential(files, stateDirectory, serviceUrl, await identity.machine());
-  if (own === null) return false;
-  const answer = await askName(createIdentityClient(access), own.approved, own.secret, signal);
-  if (answer.kind === "unanswered" || answer.name === null || answer.name === own.approved.robot_name) return false;
-  await createIdentityFiles(files, stateDirectory).saveCredential({ ...own.approved, robot_name: answer.name });
+  const { credential } = await readOwnIdentity(files, stateDirectory, serviceUrl, await identity.machine());
+  if (credential === null) return false;
+  const secret = new Secret(credential.installation_token);
+  const answer = await askName(createIdentityClient(access), credential, secret, signal);
+  if (answer.kind === "unanswered" || answer.name === null || answer.name === credential.robot_name) return false;
+  await createIdentityFiles(files, stateDirectory).saveCredential({ ...credential, robot_name: answer.name });
   return true;
 }

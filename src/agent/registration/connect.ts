@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createClient, type ServiceClient } from "../../client/client.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import { Secret } from "../../client/secret.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
 import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
@@ -10,7 +11,7 @@ import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
-import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
+import { identityCredentialPath, readOwnIdentity } from "../identity/identity-files.ts";
 
 /** The way to the service of a configuration. */
 export interface Connection {
@@ -96,14 +97,16 @@ export async function storedCredential(
   stateDirectory: string,
 ): Promise<Credential | CredentialProblem | null> {
   const machineId = await machine.identity.machine();
-  const stored = await readRobotCredential(machine.files, stateDirectory, url, machineId);
-  if (stored !== null) return { kind: "credential", secret: stored.secret, source: "enrolment", where: stored.path };
+  const { credential } = await readOwnIdentity(machine.files, stateDirectory, url, machineId);
+  const where = identityCredentialPath(stateDirectory);
+  if (credential !== null)
+    return { kind: "credential", secret: new Secret(credential.installation_token), source: "enrolment", where };
   if (identity !== "enrolled") return null;
   return {
     kind: "credential-problem",
     code: "not-enrolled",
     what: "this robot is not enrolled",
-    where: identityCredentialPath(stateDirectory),
+    where,
     fix: "enroll it: sudo robot-policy-agent enroll",
   };
 }
