@@ -80,7 +80,6 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
     version: VERSION,
     files: IN_MEMORY,
     stored: NOTHING,
-    credentialPath: "memory",
     settings: {
       configuration: configure(name, heartbeatMs, keyPath),
       connection: {
@@ -180,6 +179,7 @@ const NOTHING: StoredIdentity = { key: null, enrolment: null, credential: null, 
 
 /** Stores nothing, because only the service is measured. */
 const IN_MEMORY: IdentityFiles = {
+  credentialPath: "memory",
   load: () => Promise.resolve(NOTHING),
   hasKey: () => Promise.resolve(false),
   saveKey: () => Promise.resolve(),

@@ -1,7 +1,8 @@
+import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { lockState } from "../control/lock.ts";
-import { issueNotice } from "../identity/issue-file.ts";
 import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
 import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
@@ -173,4 +174,35 @@ function refuse(
   if (current === null) return showProblem(problem, { enrolled: false }, options, terminal);
   showProblem(problem, describe(current, null), options, terminal);
   return exitCodeOfIdentity(current);
+}
+
+/** Shown by agetty above the login of a console, for robots without a logged-in user (agetty(8)). */
+const ISSUE_FOLDER = "/etc/issue.d";
+const ISSUE_PATH = `${ISSUE_FOLDER}/robot-policy-agent.issue`;
+
+/** A notice with the code, which disposing removes. */
+export function issueNotice(files: Files) {
+  return {
+    /** @returns why it cannot be shown; null when it is. */
+    async show({
+      user_code: code,
+      key_fingerprint: fingerprint,
+      code_expires_at: expiresAt,
+    }: IdentityStatus): Promise<string | null> {
+      // The end is shown because the file stays when the power fails.
+      const text = `This robot waits for approval until ${expiresAt ?? "?"}: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
+      try {
+        await files.makeDirectory(ISSUE_FOLDER, 0o755);
+        await replaceDurably(files, ISSUE_PATH, Buffer.from(text), 0o644);
+        return null;
+      } catch (error) {
+        const why = errorCode(error);
+        if (why === undefined) throw error;
+        return `${ISSUE_PATH} cannot be written (${why}); run this as root`;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await removeIfPresent(files, ISSUE_PATH).catch(() => {});
+    },
+  };
 }

@@ -92,8 +92,6 @@ export interface MachineOptions {
   readonly version: string;
   readonly files: IdentityFiles;
   readonly stored: StoredIdentity;
-  /** Where the credential lies, for messages. */
-  readonly credentialPath: string;
   readonly settings: IdentitySettings;
   readonly report: RunReport;
   /** Called when the view changed. */

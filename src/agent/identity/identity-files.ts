@@ -85,6 +85,8 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
   }
 
   return {
+    /** For messages. */
+    credentialPath: pathOf("credential"),
     /** @param mend moves unusable files aside. @throws as `readState`; when others can read or write the identity. */
     async load(mend: boolean): Promise<StoredIdentity> {
       const aside: string[] = [];

@@ -11,12 +11,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { NO_IDENTITY } from "../status.ts";
 import { type IdentitySettings, type IdentityView, NO_VIEW, type RunReport, STARTING } from "./exchange.ts";
-import {
-  createIdentityFiles,
-  identityCredentialPath,
-  type StoredIdentity,
-  unreadableIdentity,
-} from "./identity-files.ts";
+import { createIdentityFiles, type StoredIdentity, unreadableIdentity } from "./identity-files.ts";
 import type { IdentityMachine } from "./machine.ts";
 
 export interface IdentityOptions {
@@ -61,8 +56,7 @@ export function createIdentity(options: IdentityOptions) {
       return takeProblem(unreadableIdentity(error));
     }
     if (settings === null) throw new Error("the identity was not told its service");
-    const credentialPath = identityCredentialPath(stateDirectory);
-    machine = late.createIdentityMachine({ ...options, files, stored, credentialPath, settings, report });
+    machine = late.createIdentityMachine({ ...options, files, stored, settings, report });
     opened.resolve(machine);
     takeProblem(null);
   }

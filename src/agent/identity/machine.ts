@@ -385,7 +385,7 @@ export function createIdentityMachine(options: MachineOptions) {
     credential(serviceUrl: string): Credential | CredentialProblem | null {
       const { record, secret } = held;
       if (record === null || secret === null) return null;
-      const where = options.credentialPath;
+      const where = files.credentialPath;
       if (standing.kind === "enrolled" && enrolment.key?.service_url === serviceUrl)
         return { kind: "credential", secret, source: "enrolment", where };
       const what = standing.kind === "refused" ? standing.detail : "this robot is enrolled at another service";

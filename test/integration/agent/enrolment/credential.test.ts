@@ -6,7 +6,6 @@ import { expect, test } from "vitest";
 
 import { checksum } from "../../../../src/agent/registration/state-file.ts";
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { createScene } from "../../../support/service/scene.ts";
@@ -22,12 +21,6 @@ import {
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-
-/** A robot's clock that starts at 1970. */
-class WrongClock extends PushedClock {
-  readonly #startedAtMs = systemClock.monotonicMs();
-  override wallMs = () => systemClock.monotonicMs() - this.#startedAtMs;
-}
 
 function paths(requests: readonly { readonly path: string }[]): readonly string[] {
   return requests.map(({ path }) => path);
@@ -72,17 +65,6 @@ test("renewal put off for an hour by the service, credential expires → renewed
   const renewed = ({ identity }: StatusDocument) =>
     identity?.credential_expires_at !== before.identity?.credential_expires_at;
   await daemon.until((status) => renewed(status) && status.state === "registered");
-});
-
-test("a credential that lasts ten years → used without a renewal", async () => {
-  await using scene = await createScene(ENROLLED, {
-    configuration: { identity: { credentialTtlMs: 10 * 365 * DAY_MS } },
-  });
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  await enroll(scene, daemon, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
-  expect(scene.proxy.requests.filter(({ path }) => path.endsWith("/renew"))).toEqual([]);
 });
 
 test("off for 60 days → recovers without an operator", async () => {
@@ -158,16 +140,6 @@ test("a copied state directory → both agents are frozen and say so; thawed →
   await scene.service.send("PATCH", "/v1/robots/arm-7/installation", { frozen: false });
   clock.push(10 * 60_000);
   await advanceUntil(daemon, clock, ({ state, identity }) => state === "registered" && identity?.problem === null);
-});
-
-test("the robot's clock at 1970 → heartbeats as usual, no renewal", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new WrongClock();
-  await enrollAndStop(scene, clock);
-  const requestCount = scene.proxy.requests.length;
-  await using daemon = await scene.robot.start({}, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
-  expect(paths(scene.proxy.requests.slice(requestCount))).not.toContain("/v1/robot-agent/credential/renew");
 });
 
 test("identity files of another machine → set aside; enrolls with a new key", async () => {

@@ -140,31 +140,6 @@ test("a corrected service address → enrolls there at once with a new key", asy
   expect(other.proxy.requests).toHaveLength(requestCount);
 });
 
-test("the service refuses each key as in use → tries fresh keys with pauses", async () => {
-  await using scene = await createScene(ENROLLED);
-  const refusal = { detail: "Make a fresh key.", message: "Make a fresh key.", code: "Conflict", reason: "key_in_use" };
-  scene.proxy.inject({ kind: "answer", status: 409, body: JSON.stringify(refusal) }, 1000);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  await daemon.until(({ identity }) => identity?.problem?.includes("made a new one") ?? false);
-  await daemon.lookAgain();
-  expect(scene.proxy.requests).toHaveLength(1);
-
-  scene.proxy.clear();
-  await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null);
-  const keys = scene.proxy.requests.map(({ body }) => JSON.parse(body).public_key);
-  expect(new Set(keys).size).toBe(2);
-  await enroll(scene, daemon, clock);
-});
-
-test("an expired code → a new one", async () => {
-  await using scene = await createScene(ENROLLED, { configuration: { identity: { codeTtlMs: 1 } } });
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  const code = await shownCode(daemon);
-  await advanceUntil(daemon, clock, ({ identity }) => identity?.user_code !== null && identity?.user_code !== code);
-});
-
 test("torn identity files → set aside; enrolls again", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();

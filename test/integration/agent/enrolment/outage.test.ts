@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
-import { advanceUntil, approve, enroll, enrollAndStop, ENROLLED, shownCode } from "./scene.ts";
+import { advanceUntil, approve, enroll, ENROLLED, shownCode } from "./scene.ts";
 
 test("a file changes during an outage → registered within 30 s of the first heartbeat, despite a longer backoff", async () => {
   await using scene = await createScene(ENROLLED);
@@ -30,40 +30,6 @@ test("a file changes during an outage → registered within 30 s of the first he
   await expectOneRobot(scene, daemon);
 });
 
-test("another server answers a heartbeat with 404 → the next one within 6 minutes", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await enrollAndStop(scene, clock);
-  const requestCount = scene.proxy.requests.length;
-  scene.proxy.inject({ kind: "answer", status: 404 });
-  await using daemon = await scene.robot.start({}, clock);
-  await advanceUntil(daemon, clock, () => scene.proxy.requests.length > requestCount);
-  const sentMs = clock.monotonicMs();
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null, 10_000);
-  const waitedMs = clock.monotonicMs() - sentMs;
-  expect([waitedMs > 4 * 60_000, waitedMs < 6.5 * 60_000]).toEqual([true, true]);
-});
-
-test("heartbeats fail while the robot is not ready → sent no more often for each look at its files", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  await enroll(scene, daemon, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
-  scene.proxy.inject({ kind: "answer", status: 503 }, 1000);
-  await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
-  await advanceUntil(daemon, clock, ({ state }) => state === "unreachable");
-  await daemon.untilLogged("heartbeat-failed");
-  const count = () => scene.proxy.requests.filter(({ path }) => path === "/v1/robot-agent/heartbeat").length;
-  const before = count();
-  for (let seconds = 0; seconds < 60; seconds += 2) {
-    clock.push(2000);
-    await daemon.lookAgain();
-  }
-  // Random delays of up to 2 s, 4 s, 8 s and so on.
-  expect(count() - before).toBeLessThanOrEqual(12);
-});
-
 test("a portal answers registration and heartbeat with 401 → no doubt about the credential", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
@@ -81,20 +47,6 @@ test("a portal answers registration and heartbeat with 401 → no doubt about th
   );
   const paths = new Set(scene.proxy.requests.slice(before).map(({ path }) => path));
   expect(paths).toEqual(new Set(["/v1/robots/setup", "/v1/robot-agent/heartbeat"]));
-});
-
-test("a proxy answers a poll with 404 → the shown code can still be approved", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  const code = await shownCode(daemon);
-  const requestCount = scene.proxy.requests.length;
-  scene.proxy.inject({ kind: "answer", status: 404, body: "404 page not found" });
-  const { identity } = await advanceUntil(daemon, clock, (status) => (status.identity?.problem ?? null) !== null);
-  expect([scene.proxy.requests.length, identity?.user_code]).toEqual([requestCount + 1, code]);
-  await advanceUntil(daemon, clock, (status) => status.identity?.problem === null);
-  await approve(scene, code);
-  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
 });
 
 test("a proxy puts a poll off for an hour → the shown code can still be approved before it ends", async () => {

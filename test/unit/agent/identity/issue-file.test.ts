@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { issueNotice } from "../../../../src/agent/identity/issue-file.ts";
+import { issueNotice } from "../../../../src/agent/commands/enroll.ts";
 import type { IdentityStatus } from "../../../../src/agent/status.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { temporaryFolder } from "../../fingerprint/machine.ts";

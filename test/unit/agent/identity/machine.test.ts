@@ -13,6 +13,8 @@ import { createRobot } from "../robot-in-process.ts";
 const URL_HERE = "http://127.0.0.1:1";
 const NEVER = "2100-01-01T00:00:00Z";
 const TERMS = { credential_expires_at: NEVER, renew_after_s: 3600 };
+/** By every clock of today. */
+const LAPSED = { renew_after_s: 14 * 3600, credential_expires_at: "2026-01-02T00:00:00Z" };
 const ACCEPTED = { status: 200, body: TERMS };
 const STARTED = {
   status: 200,
@@ -94,7 +96,6 @@ async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }:
     version: "0.0.0",
     files,
     stored: { key, enrolment: null, credential: stored, setAside: [] },
-    credentialPath: "",
     settings: { configuration: initial, connection: robot.connect(initial) },
     report: { robotTypeId: null, digest: null, isSettled: true, readiness: { problem: null, registeredDigest: null } },
     wake() {},
@@ -132,17 +133,41 @@ function gaps(times: readonly number[]): readonly number[] {
 
 const NAMED = (name: string): Answer => ({ status: 200, body: { id: "rob_1", name } });
 
-test.each(["expired", "consumed"])(
-  "each code is %s at once → starts at growing distances, at most 40 an hour",
-  async (status) => {
-    const answer = (what: string) => (what === "poll" ? { status: 200, body: { status } } : STARTED);
-    const { times, problems } = await live({ answer, forMs: 3_600_000 });
-    const starts = times("enrollment");
-    expect(starts.length).toBeGreaterThan(5);
-    expect(starts.length).toBeLessThanOrEqual(40);
-    expect(problems).toEqual([null, "the service ends each code at once"]);
-  },
-);
+const REFUSED = (status: number, body: object = {}): Answer => ({ status, body: { detail: "no", ...body } });
+const POLLED = (body: object): Answer => ({ status: 200, body });
+
+test.each<[what: string, start: Answer, poll: Answer, problem: string]>([
+  ["each code expired at once", STARTED, POLLED({ status: "expired" }), "the service ends each code at once"],
+  ["each code consumed at once", STARTED, POLLED({ status: "consumed" }), "the service ends each code at once"],
+  [
+    "each key in use",
+    REFUSED(409, { code: "Conflict", reason: "key_in_use" }),
+    POLLED({}),
+    "the service knew the key of this robot already, so the robot made a new one",
+  ],
+])("%s → starts at growing distances, at most 40 an hour", async (_what, start, poll, problem) => {
+  const answer = (what: string) => (what === "poll" ? poll : start);
+  const { times, problems } = await live({ answer, forMs: 3_600_000 });
+  const starts = times("enrollment");
+  expect(starts.length).toBeGreaterThan(5);
+  expect(starts.length).toBeLessThanOrEqual(40);
+  expect(problems.filter((each) => each !== null)).toEqual([problem]);
+});
+
+test("a proxy answers a poll with 404 → the same code is polled on", async () => {
+  let polls = 0;
+  const { requests, identity } = await live({
+    forMs: 20_000,
+    answer(what) {
+      if (what !== "poll") return STARTED;
+      polls += 1;
+      return polls === 1 ? REFUSED(404) : POLLED({ status: "pending", retry_after_s: 5 });
+    },
+  });
+  expect(requests.filter((what) => what === "enrollment")).toHaveLength(1);
+  expect(polls).toBeGreaterThan(2);
+  expect(identity.view().status).toMatchObject({ user_code: "AAAA-2222", problem: null });
+});
 
 test("a code expires after its time → the next one within two seconds, each time", async () => {
   let polls = 0;
@@ -225,6 +250,34 @@ test("the service has no heartbeats, or another server answers → asked every f
   const { times, problems } = await live({ credential: {}, forMs: 12 * 60_000, answer });
   expect(gaps(times("heartbeat"))).toEqual([330_000, 330_000]);
   expect(problems).toEqual([null, "HTTP 404: no"]);
+});
+
+test("heartbeats fail while the readiness changes → sent no more often for each report of a run", async () => {
+  let reports = 0;
+  const { times } = await live({
+    credential: {},
+    forMs: 60_000,
+    answer: () => (reports === 0 ? ACCEPTED : REFUSED(503)),
+    onWait(machine, asked) {
+      if (asked.length === 0 || reports > 1000) return;
+      reports += 1;
+      const readiness = { problem: reports % 2 === 0 ? null : "Key not accepted", registeredDigest: null };
+      machine.report({ robotTypeId: null, digest: null, isSettled: true, readiness });
+    },
+  });
+  // One that reports the change, and repetitions after 2 s, 4 s, 8 s and 16 s.
+  expect(times("heartbeat").length).toBeLessThanOrEqual(7);
+});
+
+test.each<[what: string, credential: Partial<CredentialRecord>, renewals: number]>([
+  ["lasts ten years", { renew_after_s: 6 * 365 * 24 * 3600, credential_expires_at: "2036-01-01T00:00:00Z" }, 0],
+  ["was issued while the clock was years ahead", { issued_at: "2090-01-01T00:00:00Z" }, 0],
+  ["is due since the robot was switched off", { ...LAPSED, issued_at: "2026-01-01T00:00:00Z" }, 1],
+])("a credential that %s → %s renewals", async (_what, credential, renewals) => {
+  const renewed = { ...TERMS, installation_id: "inst_1", installation_token: "n".repeat(24) };
+  const answer = (what: string) => (what === "renew" ? { status: 200, body: renewed } : ACCEPTED);
+  const { times } = await live({ credential, forMs: 60_000, answer });
+  expect([times("renew").length, times("heartbeat").length > 1]).toEqual([renewals, true]);
 });
 
 test("service gives a wrong name → asked with each heartbeat while registrations are refused, until it gives the right one", async () => {
