@@ -11,44 +11,19 @@ import { replaceIn, setupBodies } from "../../../support/robot/robot.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
 import { advanceUntil, approve, ENROLLED, shownCode } from "./scene.ts";
 
-interface Case {
-  readonly what: string;
-  /** Lines of `robot:` in the configuration. */
-  readonly configured?: string;
-  /** Of a robot of this name that exists. */
-  readonly existing?: object;
-  readonly approved?: object;
-  readonly kept: object;
-}
-
 const GIVEN = { site: "plant-1", labels: { line: "4", shift: "day" } };
 
-const CASES: readonly Case[] = [
-  { what: "nothing configured → all of it", approved: GIVEN, kept: GIVEN },
-  {
-    what: "a site and a label configured → they count, the other label is kept",
-    configured: '  site: lab\n  labels: { line: "7" }\n',
-    approved: GIVEN,
-    kept: { site: "lab", labels: { line: "7", shift: "day" } },
-  },
-  { what: "a robot that exists → what it had is kept", existing: GIVEN, kept: GIVEN },
-  {
-    what: "a robot that exists, and the approval gives its own → those",
-    existing: { site: "old", labels: { line: "1" } },
-    approved: GIVEN,
-    kept: GIVEN,
-  },
-];
-
-test.for(CASES)("approval: $what", async ({ configured = "", existing, approved = {}, kept }) => {
+test("approval of a robot with a label of its own → it counts, and the rest of what is given is kept", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
-  await replaceIn(robot.config_path, OWN, configured);
-  if (existing !== undefined) await service.send("POST", "/v1/robots/setup", { ...SETUP, ...existing });
+  await replaceIn(robot.config_path, OWN, '  labels: { line: "7" }\n');
+  // What the robot of this name had is kept, too.
+  await service.send("POST", "/v1/robots/setup", { ...SETUP, site: "plant-1" });
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
-  await approve(scene, await shownCode(daemon), approved);
+  await approve(scene, await shownCode(daemon), { labels: GIVEN.labels });
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  const kept = { site: "plant-1", labels: { line: "7", shift: "day" } };
   expect(await shown(scene)).toMatchObject(kept);
   // Of the robot itself, not only what the enrolment left behind.
   expect(setupBodies(scene.proxy.requests).at(-1)).toMatchObject(kept);

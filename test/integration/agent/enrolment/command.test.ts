@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 import { expect, test } from "vitest";
 
@@ -51,26 +52,17 @@ test("enroll without the agent → shows code and key; run again → continues w
   expect([registered.code, registered.stderr]).toEqual([0, ""]);
 });
 
-test("enroll as text → names the code, the key and who may approve", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { stdout, stderr, code } = await scene.robot.run(["enroll", "--no-wait"]);
-  expect([code, stderr]).toEqual([
-    0,
-    `No agent runs: once the code is approved, start it, or run ${scene.robot.program} enroll again.\n`,
-  ]);
-  const { user_code: userCode } = await readIdentityFile(scene, "enrolment");
-  expect(stdout).toContain(`code     ${userCode}`);
-  expect(stdout).toContain("SHA256:");
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(`robot-policy robots approve ${userCode}`);
-});
-
-test("enroll on a serial console of 40 columns → the command of the operator in one piece", async () => {
+test("enroll on a serial console of 40 columns → code, key, who may approve, and the command of the operator in one piece", async () => {
   await using scene = await createScene(ENROLLED);
   const [, ...folders] = scene.robot.program.split(" ");
   const argv = ["enroll", "--no-wait", ...folders];
-  const { out } = await runInProcess("enroll", (own) => runAgentProgram(argv, own), { columns: 40 });
+  const { out, err } = await runInProcess("enroll", (own) => runAgentProgram(argv, own), { columns: 40 });
   const { user_code: userCode } = await readIdentityFile(scene, "enrolment");
-  expect(out).toContain(`robot-policy robots approve ${userCode}`);
+  expect(err).toContain("No agent runs: once the code is approved, start it");
+  const shown = stripVTControlCharacters(out);
+  expect(shown).toContain(`code     ${userCode}`);
+  expect(shown).toContain("SHA256:");
+  expect(shown).toContain(`robot-policy robots approve ${userCode}`);
 });
 
 test("enroll --no-wait without the agent, robot with an API key → status and doctor show the code until it is enrolled", async () => {
@@ -178,16 +170,6 @@ test(
   },
 );
 
-test("enroll --no-wait without the agent, the service fails → nothing tries again by itself", async () => {
-  await using scene = await createScene(ENROLLED);
-  scene.proxy.inject({ kind: "answer", status: 503, body: "{}" }, 1000);
-  const { code, stderr } = await scene.robot.run(["enroll", "--no-wait"]);
-  expect([code, scene.proxy.requests.length]).toEqual([4, 1]);
-  expect(stderr).toContain(
-    `→ find the cause with: ${scene.robot.program} doctor; then run ${scene.robot.program} enroll again`,
-  );
-});
-
 test.each([
   ["unreachable", 4, { kind: "drop-before" }],
   ["a captive portal", 4, { kind: "answer", status: 200, body: "<html></html>" }],
@@ -199,7 +181,10 @@ test.each([
   const { robot, proxy } = scene;
   proxy.inject(fault, 1000);
   const codeOf = async (...args: string[]) => (await robot.run(args)).code;
-  expect(await codeOf("enroll", "--no-wait")).toBe(exitCode);
+  const alone = await robot.run(["enroll", "--no-wait"]);
+  // Nothing tries again by itself.
+  expect([alone.code, proxy.requests.length]).toEqual([exitCode, 1]);
+  expect(alone.stderr).toContain(`then run ${robot.program} enroll again`);
   await using daemon = await robot.start();
   await daemon.until(({ state, identity }) => state === "waiting-for-approval" && (identity?.problem ?? null) !== null);
   const beside = [await codeOf("enroll", "--no-wait"), await codeOf("status"), await codeOf("--setup")];
@@ -233,12 +218,12 @@ test("enroll --migrate --no-wait → refused: the key is removed only by a comma
 
 test("enroll --migrate → the robot keeps its id, and its API key is removed", async () => {
   await using scene = await createScene();
-  const { robot, service } = scene;
+  const { robot, service, proxy } = scene;
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   const before = await daemon.until(({ state }) => state === "registered");
   const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
-  expect(existsSync(robot.keyPath)).toBe(true);
+  expect([existsSync(robot.keyPath), (await daemon.status()).state]).toEqual([true, "registered"]);
   await approve(scene, code);
   await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
   const migrated = await robot.run(["enroll", "--migrate"]);
@@ -250,6 +235,10 @@ test("enroll --migrate → the robot keeps its id, and its API key is removed", 
   await daemon.ask("POST", "/register");
   const after = await daemon.until(({ state }) => state === "registered");
   expect(after.robot.view?.id).toBe(before.robot.view?.id);
+  const bearers = proxy.requests
+    .filter(({ path }) => path.endsWith("/setup"))
+    .map(({ headers }) => headers.authorization);
+  expect(bearers.map((bearer) => bearer === `Bearer ${service.key}`)).toEqual([true, false]);
 });
 
 test("enroll, revoked robot → says so; enrolls again with a fresh key only on command", async () => {
@@ -309,13 +298,20 @@ test("enroll, removed robot → the robot that takes its name is registered at o
   expect(held).toMatchObject({ id: after.view?.id, robot_type_id: before.robot.robot_type_id });
 });
 
-test("enroll without the agent, removed robot → its next start registers the robot that takes the name at once", async () => {
+test("enroll without the agent, removed robot → a code for a fresh key, and its next start registers the robot that takes the name at once", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
   const clock = new PushedClock();
   await enrollAndStop(scene, clock);
+  const { public_key: old } = await readIdentityFile(scene, "key");
+  const good = await robot.run(["enroll", "--json"]);
+  expect([good.code, JSON.parse(good.stdout)]).toMatchObject([0, { enrolled: true }]);
+  expect(await readIdentityFile(scene, "key")).toMatchObject({ public_key: old });
+
   expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
   const begun = await robot.run(["enroll", "--no-wait", "--json"]);
+  expect([begun.code, JSON.parse(begun.stdout)]).toMatchObject([0, { enrolled: false, robot: null }]);
+  expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
   await approve(scene, JSON.parse(begun.stdout).user_code);
   expect((await robot.run(["enroll"])).code).toBe(0);
 
@@ -328,22 +324,6 @@ test("enroll without the agent, removed robot → its next start registers the r
   const after = await advanceUntil(daemon, clock, (status) => isRegistered(status) || isLate());
   expect(isRegistered(after)).toBe(true);
   expect(await held()).toMatchObject({ robot_type_id: after.robot.robot_type_id });
-});
-
-test("enroll without the agent, removed robot → a code for a fresh key", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  await enrollAndStop(scene, new PushedClock());
-  const { public_key: old } = await readIdentityFile(scene, "key");
-  const good = await robot.run(["enroll", "--json"]);
-  expect([good.code, JSON.parse(good.stdout)]).toMatchObject([0, { enrolled: true }]);
-  expect(await readIdentityFile(scene, "key")).toMatchObject({ public_key: old });
-
-  expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
-  const begun = await robot.run(["enroll", "--no-wait", "--json"]);
-  const expected = { enrolled: false, user_code: expect.any(String), robot: null };
-  expect([begun.code, JSON.parse(begun.stdout)]).toEqual([0, expect.objectContaining(expected)]);
-  expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
 });
 
 /** Configures the robot to enroll with an enrolment key. */

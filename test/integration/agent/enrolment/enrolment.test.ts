@@ -1,5 +1,5 @@
 /** A robot gets its own credential from the real service. */
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -46,16 +46,19 @@ test("a robot without an API key → enrolls, registers with its own credential,
   );
 });
 
-test("a restarted agent → polls with the same code; later starts with its credential", async () => {
+test("a comment edited, and the agent restarted → polls with the same code; later starts with its credential", async () => {
   await using scene = await createScene(ENROLLED);
   const first = await scene.robot.start();
   const code = await shownCode(first);
+  // Nothing that an operator approves.
+  await appendFile(scene.robot.config_path, "# checked\n");
   await first.stop();
   await approve(scene, code);
   const clock = new PushedClock();
   const second = await scene.robot.start({}, clock);
   const { identity } = await advanceUntil(second, clock, ({ state }) => state === "registered");
   await second.stop();
+  expect(scene.proxy.requests.filter(({ path }) => path === "/v1/robot-agent/enrollment")).toHaveLength(1);
   const before = scene.proxy.requests.length;
 
   await using third = await scene.robot.start();
@@ -152,25 +155,4 @@ test("torn identity files → set aside; enrolls again", async () => {
   await daemon.untilLogged("identity-file-set-aside");
   await approve(scene, await shownCode(daemon), { confirm_replace: true });
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
-});
-
-test("a robot with an API key → uses it until it is enrolled, and not after", async () => {
-  await using scene = await createScene();
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
-  await daemon.until(({ state }) => state === "registered");
-  expect((await daemon.status()).identity).toBeNull();
-  const { id } = (await daemon.status()).robot.view ?? { id: "" };
-
-  await daemon.ask("POST", "/enroll");
-  const code = await shownCode(daemon);
-  expect(await daemon.status()).toMatchObject({ state: "registered" });
-  await approve(scene, code);
-  const enrolled = await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
-  expect(enrolled.identity?.robot).toEqual({ id, name: "arm-7" });
-  await rm(scene.robot.keyPath);
-  await daemon.ask("POST", "/register");
-  await daemon.until(({ state }) => state === "registered");
-  const setups = scene.proxy.requests.filter(({ path }) => path === "/v1/robots/setup");
-  expect(setups.at(-1)?.headers.authorization).not.toBe(`Bearer ${scene.service.key}`);
 });
