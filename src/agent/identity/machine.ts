@@ -26,7 +26,13 @@ export type IdentityMachine = ReturnType<typeof createIdentityMachine>;
 type Standing =
   | { readonly kind: "enrolling" }
   | { readonly kind: "enrolled" }
-  | { readonly kind: "refused"; readonly state: RefusedState; readonly detail: string };
+  | {
+      readonly kind: "refused";
+      readonly state: RefusedState;
+      readonly detail: string;
+      /** The service that was configured. */
+      readonly url: string;
+    };
 
 interface Task {
   /** Monotonic; in the past when it is due. */
@@ -81,6 +87,8 @@ export function createIdentityMachine(options: MachineOptions) {
   const settled = Promise.withResolvers<void>();
   const describeUntilMs = clock.monotonicMs() + FIRST_RESULT_LIMIT_MS;
   const counts = { enrolments: 0, returns: 0 };
+  /** What the agent was woken for. */
+  let told = news();
   if (standing.kind === "enrolled") heartbeats.resume(heartbeatMs());
 
   function heartbeatMs(): number {
@@ -119,7 +127,7 @@ export function createIdentityMachine(options: MachineOptions) {
 
   function refuse(state: RefusedState, detail: string, retryInMs = pace.afterRefusal(state)): void {
     const isNews = standing.kind !== "refused" || standing.state !== state;
-    standing = { kind: "refused", state, detail };
+    standing = { kind: "refused", state, detail, url: settings.connection.serviceUrl };
     failure = null;
     notBeforeMs = clock.monotonicMs() + retryInMs;
     if (isNews) log.warn("identity-refused", { state, detail });
@@ -165,8 +173,11 @@ export function createIdentityMachine(options: MachineOptions) {
   /** What is to be done, and when; the first one that is due is done. */
   function tasks(): readonly Task[] {
     if (mayBeginAnew()) return [{ atMs: notBeforeMs, run: beginAnew }];
-    // A person is waited for, once that is said.
-    if (isElsewhere()) return standing.kind === "refused" ? [] : [{ atMs: 0, run: sayElsewhere }];
+    if (isElsewhere()) {
+      const isSaid = standing.kind === "refused" && standing.url === settings.connection.serviceUrl;
+      // A person is waited for, once that is said.
+      return isSaid ? [] : [{ atMs: 0, run: sayElsewhere }];
+    }
     const saving = { atMs: held.saveDueMs, run: saveAgain };
     switch (standing.kind) {
       case "enrolling":
@@ -335,11 +346,11 @@ export function createIdentityMachine(options: MachineOptions) {
         for (;;) {
           await alarm.wait(nextMs(), signal);
           const { length } = askers;
-          const before = news();
           isTurning = true;
           await turn(signal);
           isTurning = false;
-          if (news() !== before) options.wake();
+          if (news() !== told) options.wake();
+          told = news();
           for (const { resolve } of askers.splice(0, length)) resolve();
         }
       } catch (error) {

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -14,7 +14,11 @@ const URL_HERE = "http://127.0.0.1:1";
 const NEVER = "2100-01-01T00:00:00Z";
 const TERMS = { credential_expires_at: NEVER, renew_after_s: 3600 };
 /** By every clock of today. */
-const LAPSED = { renew_after_s: 14 * 3600, credential_expires_at: "2026-01-02T00:00:00Z" };
+const LAPSED = {
+  renew_after_s: 14 * 3600,
+  credential_expires_at: "2026-01-02T00:00:00Z",
+  issued_at: "2026-01-01T00:00:00Z",
+};
 const ACCEPTED = { status: 200, body: TERMS };
 const STARTED = {
   status: 200,
@@ -41,12 +45,12 @@ interface Life {
   readonly forMs: number;
   /** Before each wait of the machine. */
   readonly onWait?: (machine: IdentityMachine, asked: readonly string[]) => void;
-  /** How often the key cannot be written. */
-  readonly fullTimes?: number;
+  /** Whether a file of this name cannot be written. */
+  readonly isFull?: (name: string) => boolean;
 }
 
 /** Runs the identity of a robot for some time; jitter always takes the longest delay. */
-async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }: Life) {
+async function live({ credential, keyOf, answer, forMs, onWait, isFull }: Life) {
   const clock = new SteppedClock();
   const robot = await createRobot(clock);
   const { stateDirectory, initial, disk } = robot;
@@ -74,13 +78,10 @@ async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }:
   const key: KeyRecord | null = service === null ? null : createKey(machine.random, service, machineId, 0);
   if (key !== null) await files.saveKey(key);
   const stored = credential === undefined || key === null ? null : enrolledWith(key, clock.wallMs(), credential);
-  let refusals = fullTimes;
-  disk.createExclusive = (path, ...rest) => {
-    if (!path.startsWith(join(stateDirectory, "identity-key.json")) || refusals === 0)
-      return systemFiles.createExclusive(path, ...rest);
-    refusals -= 1;
-    return Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }));
-  };
+  disk.createExclusive = (path, ...rest) =>
+    isFull?.(basename(path, ".json.new")) === true
+      ? Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }))
+      : systemFiles.createExclusive(path, ...rest);
   const requests: { readonly what: string; readonly atMs: number }[] = [];
   robot.respond = ({ url }) => {
     const what = lastPart(url);
@@ -90,6 +91,7 @@ async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }:
   const logged: string[] = [];
   const note = (event: string) => logged.push(event);
   const problems = new Set<string | null>();
+  let wakes = 0;
   const identity = createIdentityMachine({
     machine,
     log: { debug: note, info: note, warn: note, error: note },
@@ -98,7 +100,7 @@ async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }:
     stored: { key, enrolment: null, credential: stored, setAside: [] },
     settings: { configuration: initial, connection: robot.connect(initial) },
     report: { robotTypeId: null, digest: null, isSettled: true, readiness: { problem: null, registeredDigest: null } },
-    wake() {},
+    wake: () => (wakes += 1),
   });
   const looking = { ...machine.clock };
   machine.clock.sleep = async (durationMs, signal) => {
@@ -107,7 +109,16 @@ async function live({ credential, keyOf, answer, forMs, onWait, fullTimes = 0 }:
   };
   await identity.run(running.signal);
   const times = (what: string) => requests.flatMap((each) => (each.what === what ? [each.atMs] : []));
-  return { identity, clock, files, requests: requests.map(({ what }) => what), times, logged, problems: [...problems] };
+  return {
+    identity,
+    clock,
+    files,
+    requests: requests.map(({ what }) => what),
+    times,
+    logged,
+    wakes,
+    problems: [...problems],
+  };
 }
 
 function lastPart(url: string): string {
@@ -188,7 +199,9 @@ test("a code expires after its time → the next one within two seconds, each ti
 
 test("a key of another service, and a full disk → a fresh key after the short backoff", async () => {
   const answer = () => ({ status: 503, body: {} });
-  const { times, files, clock } = await live({ keyOf: "https://old.example", fullTimes: 2, forMs: 7000, answer });
+  let refusals = 0;
+  const isFull = (name: string) => name === "identity-key" && (refusals += 1) <= 2;
+  const { times, files, clock } = await live({ keyOf: "https://old.example", isFull, forMs: 7000, answer });
   expect(clock.sleepsMs.slice(0, 2)).toEqual([2000, 4000]);
   expect(times("enrollment")).toHaveLength(1);
   expect((await files.load(false)).key?.service_url).toBe(URL_HERE);
@@ -269,10 +282,28 @@ test("heartbeats fail while the readiness changes → sent no more often for eac
   expect(times("heartbeat").length).toBeLessThanOrEqual(7);
 });
 
+test("renewed, but the disk is full → the new credential is used once the old one is refused, and the agent hears of it", async () => {
+  const renewed = { ...TERMS, installation_id: "inst_1", installation_token: "n".repeat(24) };
+  const used: (string | null)[] = [];
+  const { wakes, problems } = await live({
+    credential: LAPSED,
+    forMs: 20_000,
+    isFull: (name) => name === "identity-credential",
+    answer: (what) => (what === "renew" ? { status: 200, body: renewed } : ACCEPTED),
+    onWait(machine, asked) {
+      const credential = machine.credential(URL_HERE);
+      used.push(credential?.kind === "credential" ? credential.secret.reveal().slice(0, 1) : null);
+      if (asked.includes("renew") && used.at(-1) === "t") machine.credentialRefused("unauthorized", false);
+    },
+  });
+  expect([used.slice(0, 2), used.at(-1), wakes]).toEqual([["t", "n"], "n", 1]);
+  expect(problems.at(-1)).toContain("ENOSPC");
+});
+
 test.each<[what: string, credential: Partial<CredentialRecord>, renewals: number]>([
   ["lasts ten years", { renew_after_s: 6 * 365 * 24 * 3600, credential_expires_at: "2036-01-01T00:00:00Z" }, 0],
   ["was issued while the clock was years ahead", { issued_at: "2090-01-01T00:00:00Z" }, 0],
-  ["is due since the robot was switched off", { ...LAPSED, issued_at: "2026-01-01T00:00:00Z" }, 1],
+  ["is due since the robot was switched off", LAPSED, 1],
 ])("a credential that %s → %s renewals", async (_what, credential, renewals) => {
   const renewed = { ...TERMS, installation_id: "inst_1", installation_token: "n".repeat(24) };
   const answer = (what: string) => (what === "renew" ? { status: 200, body: renewed } : ACCEPTED);
