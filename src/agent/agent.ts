@@ -150,7 +150,9 @@ export function createAgent(options: AgentOptions) {
   /** For a person who may just have corrected what the robot's identity failed at: the run has read that, so the identity is tried after it. */
   async function askWithIdentity(what: Partial<Requested>): Promise<StatusDocument> {
     await ask(what);
-    if ((await heldBack(identity.view(), connection)) !== null && (await identity.retry())) await ask(what);
+    const now = identity.view();
+    const hasChanged = now.version !== known.version;
+    if (hasChanged || ((await heldBack(now, connection)) !== null && (await identity.retry()))) await ask(what);
     return status();
   }
 
