@@ -66,9 +66,6 @@ const SHARED_FILES = [
   "systemd/robot-policy-agent.service",
   "systemd/robot-policy-agent-setup.service",
   "systemd/robot-policy-agent.sysusers",
-  "systemd/growing-delay.conf",
-  "config/config.example.yaml",
-  "config/robot-manifest.example.yaml",
 ];
 
 /** In the package dist/console is next to dist/lib. */

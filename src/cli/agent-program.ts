@@ -240,9 +240,6 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--key-stdin", summary: "install the API key from stdin" },
         { flag: "--node <file>", summary: "Node to install (default: the one that runs this command)" },
         { flag: "--first-boot", summary: "also register during the first boot, for an image that is flashed" },
-        { flag: "--no-enable", summary: "do not start it at each boot" },
-        { flag: "--no-start", summary: "neither start nor restart it now" },
-        JSON_FLAG,
       ],
       examples: [
         "robot-policy-agent install --dry-run",
@@ -250,7 +247,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent install --root /mnt/image --first-boot",
       ],
       load: async () => {
-        const { install } = await import("../installer/commands/install.ts");
+        const { install } = await import("../installer/install.ts");
         const { completionScripts } = await import("./completion/completion.ts");
         const { SCHEMA_VERSION } = await import("../agent/registration/state-file.ts");
         return (flags, context) =>
@@ -268,11 +265,10 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--dry-run", summary: "show the changes; make none" },
         { flag: "--root <dir>", summary: "remove it from the image in this folder" },
         { flag: "--purge", summary: "also remove configuration, key, registration and user" },
-        JSON_FLAG,
       ],
       examples: ["robot-policy-agent uninstall --dry-run", "robot-policy-agent uninstall --purge"],
       load: async () => {
-        const { uninstall } = await import("../installer/commands/uninstall.ts");
+        const { uninstall } = await import("../installer/uninstall.ts");
         return (flags, context) => uninstall(flags, context);
       },
     },

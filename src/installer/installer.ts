@@ -1,25 +1,22 @@
 /**
- * The installer puts the agent on a robot without a package manager, and takes it off again.
+ * The installer puts the agent on a robot without a package manager, or into an image (`--root`), and takes it off again.
  *
- * Both commands look at the machine each time, and trust no earlier run:
+ *     /usr/local/lib/robot-policy-agent/versions/ID   a version: the program, its Node, and a copy of each file that belongs elsewhere
+ *     /usr/local/lib/robot-policy-agent/current       the link to the version in use
+ *     /usr/local/lib/robot-policy-agent/unfinished    exists while `install` changes the version; holds the id of the version before
  *
- *     observe   the files at the installation's paths, and the installed versions     plan/observation.ts, plan/installed.ts
- *     plan      (wanted, observed) → steps, and the edited files that are kept        plan/wanted.ts, plan/plan.ts, plan/plan-removal.ts; pure
- *     apply     each step is atomic                                                   apply/apply.ts, apply/removal.ts
+ * `install` (install.ts) compares what should be there (version.ts) with what is there (tree.ts) and writes the difference. Each write is
+ * atomic and `current` is replaced last, so a run that was killed leaves the old version or the new one in use, and the next run completes
+ * it. A version that does not start is taken back. `uninstall` (uninstall.ts) removes all of it.
  *
- * Each version has its own folder. It holds the program, its Node, and a copy of each file that is installed elsewhere, such as the units:
- * a file that differs from all copies was edited by the administrator, and is kept. Near the end the link `current` is replaced atomically.
- * The next run completes an interrupted one. If the service does not start with the new version, the installer restores the previous one.
- *
- * All changes go through `Disk` to one tree of files: `/`, or an image (`--root`). No path leaves that tree.
+ * Files below /usr/local belong to the installer and are replaced. In /etc it writes only the key that it is given.
  */
 import * as fs from "node:fs/promises";
 
-import { type Files, systemFiles } from "../platform/files/files.ts";
 import { type RunProgram, systemPrograms } from "../platform/programs.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
-import type { Disk } from "./disk/disk.ts";
-import { openRootedDisk } from "./disk/rooted-disk.ts";
+import { InstallerError, reasonOfError } from "./errors.ts";
+import type { TreeFs } from "./tree.ts";
 
 /** The running process: the installer installs its own program and its own Node. */
 export interface OwnProcess {
@@ -28,40 +25,24 @@ export interface OwnProcess {
   programPath(): Promise<string>;
   /** The Node that runs it, links resolved. */
   nodePath(): Promise<string>;
-  /** Shared libraries that this Node has loaded. */
-  nodeLibraries(): readonly string[];
 }
 
 export const ownProcess: OwnProcess = {
   platform: process.platform,
   programPath: () => fs.realpath(process.argv[1] ?? ""),
   nodePath: () => fs.realpath(process.execPath),
-  nodeLibraries() {
-    const report: unknown = process.report.getReport();
-    if (typeof report !== "object" || report === null || !("sharedObjects" in report)) return [];
-    const libraries: unknown = report.sharedObjects;
-    return Array.isArray(libraries) ? libraries.filter((each) => typeof each === "string") : [];
-  },
 };
 
 /** The machine as the installer sees it; a test replaces it by one that fails at a chosen step. */
 export interface InstallerMachine {
-  /** @throws Node system errors: `root` cannot be opened, or is not a folder. */
-  openDisk(root: string): Promise<Disk & AsyncDisposable>;
-  /** The root of its own files. */
+  /** The root of the running system. */
   readonly root: string;
-  readonly files: Files;
+  readonly fs: TreeFs;
   readonly runProgram: RunProgram;
   readonly own: OwnProcess;
 }
 
-export const systemInstallerMachine: InstallerMachine = {
-  openDisk: openRootedDisk,
-  root: "/",
-  files: systemFiles,
-  runProgram: systemPrograms,
-  own: ownProcess,
-};
+export const systemInstallerMachine: InstallerMachine = { root: "/", fs, runProgram: systemPrograms, own: ownProcess };
 
 /** What a command gets from its caller, so that it never reads `process` itself. */
 export interface InstallerContext {
@@ -74,18 +55,55 @@ export interface InstallerContext {
   readonly userId: number;
 }
 
-/** A refusal, or a failure that changed nothing; `problem.fix` says what to do. */
-export interface InstallerProblem {
-  readonly kind: "problem";
-  readonly problem: Problem;
+/** SIGINT or SIGTERM. */
+class Interrupted extends Error {
+  override readonly name = "Interrupted";
 }
 
-export function refusal(problem: Problem): InstallerProblem {
-  return { kind: "problem", problem };
+/** Makes the changes of a command one by one, or with `--dry-run` only lists them. */
+export class Changes {
+  readonly isDry: boolean;
+  readonly #context: InstallerContext;
+  #count = 0;
+
+  constructor(isDry: boolean, context: InstallerContext) {
+    this.isDry = isDry;
+    this.#context = context;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param what in the imperative, such as `write /usr/local/…`. */
+  async make(what: string, change: () => Promise<void>): Promise<void> {
+    await this.makeQuietly(what, change);
+    if (!this.isDry) this.#context.terminal.print(what);
+  }
+
+  /** Shows the change only with `--dry-run`. */
+  async makeQuietly(what: string, change: () => Promise<void>): Promise<void> {
+    if (this.#context.signal.aborted) throw new Interrupted();
+    this.#count += 1;
+    if (this.isDry) this.#context.terminal.print(`would ${what}`);
+    else await change();
+  }
 }
 
-/** Shows why a command failed. */
+/** Shows a problem that ends the command. */
 export function fail(problem: Problem, { terminal }: InstallerContext): ExitCode {
   terminal.problem(problem);
   return EXIT.failed;
+}
+
+/** Shows the error that ended the command. @throws the error, if it is a bug. */
+export function failWith(error: unknown, command: "install" | "uninstall", context: InstallerContext): ExitCode {
+  if (error instanceof InstallerError) return fail(error.problem, context);
+  const fix = `run ${command} again: it completes what is missing`;
+  if (error instanceof Interrupted) {
+    fail({ code: "interrupted", what: `${command} was interrupted`, fix }, context);
+    return EXIT.interrupted;
+  }
+  const code = `not-${command}ed`;
+  return fail({ code, what: reasonOfError(error), fix: `fix the cause, then ${fix}` }, context);
 }

@@ -1,7 +1,10 @@
+import { stat } from "node:fs/promises";
+
 import { parseKey } from "../client/credential.ts";
-import type { Content } from "./disk/content.ts";
-import { type Disk, isDiskError } from "./disk/disk.ts";
-import { type InstallerProblem, refusal } from "./installer.ts";
+import type { Secret } from "../client/secret.ts";
+import { errorCode } from "../platform/files/files.ts";
+import { type InstallerProblem, refusal } from "./errors.ts";
+import type { Tree } from "./tree.ts";
 
 /** Larger than any key with a BOM and blank lines around it. */
 const KEY_LIMIT_BYTES = 4096;
@@ -9,7 +12,7 @@ const READABLE_BY_OTHERS = 0o044;
 
 export interface GivenKey {
   readonly kind: "key";
-  readonly content: Content;
+  readonly secret: Secret;
   /** About the file that it came from. */
   readonly warning: string | null;
 }
@@ -25,7 +28,7 @@ export type ReadInput = (limitBytes: number) => Promise<string>;
 export async function readGivenKey(
   from: string,
   readInput: ReadInput,
-  host: Disk,
+  host: Tree,
 ): Promise<GivenKey | InstallerProblem> {
   const where = from === "-" ? "stdin" : from;
   const read = from === "-" ? await readInput(KEY_LIMIT_BYTES) : await readKeyFile(from, host);
@@ -38,30 +41,31 @@ export async function readGivenKey(
   if (found.kind === "credential-problem") {
     return refusal({ code: found.code, what: found.what, where, fix: "give the key alone, on one line" });
   }
-  const warning = from === "-" ? null : await warnOf(from, host);
-  return { kind: "key", content: { kind: "secret", secret: found.secret }, warning };
+  const warning = from === "-" ? null : await warnOf(from);
+  return { kind: "key", secret: found.secret, warning };
 }
 
-async function readKeyFile(path: string, host: Disk): Promise<string | InstallerProblem> {
+async function readKeyFile(path: string, host: Tree): Promise<string | InstallerProblem> {
+  let bytes: Buffer | null;
+  let code = "no file";
   try {
-    const bytes = await host.readPart(path, 0, KEY_LIMIT_BYTES + 1);
-    return bytes.byteLength > KEY_LIMIT_BYTES
-      ? "too-large"
-      : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    bytes = await host.readStart(path, KEY_LIMIT_BYTES + 1);
   } catch (error) {
-    if (!isDiskError(error, "ENOENT", "ENOTDIR", "EACCES", "EINVAL", "ELOOP", "EIO")) throw error;
-    const what = `the key file cannot be read (${error.code})`;
-    return refusal({
-      code: "key-unreadable",
-      what,
-      where: path,
-      fix: "name a file that holds the key, or give it on stdin: --key-file -",
-    });
+    code = errorCode(error) ?? "";
+    if (code === "") throw error;
+    bytes = null;
   }
+  if (bytes !== null) return bytes.byteLength > KEY_LIMIT_BYTES ? "too-large" : bytes.toString("utf8");
+  return refusal({
+    code: "key-unreadable",
+    what: `the key file cannot be read (${code})`,
+    where: path,
+    fix: "name a file that holds the key, or give it on stdin: --key-file -",
+  });
 }
 
-async function warnOf(path: string, host: Disk): Promise<string | null> {
-  const sight = await host.lookThrough(path);
-  if (sight.kind !== "file" || (sight.mode & READABLE_BY_OTHERS) === 0) return null;
+async function warnOf(path: string): Promise<string | null> {
+  const { mode } = await stat(path);
+  if ((mode & READABLE_BY_OTHERS) === 0) return null;
   return `${path} can be read by others; remove it once the robot is registered`;
 }

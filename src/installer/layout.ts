@@ -1,6 +1,4 @@
-/**
- * All paths of an installation, inside the root of the tree. None of them belongs to a distribution's package: the program is in /usr/local.
- */
+/** All paths of an installation, inside the root of the tree. None of them belongs to a distribution's package: the program is in /usr/local. */
 
 export const NAME = "robot-policy-agent";
 
@@ -14,6 +12,8 @@ export const FIRST_BOOT_UNIT = `${NAME}-setup.service`;
 export const PROGRAM_FOLDER = `/usr/local/lib/${NAME}`;
 export const VERSIONS_FOLDER = `${PROGRAM_FOLDER}/versions`;
 export const CURRENT_LINK = `${PROGRAM_FOLDER}/current`;
+/** Exists from before the first change of a version until its service runs. Holds the id of the version that ran before, if there is one. */
+export const UNFINISHED_FILE = `${PROGRAM_FOLDER}/unfinished`;
 /** What the unit starts. Not COMMAND_LINK: /usr/local/bin may hold another program of that name, such as one of `npm install --global`. */
 export const PROGRAM = `${CURRENT_LINK}/${NAME}`;
 export const COMMAND_LINK = `/usr/local/bin/${NAME}`;
@@ -27,9 +27,6 @@ export const COMMAND_TARGET = `../lib/${NAME}/current/${NAME}`;
 export const UNITS_FOLDER = "/usr/local/lib/systemd/system";
 /** The administrator's units, drop-ins and masks, and the links of enabled units. */
 export const ADMINISTRATOR_UNITS_FOLDER = "/etc/systemd/system";
-export const GROWING_DELAY_FILE = `${UNITS_FOLDER}/${SERVICE_UNIT}.d/growing-delay.conf`;
-/** Not under /usr/local: systemd 252 does not read /usr/local/lib/sysusers.d. */
-export const SYSUSERS_FILE = `/etc/sysusers.d/${NAME}.conf`;
 
 export const CONFIGURATION_FOLDER = `/etc/${NAME}`;
 export const CONFIGURATION_FILE = `${CONFIGURATION_FOLDER}/config.yaml`;
@@ -47,18 +44,9 @@ export const STATE_FILES = [
 ];
 export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
-
-/**
- * In a version's folder: a copy of each file that this version installs elsewhere, under the same path. An installed file that differs from
- * its copy was edited by the administrator.
- */
-export const SHIPPED_FOLDER = "files";
-/** What the installer and `grant` record for later runs. Belongs to root: the service must not be able to change what those do as root. */
+/** What `grant` records for later runs. Belongs to root: the service must not be able to change what `grant` does as root. */
 export const NOTES_FOLDER = `/var/lib/${NAME}-install`;
-/** Folders that the installer created, one per line. `uninstall` removes the empty ones. */
-export const MADE_FOLDERS_FILE = `${NOTES_FOLDER}/made-folders`;
-/** Exists from before a version is copied or repaired until its service runs. Holds the id of the version that ran before, if there is one. */
-export const SWITCHING_FILE = `${NOTES_FOLDER}/switching`;
+export const GRANTS_FILE = `${NOTES_FOLDER}/grants.json`;
 
 export const COMPLETION_FILES = {
   bash: `/usr/local/share/bash-completion/completions/${NAME}`,
@@ -66,20 +54,13 @@ export const COMPLETION_FILES = {
   fish: `/usr/local/share/fish/vendor_completions.d/${NAME}.fish`,
 } as const;
 
-/** Every file outside the program's folder that the installer may write and the administrator may edit. */
-export const EDITABLE_FILES = [
-  SYSUSERS_FILE,
+/** All that any version puts outside the program's folder, besides the links. */
+export const PLACED_FILES = [
   `${UNITS_FOLDER}/${SERVICE_UNIT}`,
   `${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`,
-  GROWING_DELAY_FILE,
   ...Object.values(COMPLETION_FILES),
 ] as const;
 
 export function versionFolder(id: string): string {
   return `${VERSIONS_FOLDER}/${id}`;
-}
-
-/** A version's copy of the file that it installs at `path`. */
-export function shippedCopy(id: string, path: string): string {
-  return `${versionFolder(id)}/${SHIPPED_FOLDER}${path}`;
 }

@@ -112,11 +112,12 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.show("MainPID")).toBe(processId);
     });
 
-    test("unit disabled and edited by the administrator, install again → both stay", async () => {
-      await robot.run(`systemctl disable ${UNIT}; sed -i 's/^Nice=10/Nice=5/' ${UNIT_FILE}`);
+    test("unit disabled by the administrator and with a drop-in, install again → both stay", async () => {
+      const dropIn = `/etc/systemd/system/${UNIT}.d/nice.conf`;
+      await robot.run(`systemctl disable ${UNIT}; mkdir ${dirname(dropIn)}; printf '[Service]\\nNice=5\\n' >${dropIn}`);
       expect((await installed()).code).toBe(0);
       expect(await robot.show("UnitFileState")).toBe("disabled");
-      expect(await robot.ask(`grep ^Nice= ${UNIT_FILE}`)).toBe("Nice=5");
+      expect(await robot.ask(`grep ^Nice= ${dropIn}`)).toBe("Nice=5");
     });
 
     test("43: systemd-analyze verify → no warnings", async () => {
@@ -194,9 +195,8 @@ describe.skipIf(whySkipped !== "")(
         "--root",
         image.disk("/"),
         "--first-boot",
-        "--json",
       ]);
-      expect(JSON.parse(stdout)).toBeTypeOf("object");
+      expect(stdout).toContain("is installed in");
       await image.boot();
       await provision(image, service);
       await image.shutdown();

@@ -1,16 +1,14 @@
 /** Small images to install into: real files, a minimal program and a minimal Node. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import * as fs from "node:fs/promises";
 import { join } from "node:path";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { InstallContext, InstallOptions } from "../../../src/installer/plan/prepare.ts";
-import { install } from "../../../src/installer/commands/install.ts";
-import { uninstall, type UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
-import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
+import { install, type InstallContext, type InstallOptions } from "../../../src/installer/install.ts";
 import type { InstallerMachine } from "../../../src/installer/installer.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import type { TreeFs } from "../../../src/installer/tree.ts";
+import { uninstall, type UninstallOptions } from "../../../src/installer/uninstall.ts";
 import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { hasProgram, isRoot } from "../../support/programs/programs.ts";
@@ -19,6 +17,9 @@ import { hasProgram, isRoot } from "../../support/programs/programs.ts";
 export const canFillImages = isRoot && ["systemctl", "systemd-sysusers", "userdel", "chroot"].every(hasProgram);
 
 const sources = join(import.meta.dirname, "../../..");
+
+const FOLDERS =
+  "etc/systemd/system usr/lib/systemd usr/bin var/lib tmp usr/local/bin usr/local/lib usr/local/share".split(" ");
 
 export interface Workshop extends AsyncDisposable {
   readonly folder: string;
@@ -34,59 +35,54 @@ export const X86_64 = 62;
 export const ARM64 = 183;
 
 export async function openWorkshop(): Promise<Workshop> {
-  const folder = await mkdtemp(join(memoryFolder, "installer-"));
+  const folder = await fs.mkdtemp(join(memoryFolder, "installer-"));
   let count = 0;
   const next = (name: string) => join(folder, `${name}-${(count += 1)}`);
   return {
     folder,
     async makeImage() {
       const root = next("image");
-      for (const each of ["etc/systemd/system", "usr/lib/systemd", "usr/bin", "var/lib", "tmp"]) {
-        await mkdir(join(root, each), { recursive: true });
+      for (const each of FOLDERS) {
+        await fs.mkdir(join(root, each), { recursive: true });
       }
-      await symlink("usr/lib", join(root, "lib"));
-      await writeFile(join(root, "usr/lib/systemd/systemd"), elf(X86_64));
-      await writeFile(join(root, "usr/lib/systemd/libsystemd-shared-257.so"), "");
-      await writeFile(
+      await fs.symlink("usr/lib", join(root, "lib"));
+      await fs.writeFile(join(root, "usr/lib/systemd/systemd"), elf(X86_64));
+      await fs.writeFile(
         join(root, "etc/passwd"),
         "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:999:998::/:/bin/false\n",
       );
-      await writeFile(join(root, "etc/group"), "root:x:0:\nmessagebus:x:998:\n");
-      await writeFile(join(root, "etc/shadow"), "root:*:19000:0:99999:7:::\n", { mode: 0o640 });
-      await writeFile(join(root, "etc/gshadow"), "root:*::\nmessagebus:!*::\n", { mode: 0o640 });
-      await writeFile(join(root, "etc/.pwd.lock"), "", { mode: 0o600 });
+      await fs.writeFile(join(root, "etc/group"), "root:x:0:\nmessagebus:x:998:\n");
+      await fs.writeFile(join(root, "etc/shadow"), "root:*:19000:0:99999:7:::\n", { mode: 0o640 });
+      await fs.writeFile(join(root, "etc/gshadow"), "root:*::\nmessagebus:!*::\n", { mode: 0o640 });
+      await fs.writeFile(join(root, "etc/.pwd.lock"), "", { mode: 0o600 });
       return root;
     },
     async makeDistribution(version) {
       const dist = next("dist");
-      await mkdir(join(dist, "lib"), { recursive: true });
-      await writeFile(
+      await fs.mkdir(join(dist, "lib"), { recursive: true });
+      await fs.writeFile(
         join(dist, "robot-policy-agent.cjs"),
         `#!/usr/bin/env -S node --disable-sigusr1\nrequire("./lib/robot-policy-agent.cjs");\n`,
       );
-      await writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
-      await writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);
-      await writeFile(join(dist, "lib/sqlite-worker.cjs"), "");
+      await fs.writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
+      await fs.writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);
+      await fs.writeFile(join(dist, "lib/sqlite-worker.cjs"), "");
       for (const part of [
         "robot-policy-agent.service",
         "robot-policy-agent-setup.service",
         "robot-policy-agent.sysusers",
-        "growing-delay.conf",
       ]) {
-        await cp(join(sources, "systemd", part), join(dist, "share/systemd", part));
-      }
-      for (const part of ["config.example.yaml", "robot-manifest.example.yaml"]) {
-        await cp(join(sources, "config", part), join(dist, "share/config", part));
+        await fs.cp(join(sources, "systemd", part), join(dist, "share/systemd", part));
       }
       return dist;
     },
     async makeNode(machine = X86_64) {
       const path = next("node");
-      await writeFile(path, elf(machine), { mode: 0o755 });
+      await fs.writeFile(path, elf(machine), { mode: 0o755 });
       return path;
     },
     async [Symbol.asyncDispose]() {
-      await rm(folder, { recursive: true, force: true });
+      await fs.rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -134,13 +130,14 @@ export interface Setting {
   readonly dist: string;
   readonly node: string;
   readonly version?: string;
-  readonly openDisk?: InstallerMachine["openDisk"];
+  readonly fs?: TreeFs;
   readonly runProgram?: RunProgram;
   /** Root of the running machine, for commands without `--root`. */
   readonly root?: string;
   readonly userId?: number;
   readonly input?: string;
   readonly signal?: AbortSignal;
+  readonly completions?: InstallContext["completions"];
 }
 
 /** `robot-policy-agent install` on real files. */
@@ -152,6 +149,11 @@ export function runInstall(options: InstallOptions, setting: Setting): Promise<C
 export function runUninstall(options: UninstallOptions, setting: Setting): Promise<CommandResult> {
   return run(setting, (context, machine) => uninstall(options, context, machine));
 }
+
+const COMPLETIONS = new Map([
+  ["bash", "# bash\n"],
+  ["zsh", "# zsh\n"],
+] as const);
 
 async function run(
   setting: Setting,
@@ -170,23 +172,18 @@ async function run(
     version: setting.version ?? "1.0.0",
     program: "/opt/node /checkout/dist/robot-policy-agent.cjs",
     userId: setting.userId ?? 0,
-    completions: new Map([
-      ["bash", "# bash\n"],
-      ["zsh", "# zsh\n"],
-    ]),
+    completions: setting.completions ?? COMPLETIONS,
     readInput: async () => setting.input ?? "",
     stateSchemaVersion: 1,
   };
   const exitCode = await command(context, {
-    openDisk: setting.openDisk ?? openRootedDisk,
     root: setting.root ?? "/nowhere",
-    files: systemFiles,
+    fs: setting.fs ?? fs,
     runProgram: setting.runProgram ?? systemPrograms,
     own: {
       platform: "linux",
       programPath: async () => join(setting.dist, "robot-policy-agent.cjs"),
       nodePath: async () => setting.node,
-      nodeLibraries: () => [],
     },
   });
   return { exitCode, stdout, stderr };

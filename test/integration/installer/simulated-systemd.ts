@@ -15,8 +15,6 @@ export interface SimulatedSystemd {
   readonly running: Map<string, string>;
   /** The error of each command that fails, by command. */
   readonly refusals: Map<string, string>;
-  /** Whether `robot-policy-agent check` succeeds. */
-  isConfigurationValid: boolean;
 }
 
 export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
@@ -61,6 +59,8 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
         return ok();
       case "start":
       case "restart":
+        // The condition of the unit.
+        if (!existsSync(join(root, "etc/robot-policy-agent/config.yaml"))) return ok();
         running.set(unit, await readFile(join(root, "usr/local/lib/robot-policy-agent/current/lib/zod.cjs"), "utf8"));
         return ok();
       case "stop":
@@ -74,7 +74,6 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
     done,
     running,
     refusals,
-    isConfigurationValid: true,
     async runProgram([program = "", ...args], options) {
       switch (program) {
         case "systemctl":
@@ -91,15 +90,14 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
         }
         case "groupdel":
           return failed("groupdel: group 'robot-policy-agent' does not exist", 6);
-        case "id": {
+        case "getent": {
           const passwd = await readFile(join(root, "etc/passwd"), "utf8");
-          const [, userId, groupId] = new RegExp(`^${args.at(-1)}:x:(\\d+):(\\d+):`, "m").exec(passwd) ?? [];
-          return userId === undefined ? failed("no such user") : ok(`uid=${userId} gid=${groupId}\n`);
+          const line = passwd.split("\n").find((each) => each.startsWith(`${args.at(-1)}:`));
+          return line === undefined ? failed("", 2) : ok(`${line}\n`);
         }
+        case "rm":
         case "chroot":
           return systemPrograms([program, ...args], options);
-        case "/usr/local/lib/robot-policy-agent/current/robot-policy-agent":
-          return simulated.isConfigurationValid ? ok() : failed("invalid", 3);
       }
       return failed(`simulated: ${program}`);
     },

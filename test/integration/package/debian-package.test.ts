@@ -173,7 +173,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
 
     it.each([
       ["usr/local/lib/robot-policy-agent/current", "First run: robot-policy-agent uninstall"],
-      // What `uninstall` keeps when it was edited.
+      // What an interrupted installation leaves.
       ["usr/local/lib/systemd/system/robot-policy-agent.service", "First move that file away"],
     ])("install beside %s of the installer → refused: %s", async (path, fix) => {
       const root = await mkdtemp(join(work, "robot-"));
