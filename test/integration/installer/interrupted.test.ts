@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { systemPrograms } from "../../../src/platform/programs.ts";
 import { isLong, times } from "../../support/run/tier.ts";
 import { type Break, breakMachine, Killed } from "./breaking-machine.ts";
-import { systemPrograms } from "../../../src/platform/programs.ts";
 import {
   canFillImages,
   describeTree,
