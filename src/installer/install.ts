@@ -27,7 +27,7 @@ import {
   versionFolder,
   VERSIONS_FOLDER,
 } from "./layout.ts";
-import { findNode, tryNode } from "./node-runtime.ts";
+import { checkNode, tryNode } from "./node-runtime.ts";
 import { openSite, type Site, type SiteOptions } from "./site.ts";
 import { isMasked, type UnitSeen } from "./system.ts";
 import { digestOf, ROOT_OWNER, type Source, type Tree, type WantedFile } from "./tree.ts";
@@ -122,10 +122,11 @@ async function planInstallation(
   site: Site,
 ): Promise<Plan | InstallerProblem> {
   const { tree, host, system, own } = site;
-  const node = await findNode(options.node === undefined ? await own.nodePath() : resolve(options.node), site);
-  if (node.kind === "problem") return node;
+  const node = options.node === undefined ? await own.nodePath() : resolve(options.node);
+  const unfit = await checkNode(node, site);
+  if (unfit !== null) return unfit;
   const program = await own.programPath();
-  const version = await describeVersion(context.version, program, node.path, context.completions, host);
+  const version = await describeVersion(context.version, program, node, context.completions, host);
   if (version.kind === "problem") return version;
   const key = await readKeyOption(options, context.readInput, host);
   if (key?.kind === "problem") return key;
@@ -206,6 +207,7 @@ async function removeCopy({ version, isUnfinished }: Plan, { tree, system }: Sit
     if (!isUnfinished) await tree.remove(UNFINISHED_FILE);
     await tree.removeEmptyFolders(VERSIONS_FOLDER);
   } catch (error) {
+    // Throws bugs; nothing else is worth telling beside the first failure.
     reasonOfError(error);
   }
 }

@@ -24,13 +24,6 @@ const RUN_LIMIT_MS = 20_000;
 /** What `node --version` prints. */
 const VERSION = /^v(\d+)\.\d+\.\d+\S*\n$/;
 
-/** The Node to install: a copy of it lies beside the program, so that no upgrade or clean-up of the machine takes it away. */
-export interface NodeRuntime {
-  readonly kind: "node";
-  /** On this machine. */
-  readonly path: string;
-}
-
 /** The tree that the Node is installed into, and this machine: the same, except for an image. */
 interface Trees {
   readonly tree: Tree;
@@ -38,11 +31,12 @@ interface Trees {
 }
 
 /**
- * Looks at the Node to install, and refuses one for another architecture.
+ * Refuses a Node that is none, or one for another architecture. A copy of it will lie beside the program, so that no upgrade or clean-up of
+ * the machine takes it away.
  *
  * @param path on this machine.
  */
-export async function findNode(path: string, { tree, host }: Trees): Promise<NodeRuntime | InstallerProblem> {
+export async function checkNode(path: string, { tree, host }: Trees): Promise<InstallerProblem | null> {
   if (!(await host.isFile(path))) {
     const what = "there is no such file";
     return refusal({ code: "node-missing", what, where: path, fix: "give the file bin/node of a Node: --node FILE" });
@@ -58,7 +52,7 @@ export async function findNode(path: string, { tree, host }: Trees): Promise<Nod
       fix: `give the file bin/node of a Node for ${machine}: --node FILE`,
     });
   }
-  return { kind: "node", path };
+  return null;
 }
 
 /**

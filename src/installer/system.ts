@@ -21,7 +21,7 @@ const SYSTEMCTL_LIMIT_MS = 30_000;
 const JOB_LIMIT_MS = 120_000;
 const USERS_LIMIT_MS = 30_000;
 const REMOVAL_LIMIT_MS = 120_000;
-const PASSWD_LIMIT_BYTES = 4 * 1024 * 1024;
+const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 /** userdel(8) and groupdel(8): there is no such user or group. */
 const ABSENT_EXIT_CODE = 6;
 
@@ -76,6 +76,10 @@ export class System {
     return this.#findUser(SERVICE_USER);
   }
 
+  async hasGroup(): Promise<boolean> {
+    return (await this.#readRow("group", SERVICE_USER)) !== null;
+  }
+
   /** The user that the service runs as: another than the service user with a drop-in, such as one of `grant --method owner`. */
   async findOwner(): Promise<FileOwner | null> {
     const user = this.isRunning ? (await this.#show(SERVICE_UNIT, "User")).get("User") : undefined;
@@ -123,19 +127,22 @@ export class System {
     return new Map(lines.map(([, name = "", value = ""]) => [name, value]));
   }
 
-  /** getent(1) also knows the users of a directory service. */
   async #findUser(name: string): Promise<FileOwner | null> {
-    const passwd = this.isRunning
-      ? await this.#runProgram(["getent", "passwd", name], { limitMs: USERS_LIMIT_MS })
-      : await this.#tree.readText("/etc/passwd", PASSWD_LIMIT_BYTES);
-    const text = typeof passwd === "string" ? passwd : passwd?.kind === "ended" ? passwd.stdout : "";
-    const row = text
-      .split("\n")
-      .map((line) => line.split(":"))
-      .find(([each]) => each === name);
-    if (row === undefined) return null;
+    const row = await this.#readRow("passwd", name);
+    if (row === null) return null;
     const [, , userId = "", groupId = ""] = row;
     return { userId: Number(userId), groupId: Number(groupId) };
+  }
+
+  /** The fields of passwd(5) or group(5). getent(1) also knows the users of a directory service. */
+  async #readRow(database: "passwd" | "group", name: string): Promise<readonly string[] | null> {
+    let text = "";
+    if (this.isRunning) {
+      const result = await this.#runProgram(["getent", database, name], { limitMs: USERS_LIMIT_MS });
+      if (result.kind === "ended") text = result.stdout;
+    } else text = (await this.#tree.readText(`/etc/${database}`, DATABASE_LIMIT_BYTES)) ?? "";
+    const rows = text.split("\n").map((line) => line.split(":"));
+    return rows.find(([each]) => each === name) ?? null;
   }
 
   #systemctl(...words: readonly string[]): readonly string[] {

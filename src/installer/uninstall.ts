@@ -81,9 +81,9 @@ async function remove(site: Site, purges: boolean, context: InstallerContext): P
   }
   if ((await tree.readLink(COMMAND_LINK)) === COMMAND_TARGET) await removeFile(site, COMMAND_LINK);
   if (isInstalled) for (const path of PLACED_FILES) await removeFile(site, path);
-  // A key that a power cut left half written.
-  const half = temporaryOf(KEY_FILE);
-  if ((await tree.kind(half)) !== "absent") await removeFile(site, half);
+  // What a power cut left half written.
+  for (const half of [temporaryOf(COMMAND_LINK), temporaryOf(KEY_FILE)])
+    if ((await tree.kind(half)) !== "absent") await removeFile(site, half);
   for (const path of [CACHE_FOLDER, ...(purges ? [...PURGED_TREES, NOTES_FOLDER] : [])])
     await removeTree(site, path, context);
   if (system.isRunning && isInstalled) await changes.make("systemctl daemon-reload", () => system.reloadUnits());
@@ -124,10 +124,10 @@ async function removeTree(
 
 async function removeUser({ system, changes }: Site, { terminal }: InstallerContext): Promise<void> {
   const user = await system.findUser();
-  if (user === null) return;
-  if (user.userId < FIRST_PERSON_ID)
+  if (user !== null && user.userId >= FIRST_PERSON_ID)
+    terminal.note(`The account ${SERVICE_USER} stays: by its number ${user.userId} it is a person's`);
+  else if (user !== null || (await system.hasGroup()))
     await changes.make(`remove the system user ${SERVICE_USER}`, () => system.removeUser());
-  else terminal.note(`The account ${SERVICE_USER} stays: by its number ${user.userId} it is a person's`);
 }
 
 /** Names what stays without `--purge`, and how to remove it: on this machine by hand, because the program itself is gone. */

@@ -47,10 +47,21 @@ const ID_DIGITS = 12;
 /** The name of a version's folder. */
 const ID = /^[0-9A-Za-z][0-9A-Za-z.+-]{0,100}$/;
 
+/** The program that is running, as it lies in dist/ or in an installation. */
+interface Shipped {
+  readonly kind: "shipped";
+  readonly folder: string;
+  readonly launcher: string;
+  /** The files of lib/ that it needs. */
+  readonly bundles: readonly string[];
+  /** The texts of share/, by name. */
+  readonly shared: ReadonlyMap<string, string>;
+}
+
 /**
  * Describes the version to install: the program that is running.
  *
- * @param programPath the launcher, in dist/ or in an installation; links followed. @param nodePath the Node for it.
+ * @param programPath its launcher, links followed. @param nodePath the Node for it.
  */
 export async function describeVersion(
   name: string,
@@ -59,35 +70,17 @@ export async function describeVersion(
   completions: Completions,
   host: Tree,
 ): Promise<Version | InstallerProblem> {
-  const folder = dirname(programPath);
-  const isLauncher = [NAME, `${NAME}.cjs`].includes(basename(programPath));
-  if (!isLauncher || !(await host.isFolder(join(folder, "lib")))) {
-    return refusal({
-      code: "not-built",
-      what: "this is run from source, and only the built program can be installed",
-      where: programPath,
-      fix: `npm run build, then: sudo node_modules/.bin/node dist/${NAME}.cjs install`,
-    });
-  }
-  const bundles = await findBundles(folder, host);
-  if ("problem" in bundles) return bundles;
-  const texts = new Map<string, string>();
-  for (const each of [basename(programPath), SYSUSERS, SERVICE, FIRST_BOOT]) {
-    const text = await host.readText(join(folder, each), TEXT_LIMIT_BYTES);
-    if (text === null) return incomplete(join(folder, each));
-    texts.set(each, text);
-  }
-  const textOf = (each: string) => texts.get(each) ?? "";
-  const launcher = textOf(basename(programPath));
+  const shipped = await readShipped(programPath, host);
+  if (shipped.kind === "problem") return shipped;
+  const { folder, launcher, bundles, shared } = shipped;
   const placed = new Map<string, string>([
-    [`${UNITS_FOLDER}/${SERVICE_UNIT}`, unitText(textOf(SERVICE))],
-    [`${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`, unitText(textOf(FIRST_BOOT))],
+    [`${UNITS_FOLDER}/${SERVICE_UNIT}`, unitText(shared.get(SERVICE) ?? "")],
+    [`${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`, unitText(shared.get(FIRST_BOOT) ?? "")],
     ...[...completions].map(([shell, text]) => [COMPLETION_FILES[shell], text] as const),
   ]);
-
   const sources = new Map<string, Source>([["node", { kind: "copy", from: nodePath }]]);
   for (const each of bundles) sources.set(each, { kind: "copy", from: join(folder, each) });
-  for (const each of [SYSUSERS, SERVICE, FIRST_BOOT]) sources.set(each, { kind: "text", text: textOf(each) });
+  for (const [each, text] of shared) sources.set(each, { kind: "text", text });
   for (const [path, text] of placed) sources.set(`${PLACED_FOLDER}${path}`, { kind: "text", text });
   const digests = new Map<string, string>();
   for (const [each, source] of sources) digests.set(each, await digestOf(source));
@@ -106,7 +99,37 @@ export async function describeVersion(
     mode: [NAME, "node"].includes(each) ? 0o755 : 0o644,
     owner: ROOT_OWNER,
   }));
-  return { kind: "version", id, files, placed, sysusers: textOf(SYSUSERS) };
+  return { kind: "version", id, files, placed, sysusers: shared.get(SYSUSERS) ?? "" };
+}
+
+async function readShipped(programPath: string, host: Tree): Promise<Shipped | InstallerProblem> {
+  const folder = dirname(programPath);
+  const isLauncher = [NAME, `${NAME}.cjs`].includes(basename(programPath));
+  if (!isLauncher || !(await host.isFolder(join(folder, "lib")))) {
+    return refusal({
+      code: "not-built",
+      what: "this is run from source, and only the built program can be installed",
+      where: programPath,
+      fix: `npm run build, then: sudo node_modules/.bin/node dist/${NAME}.cjs install`,
+    });
+  }
+  const launcher = await host.readText(programPath, TEXT_LIMIT_BYTES);
+  if (launcher === null || !SHEBANG.test(launcher)) return incomplete(programPath);
+  const shared = new Map<string, string>();
+  for (const each of [SYSUSERS, SERVICE, FIRST_BOOT]) {
+    const text = await host.readText(join(folder, each), TEXT_LIMIT_BYTES);
+    if (text === null) return incomplete(join(folder, each));
+    shared.set(each, text);
+  }
+  // The bundle, and what it loads, directly or not: dist/ also holds other programs.
+  const names = new Set([`${NAME}.cjs`]);
+  for (const each of names) {
+    const path = join(folder, "lib", each);
+    const bundle = await host.readText(path, BUNDLE_LIMIT_BYTES);
+    if (bundle === null) return incomplete(path);
+    for (const [, late = ""] of bundle.matchAll(LATE_PACKAGE)) names.add(late);
+  }
+  return { kind: "shipped", folder, launcher, bundles: [...names].map((each) => `lib/${each}`), shared };
 }
 
 /** The ids of the installed versions. One that is not the current one may be incomplete. */
@@ -128,18 +151,6 @@ export async function readPlaced(tree: Tree, id: string): Promise<Placed> {
     if (text !== null) placed.set(path, text);
   }
   return placed;
-}
-
-/** The files of lib/ that the agent needs: its bundle, and what that loads, directly or not. */
-async function findBundles(folder: string, host: Tree): Promise<readonly string[] | InstallerProblem> {
-  const names = new Set([`${NAME}.cjs`]);
-  for (const name of names) {
-    const path = join(folder, "lib", name);
-    const bundle = await host.readText(path, BUNDLE_LIMIT_BYTES);
-    if (bundle === null) return incomplete(path);
-    for (const [, late = ""] of bundle.matchAll(LATE_PACKAGE)) names.add(late);
-  }
-  return [...names].map((name) => `lib/${name}`);
 }
 
 /** The shipped unit with the program's installed path, and without Documentation=: only packages install the man pages. */
