@@ -268,6 +268,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     ["usr/local/bin", "relative"],
     [ETC, "absolute"],
     [STATE, "relative"],
+    ["usr/local/share/zsh", "absolute"],
+    ["usr/local/lib/robot-policy-agent/versions", "relative"],
   ])("%s of the image is a link out of it (%s) → refused, nothing changes on this machine", async (path, kind) => {
     const outside = await workshop.makeImage();
     await rm(join(root, path), { recursive: true, force: true });
