@@ -179,8 +179,8 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       flags: [
         {
           flag: "--method <method>",
-          summary: "acl: access lists on the files; group: join the files' group; owner: run as the files' owner",
-          choices: ["acl", "group", "owner"],
+          summary: "acl: access lists on the files; owner: run as the files' owner",
+          choices: ["acl", "owner"],
           default: "acl",
         },
         { flag: "--dry-run", summary: "show the changes; make none" },

@@ -12,7 +12,7 @@ import { grantOnUnit } from "../grant/on-unit.ts";
 import { type GrantRecord, grantRecordPath, lockGrantRecord, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { type GrantOptions, type GrantRun, SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
-import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
+import { planOwner, restartUnit } from "../grant/unit.ts";
 import { NOTES_FOLDER } from "../layout.ts";
 
 /** From the agent's configuration and manifest. */
@@ -66,8 +66,6 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   if (paths.length > FILE_LIMIT) return showRefusal(run, tooMany(paths.length));
   const asked = { ...run, record, account, paths, keyFile: inputs.keyFile };
   switch (options.method) {
-    case "group":
-      return await grantOnUnit(asked, await planGroups(run.machine, account, paths, record.drop_in));
     case "owner":
       return await grantOnUnit(asked, await planOwner(run.machine, paths));
     default:
@@ -136,7 +134,7 @@ function tooMany(count: number): Problem {
   return {
     code: "too-many-files",
     what: `${count} files are more than the ${FILE_LIMIT} that are granted at once`,
-    fix: "let a group read their folder, and join it: --method group",
+    fix: "grant some of them at a time: robot-policy-agent grant FILE",
   };
 }
 

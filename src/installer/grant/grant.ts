@@ -153,7 +153,7 @@ async function planFile(
     if (shared !== null)
       return refused(
         `${path}: the access list of ${handle.path} lets ${shared} replace its entries`,
-        "remove that right, or: --method group",
+        "remove that right: setfacl -x",
       );
     const missing = missingRight(right, handle === file ? "file" : handle === folder ? "own-folder" : "folder");
     const newFilesLike = handle === folder && isFileClosed && !isCommon ? file.stat.mode : null;

@@ -42,7 +42,7 @@ function refuse(what: string, ofMachine = false): ReadLists {
     kind: "refused",
     what,
     ofMachine,
-    fix: "install the package acl, or use another method: --method group, --method owner",
+    fix: "install the package acl, or use another method: --method owner",
   };
 }
 
@@ -72,7 +72,7 @@ export async function changeLists(
   const what = `setfacl cannot change ${entry.path} (${said})`;
   const fix =
     said === "Operation not supported"
-      ? "this filesystem has no access lists: --method group, or --method owner"
+      ? "this filesystem has no access lists: --method owner"
       : "check whether the filesystem is mounted read-only: mount";
   return { code: "grant-failed", what, where: entry.path, fix };
 }

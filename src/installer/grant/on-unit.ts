@@ -9,12 +9,10 @@ import { type GrantAsked, showGrant, showRefusal, stillUnreadable } from "./run.
 import { type PlannedDropIn, restartUnit, writeDropIn } from "./unit.ts";
 import { type People, walkTrusted } from "./walk.ts";
 
-/** `--method group`, `--method owner`: a drop-in runs the agent with a group or as a user that may read the files. */
+/** `--method owner`: a drop-in runs the agent as the user that owns the files. */
 export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Promise<ExitCode> {
   const { machine, options, record, directory, terminal, paths, unit } = asked;
   if (planned.kind === "refused") return showRefusal(asked, planned.problem);
-  if (planned.kind === "nothing")
-    return showGrant(asked, { account: asked.account, paths, changes: [], applied: false, unreadable: [] });
   const { planned: dropIn } = planned;
   const people = { groups: await readGroups(machine.files), users: await readUsers(machine.files) };
   const key = planKey(asked.keyFile, asked.account, dropIn.account, people);

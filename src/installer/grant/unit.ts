@@ -2,81 +2,28 @@ import { dirname } from "node:path";
 
 import { explainAccess } from "../../access/access.ts";
 import { judgeAs } from "../../access/judge.ts";
-import { type Account, accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
+import { type Account, accountName, lookUpAccount, readUsers } from "../../access/account.ts";
 import { DROP_IN_DIRECTORY, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode, exists, type Files } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantMachine, GrantRecord } from "./record.ts";
+import type { GrantMachine } from "./record.ts";
 
-/** A drop-in of the unit that changes the agent's user or groups. */
+/** A drop-in of the unit that changes the agent's user. */
 export interface DropIn {
   readonly path: string;
   readonly text: string;
   readonly settings: readonly string[];
-  /** User and groups of the agent with the drop-in. */
+  /** The agent's user with the drop-in. */
   readonly account: Account;
   readonly notes: readonly string[];
 }
 
 export type PlannedDropIn =
   | { readonly kind: "drop-in"; readonly planned: DropIn }
-  /** The user can read all files already. */
-  | { readonly kind: "nothing" }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
-
-/** Groups that are equivalent to root, or give access to much more than calibration files. */
-const POWERFUL_GROUPS: ReadonlySet<string> = new Set(
-  "root sudo wheel admin adm shadow disk docker lxd libvirt kvm kmem mem systemd-journal".split(" "),
-);
-
-/**
- * The agent joins the groups that may read the files. The files stay unchanged.
- *
- * @param granted the drop-in of earlier grants, whose settings are kept: `account` has their rights already.
- */
-export async function planGroups(
-  machine: GrantMachine,
-  account: Account,
-  paths: readonly string[],
-  granted: GrantRecord["drop_in"],
-): Promise<PlannedDropIn> {
-  const groups = await readGroups(machine.files);
-  const nameOf = (id: number) => groups.find(({ groupId }) => groupId === id)?.name ?? String(id);
-  const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
-  const wanted = new Set<number>();
-  for (const [path, access] of accesses) {
-    if (access.kind !== "blocked") continue;
-    for (const { path: closed, isDirectory, stat } of access.obstacles) {
-      const letter = isDirectory ? "x" : "r";
-      if ((stat.mode & (isDirectory ? 0o010 : 0o040)) === 0) {
-        const what = `group ${nameOf(stat.groupId)} may not ${isDirectory ? "enter" : "read"} ${closed} itself`;
-        return refuse(
-          what,
-          path,
-          `chmod g+${letter} ${shellWord(closed)}, or another method: --method acl, --method owner`,
-        );
-      }
-      wanted.add(stat.groupId);
-    }
-  }
-  if ([...accesses.values()].every(({ kind }) => kind === "readable")) return { kind: "nothing" };
-  const names = [...wanted].map(nameOf);
-  const powerful = names.find((name) => POWERFUL_GROUPS.has(name));
-  if (powerful !== undefined) {
-    const what = `group ${powerful} can do much more than read these files`;
-    return refuse(what, paths[0] ?? "", "another method: --method acl");
-  }
-  const joined = { ...account, groupIds: [...new Set([...account.groupIds, ...wanted])] };
-  const notes = [`the agent can then read whatever group ${names.join(", ")} can`];
-  const isInPlace = granted !== null && (await exists(machine.files, granted.path));
-  const kept = isInPlace ? granted.text.split("\n").filter((line) => /^(?:User|SupplementaryGroups)=/.test(line)) : [];
-  const settings = [...kept, `SupplementaryGroups=${names.join(" ")}`];
-  return confirm(machine, joined, paths, dropIn(settings, "group", joined, notes));
-}
 
 /** The agent runs as the files' owner. Works however the files are written, but is the widest grant. */
 export async function planOwner(machine: GrantMachine, paths: readonly string[]): Promise<PlannedDropIn> {
@@ -112,10 +59,10 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
     `the agent can then read whatever ${name} can, and ${name} can read the agent's key and state`,
     `systemd gives the state folder to ${name} at the next start`,
   ];
-  return confirm(machine, account, paths, dropIn([`User=${name}`], "owner", account, notes));
+  return confirm(machine, account, paths, dropIn([`User=${name}`], account, notes));
 }
 
-/** Asks the kernel whether the files are readable with that user and those groups. */
+/** Asks the kernel whether that user can read the files. */
 async function confirm(
   machine: GrantMachine,
   account: Account,
@@ -125,15 +72,15 @@ async function confirm(
   const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
   for (const [path, access] of accesses) {
     if (access.kind === "readable") continue;
-    const what = `${accountName(account)} still could not read it with groups ${account.groupIds.join(", ")}`;
+    const what = `${accountName(account)} still could not read it`;
     return refuse(what, path, "another method: --method acl");
   }
   return { kind: "drop-in", planned };
 }
 
-function dropIn(settings: readonly string[], method: string, account: Account, notes: readonly string[]): DropIn {
+function dropIn(settings: readonly string[], account: Account, notes: readonly string[]): DropIn {
   const text = [
-    `# Written by: ${SERVICE_NAME} grant --method ${method}. Taken back by: ${SERVICE_NAME} grant --revoke`,
+    `# Written by: ${SERVICE_NAME} grant --method owner. Taken back by: ${SERVICE_NAME} grant --revoke`,
     "[Service]",
     ...settings,
     "",

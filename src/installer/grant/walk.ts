@@ -108,7 +108,7 @@ function refuseSharedFolder(
   people: People,
 ): GrantWalk | null {
   if ((stat.mode & STICKY) !== 0) return null;
-  const fix = "let only its owner write there (chmod go-w), or grant it to the group: --method group";
+  const fix = "let only its owner write there: chmod go-w";
   if ((stat.mode & 0o002) !== 0) return refuse(`${path}: any user can replace entries of ${folder}`, fix);
   if ((stat.mode & 0o020) === 0 || isPrivate(stat.groupId, controller, people)) return null;
   return refuse(`${path}: group ${stat.groupId} can replace entries of ${folder}`, fix);

@@ -4,24 +4,10 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { planGroups } from "../../../src/installer/grant/unit.ts";
 import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
-import {
-  AGENT,
-  AGENT_ID,
-  ANN_ID,
-  as,
-  canGrant,
-  file,
-  folder,
-  home,
-  machine,
-  prepareHome,
-  run,
-  runGrant,
-} from "./grant-home.ts";
+import { AGENT_ID, ANN_ID, as, canGrant, file, folder, home, prepareHome, run, runGrant } from "./grant-home.ts";
 
 beforeEach(prepareHome);
 
@@ -113,58 +99,6 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     expect(await runProgram("owner", { files: [file, limits] })).toContain("games can read them now.");
     await chmod(limits, 0o600);
     expect(await runProgram("owner", { files: [file, limits] })).not.toContain("games can read them now.");
-  });
-
-  test("--method group → joins the group that may read the files", async () => {
-    await chmod(join(home, ".cache"), 0o750);
-    await chmod(file, 0o640);
-    run("chgrp", "-R", "games", home);
-    expect(await runProgram("group", { after: showAndRevoke() })).toMatchInlineSnapshot(`
-      "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
-      # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      SupplementaryGroups=games
-      the agent can then read whatever group games can
-      nobody can read them now. To undo this: robot-policy-agent --config /config.yaml --state-dir /state grant --revoke
-      # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      SupplementaryGroups=games
-      key of root
-      revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
-      key of root
-      /etc/systemd/system/robot-policy-agent.service.d:
-
-      /var/lib/robot-policy-agent-install:
-      "
-    `);
-  });
-
-  test("--method group for a further file → keeps the groups of earlier grants", async () => {
-    await chmod(home, 0o755);
-    const other = join(home, "other.json");
-    await writeFile(other, "{}\n", { mode: 0o640 });
-    run("chgrp", "users", other);
-    await chmod(join(home, ".cache"), 0o750);
-    await chmod(file, 0o640);
-    run("chgrp", "-R", "games", join(home, ".cache"));
-    const granted = { path: join(folder, "50-grant.conf"), text: "[Service]\nSupplementaryGroups=games\n" };
-    await writeFile(granted.path, granted.text);
-    const [, , gamesId] = run("getent", "group", "games").split(":");
-    const account = { ...AGENT, groupIds: [AGENT_ID, Number(gamesId)] };
-    const planned = await planGroups(machine, account, [file, other], granted);
-    expect(planned).toMatchObject({
-      kind: "drop-in",
-      planned: { settings: ["SupplementaryGroups=games", "SupplementaryGroups=users"] },
-    });
-  });
-
-  test("--method group: group without read access, or with far more rights → refused", async () => {
-    run("chgrp", "-R", "games", home);
-    expect(await runProgram("group")).toContain("group games may not enter /ann/.cache itself");
-    await chmod(join(home, ".cache"), 0o750);
-    await chmod(file, 0o640);
-    run("chgrp", "-R", "shadow", home);
-    expect(await runProgram("group")).toContain("group shadow can do much more");
   });
 });
 

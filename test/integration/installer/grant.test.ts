@@ -375,7 +375,7 @@ test.skipIf(!canGrant)("grant: package acl missing → reported once for all fil
       {
         code: "grant-refused",
         what: "this machine has no getfacl and setfacl",
-        fix: "install the package acl, or use another method: --method group, --method owner",
+        fix: "install the package acl, or use another method: --method owner",
       },
     ],
   ]);
