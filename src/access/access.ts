@@ -1,20 +1,16 @@
 /**
- * Finds out whether a user can read a path, and why not.
+ * Finds out whether a user can read a path, and which entries to open for them.
  *
- * The kernel decides, and only a process of that user gets the real answer (judge.ts). The walk along the path only explains a refusal and
- * names the entries to open.
+ * The kernel decides, by modes, access lists, security modules and network drives; and only a process of that user gets the real answer.
  */
-import { dirname, join, resolve } from "node:path";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { dirname } from "node:path";
 
-import { components, errorCode, type Files, type FileStat, LINK_LIMIT } from "../platform/files/files.ts";
-import type { AccessJudge, Rights } from "./judge.ts";
-
-/** An entry of the path on which the user lacks a right. */
-export interface Obstacle {
-  readonly path: string;
-  readonly isDirectory: boolean;
-  readonly stat: FileStat;
-}
+import { exists, type Files } from "../platform/files/files.ts";
+import { FIRST_DESCRIPTOR, type RunProgram } from "../platform/programs.ts";
+import type { Account } from "./account.ts";
+import { OpenEntries, type OpenedPath, type OpenEntry, openPath } from "./open-path.ts";
 
 export type Access =
   | {
@@ -24,104 +20,125 @@ export type Access =
     }
   | {
       readonly kind: "blocked";
-      /** From the root down; empty when the kernel denies access although modes and owners allow it. */
-      readonly obstacles: readonly Obstacle[];
+      /**
+       * Entries on which the user lacks a right, from the root down. Empty when the kernel denies access although modes and owners allow it.
+       */
+      readonly obstacles: readonly Pick<OpenEntry, "path" | "stat">[];
       /** True when this process cannot see below the last obstacle. */
       readonly isPartial: boolean;
     }
   /** The path is missing, a loop of links, or too long. */
   | { readonly kind: "missing" }
   /** Access could not be checked as that user. */
-  | { readonly kind: "unjudged" };
+  | { readonly kind: "unknown" };
 
-/** For each absolute path, whether the judge's user can read it, and the obstacles. */
+/** For each absolute path, whether the probe's user can read it, and the obstacles. */
 export async function explainAccess(
-  files: Files,
-  judge: AccessJudge,
+  probe: AccessProbe,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, Access>> {
-  const walks = new Map<string, Walk>();
-  for (const path of new Set(paths)) walks.set(path, await walk(files, path));
-  const entries = [...walks.values()].flatMap(({ directories, target }) =>
-    [...directories, ...(target === null ? [] : [target])].map((entry) => entry.path),
+  await using opened = new OpenEntries();
+  const examined = await examinePaths(probe, paths, opened);
+  return new Map([...examined].map(([path, each]) => [path, accessOf(each)]));
+}
+
+/** Rights on an entry: `reads` a file or lists a folder; `enters` a folder. */
+export interface Rights {
+  readonly reads: boolean;
+  readonly enters: boolean;
+}
+
+export interface ExaminedPath extends OpenedPath {
+  /** On the whole path, with all folders above; undefined where the kernel could not be asked. */
+  readonly whole: Rights | undefined;
+  /** On each entry alone, whatever the folders above allow. */
+  readonly rights: ReadonlyMap<OpenEntry, Rights>;
+}
+
+/** Opens the paths and asks for the user's rights on everything that they pass. @param opened owns the entries. */
+export async function examinePaths(
+  probe: AccessProbe,
+  paths: readonly string[],
+  opened: OpenEntries,
+): Promise<ReadonlyMap<string, ExaminedPath>> {
+  const ways = new Map<string, OpenedPath>();
+  for (const path of new Set(paths)) ways.set(path, await openPath(path, opened));
+  const passed = new Set([...ways.values()].flatMap((way) => way.passed));
+  const entries = [...passed].filter(({ stat }) => stat.kind !== "link");
+  const answers = await probe([...ways.keys()], entries);
+  const rights = new Map(
+    entries.flatMap((entry, index) => {
+      const answer = answers[ways.size + index];
+      return answer === undefined ? [] : [[entry, answer] as const];
+    }),
   );
-  const [byPath, byEntry] = [await judge.byPath([...walks.keys()]), await judge.byEntry([...new Set(entries)])];
-  return new Map([...walks].map(([path, walked]) => [path, judgeWalk(walked, byPath.get(path), byEntry)]));
+  return new Map([...ways].map(([path, way], index) => [path, { ...way, whole: answers[index], rights }]));
 }
 
-interface Entry {
-  readonly path: string;
-  readonly stat: FileStat;
+/** The folder of the file itself; undefined where the path did not lead to a file. */
+export function folderOf({ passed, target }: OpenedPath): OpenEntry | undefined {
+  return target === null ? undefined : passed.find(({ path }) => path === dirname(target.path));
 }
 
-/** The entries of a path as the kernel resolves it. */
-interface Walk {
-  readonly directories: readonly Entry[];
-  /** The final target of the path; null when the walk ended before. */
-  readonly target: Entry | null;
-  /** Why it ended. */
-  readonly code: string | null;
-}
-
-/** Bounds the entries of one path, links included. */
-const COMPONENT_LIMIT = 1024;
-
-async function walk(files: Files, path: string): Promise<Walk> {
-  const directories: Entry[] = [];
-  let pending = components(resolve(path));
-  let directory = "/";
-  let links = 0;
-  let steps = 0;
-  const enter = (entry: Entry) => {
-    if (!directories.some((known) => known.path === entry.path)) directories.push(entry);
-  };
-  try {
-    enter({ path: "/", stat: await files.stat("/") });
-    for (;;) {
-      const [name, ...rest] = pending;
-      steps += 1;
-      if (name === undefined || steps > COMPONENT_LIMIT) return { directories, target: null, code: "ELOOP" };
-      const entryPath = join(directory, name);
-      const stat = await files.linkStat(entryPath);
-      if (stat.kind === "link") {
-        links += 1;
-        if (links > LINK_LIMIT) return { directories, target: null, code: "ELOOP" };
-        // `directory` contains no links any more, so `..` in the target can be resolved by name.
-        pending = [...components(resolve(directory, await files.readLink(entryPath))), ...rest];
-        directory = "/";
-        continue;
-      }
-      if (rest.length === 0) return { directories, target: { path: entryPath, stat }, code: null };
-      if (stat.kind !== "directory") return { directories, target: null, code: "ENOTDIR" };
-      enter({ path: entryPath, stat });
-      directory = entryPath;
-      pending = rest;
-    }
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return { directories, target: null, code };
-  }
-}
-
-function judgeWalk(
-  { directories, target, code }: Walk,
-  whole: Rights | undefined,
-  rights: ReadonlyMap<string, Rights>,
-): Access {
-  if (whole === undefined) return { kind: "unjudged" };
+function accessOf(examined: ExaminedPath): Access {
+  const { passed, target, code, whole, rights } = examined;
+  if (whole === undefined) return { kind: "unknown" };
+  const rightsOn = (entry: OpenEntry | undefined) => (entry === undefined ? undefined : rights.get(entry));
   if (whole.reads) {
-    const home = target === null ? null : dirname(target.path);
-    return { kind: "readable", unlisted: home !== null && rights.get(home)?.reads === false ? home : null };
+    const folder = folderOf(examined);
+    return { kind: "readable", unlisted: rightsOn(folder)?.reads === false ? (folder?.path ?? null) : null };
   }
   if (target === null && code !== "EACCES" && code !== "EPERM") return { kind: "missing" };
-  const obstacles = directories
-    .filter(({ path }) => rights.get(path)?.enters === false)
-    .map((entry) => obstacle(entry, true));
-  if (target !== null && rights.get(target.path)?.reads === false) obstacles.push(obstacle(target, false));
+  const obstacles = [...new Set(passed)].filter((entry) =>
+    entry === target ? rightsOn(entry)?.reads === false : rightsOn(entry)?.enters === false,
+  );
   return { kind: "blocked", obstacles, isPartial: target === null };
 }
 
-function obstacle({ path, stat }: Entry, isDirectory: boolean): Obstacle {
-  return { path, stat, isDirectory };
+/** Asks the kernel what one user may do: first with the paths, then with each entry alone. @returns nothing where it cannot be asked. */
+export type AccessProbe = (paths: readonly string[], entries: readonly OpenEntry[]) => Promise<readonly Rights[]>;
+
+/** Asks for the user of this process. */
+export const probeAsSelf: AccessProbe = (paths, entries) => {
+  const may = (path: string, mode: number) =>
+    access(path, mode).then(
+      () => true,
+      () => false,
+    );
+  const shown = [...paths, ...entries.map(({ descriptor }) => `/proc/self/fd/${descriptor}`)];
+  return Promise.all(
+    shown.map(async (path) => ({ reads: await may(path, constants.R_OK), enters: await may(path, constants.X_OK) })),
+  );
+};
+
+const PROBE_LIMIT_MS = 5000;
+/** access(2) by the shell, and nothing opened: a FIFO would hang it. */
+const SCRIPT = `for path do
+  if [ -r "$path" ]; then r=r; else r=-; fi
+  if [ -x "$path" ]; then x=x; else x=-; fi
+  echo "$r$x"
+done`;
+
+/** Asks for another user, in one process of that user. Needs root, setpriv(1) and `/proc`. */
+export function probeAs({ userId, groupId, groupIds }: Account, runProgram: RunProgram): AccessProbe {
+  const groups = groupIds.length === 0 ? "--clear-groups" : `--groups=${groupIds.join(",")}`;
+  const become = ["setpriv", `--reuid=${userId}`, `--regid=${groupId}`, groups, "--inh-caps=-all", "--no-new-privs"];
+  return async (paths, entries) => {
+    const shown = [...paths, ...entries.map((_entry, index) => `/proc/self/fd/${FIRST_DESCRIPTOR + index}`)];
+    if (shown.length === 0) return [];
+    // xargs(1) keeps to the kernel's limit of arguments.
+    const result = await runProgram([...become, "xargs", "-0", "sh", "-c", SCRIPT, "sh"], {
+      limitMs: PROBE_LIMIT_MS,
+      input: shown.join("\0"),
+      descriptors: entries.map(({ descriptor }) => descriptor),
+    });
+    const lines = result.kind === "ended" && result.exitCode === 0 ? result.stdout.trimEnd().split("\n") : [];
+    if (lines.length !== shown.length) return [];
+    return lines.map((line) => ({ reads: line.startsWith("r"), enters: line.endsWith("x") }));
+  };
+}
+
+/** True when proc(5) is mounted, through which entries are opened and asked about. A chroot may lack it. */
+export function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
+  return exists(files, "/proc/self/fd");
 }

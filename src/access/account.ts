@@ -1,4 +1,3 @@
-import { readBounded } from "../platform/files/durable-file.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "./unit.ts";
@@ -42,7 +41,7 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
     const name = unit.unit.user === "" ? "root" : unit.unit.user;
     const account = await lookUpAccount(runProgram, name);
     if (account === null) return { kind: "absent", name };
-    return { kind: "account", account: await withGroups(account, unit.unit, files) };
+    return { kind: "account", account: await withGroups(account, unit.unit, runProgram) };
   }
   if (isStandard) {
     const account = await lookUpAccount(runProgram, SERVICE_NAME);
@@ -86,12 +85,10 @@ export interface Group {
   readonly members: readonly string[];
 }
 
-const ID = /^\d{1,10}$/;
-export const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
-
-/** The groups of /etc/group. Those of a directory service are not in it. */
-export async function readGroups(files: Files): Promise<readonly Group[]> {
-  const rows = rowsOf(await readDatabase(files, "/etc/group"));
+/** @param names names or ids. @returns the groups of all user databases of the machine; those that it does not know are missing. */
+export async function lookUpGroups(runProgram: RunProgram, names: readonly string[]): Promise<readonly Group[]> {
+  const result = await runProgram(["getent", "group", "--", ...names], { limitMs: LOOK_UP_LIMIT_MS });
+  const rows = result.kind === "ended" ? rowsOf(result.stdout) : [];
   return rows.map(([name = "", , groupId, members = ""]) => ({
     name,
     groupId: Number(groupId),
@@ -99,10 +96,8 @@ export async function readGroups(files: Files): Promise<readonly Group[]> {
   }));
 }
 
-/** Names of the users of /etc/passwd, by id, with their first group. */
-export async function readUsers(files: Files): Promise<readonly Pick<Account, "name" | "userId" | "groupId">[]> {
-  return parseUsers(await readDatabase(files, "/etc/passwd"));
-}
+const ID = /^\d{1,10}$/;
+export const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The users of passwd(5), without those whose ids are no numbers. */
 export function parseUsers(passwd: string): readonly Pick<Account, "name" | "userId" | "groupId">[] {
@@ -111,23 +106,17 @@ export function parseUsers(passwd: string): readonly Pick<Account, "name" | "use
   );
 }
 
-async function readDatabase(files: Files, path: string): Promise<string> {
-  const bytes = await readBounded(files, path, DATABASE_LIMIT_BYTES).catch(() => new Uint8Array());
-  return bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8");
-}
-
 function rowsOf(database: string): readonly (readonly string[])[] {
   const lines = database.split("\n").filter((line) => line.includes(":"));
   return lines.map((line) => line.split(":"));
 }
 
 /** The account with the groups that the unit gives it. */
-async function withGroups(
-  account: Account,
-  { group, supplementaryGroups }: ServiceUnit,
-  files: Files,
-): Promise<Account> {
-  const groups = await readGroups(files);
+async function withGroups(account: Account, unit: ServiceUnit, runProgram: RunProgram): Promise<Account> {
+  const { group, supplementaryGroups } = unit;
+  if (group === "" && supplementaryGroups.length === 0) return account;
+  const asked = [String(account.groupId), ...(group === "" ? [] : [group]), ...supplementaryGroups];
+  const groups = await lookUpGroups(runProgram, asked);
   const idOf = (written: string) =>
     groups.find(({ name, groupId }) => name === written || String(groupId) === written)?.groupId;
   const groupId = idOf(group) ?? account.groupId;

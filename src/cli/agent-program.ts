@@ -195,7 +195,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       ],
       load: async () => {
         const { grant } = await import("../installer/commands/grant.ts");
-        const { readGrantInputs } = await import("../agent/access/grant-inputs.ts");
+        const { readGrantInputs } = await import("../agent/access/check-access.ts");
         return (flags, context, file) =>
           grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) }, file);
       },

@@ -18,6 +18,8 @@ export type RunProgram = (words: readonly string[], options?: ProgramOptions) =>
 
 export interface ProgramOptions {
   readonly limitMs?: number;
+  /** What the program reads from stdin; nothing without it. */
+  readonly input?: string;
   /** Open files that the program gets as `/proc/self/fd/3` and so on, which stay valid when their names change. */
   readonly descriptors?: readonly number[];
 }
@@ -32,11 +34,12 @@ const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
 export const systemPrograms: RunProgram = (words, options = {}) => {
   const [program = "", ...args] = words;
-  const { limitMs = DEFAULT_LIMIT_MS, descriptors = [] } = options;
+  const { limitMs = DEFAULT_LIMIT_MS, input, descriptors = [] } = options;
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
-      child = spawn(program, args, { cwd: "/", env: ENVIRONMENT, stdio: ["ignore", "pipe", "pipe", ...descriptors] });
+      const stdin = input === undefined ? "ignore" : "pipe";
+      child = spawn(program, args, { cwd: "/", env: ENVIRONMENT, stdio: [stdin, "pipe", "pipe", ...descriptors] });
     } catch (error) {
       // ENOMEM and E2BIG are thrown, not emitted.
       resolve({ kind: "failed", code: errorCode(error) ?? "UNKNOWN" });
@@ -53,6 +56,8 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
       child.unref();
       resolve(result);
     };
+    // A program may end before it has read everything (EPIPE).
+    child.stdin?.on("error", () => {}).end(input);
     const stdout = gather(child.stdout, kill);
     const stderr = gather(child.stderr, kill);
     child.once("error", (error) => {

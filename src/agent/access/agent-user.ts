@@ -1,6 +1,6 @@
-import type { Access, Obstacle } from "../../access/access.ts";
-import { type AccessJudge, hasProc, judgeAs, judgeAsSelf } from "../../access/judge.ts";
+import { type Access, type AccessProbe, hasProc, probeAs, probeAsSelf } from "../../access/access.ts";
 import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
+import type { OpenEntry } from "../../access/open-path.ts";
 import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts";
 import { hiddenByUnit } from "../../fingerprint/findings.ts";
 import { systemPrograms } from "../../platform/programs.ts";
@@ -23,7 +23,7 @@ export interface AgentUser {
   /** `same`: this process runs as that user. `root`: it can check as that user. `other`: neither. `absent`: the user does not exist yet. */
   readonly relation: "same" | "root" | "other" | "absent";
   /** Checks access as the agent's user; null for another user, and when /proc is not available for the check. */
-  readonly judge: AccessJudge | null;
+  readonly probe: AccessProbe | null;
 }
 
 export async function findAgentUser(
@@ -37,14 +37,14 @@ export async function findAgentUser(
   const found = await within(findServiceAccount(question), ACCOUNT_LIMIT_MS, clock, signal);
   if (found === null) {
     const name = `the owner of ${stateDirectory}, which does not answer`;
-    return { unit, account: null, name, relation: "other", judge: null };
+    return { unit, account: null, name, relation: "other", probe: null };
   }
-  if (found.kind === "absent") return { unit, account: null, name: found.name, relation: "absent", judge: judgeAsSelf };
+  if (found.kind === "absent") return { unit, account: null, name: found.name, relation: "absent", probe: probeAsSelf };
   const { account } = found;
   const known = { unit, account, name: accountName(account) };
-  if (account.userId === userId) return { ...known, relation: "same", judge: judgeAsSelf };
-  if (userId !== 0) return { ...known, relation: "other", judge: null };
-  return { ...known, relation: "root", judge: (await hasProc(files)) ? judgeAs(account, runProgram) : null };
+  if (account.userId === userId) return { ...known, relation: "same", probe: probeAsSelf };
+  if (userId !== 0) return { ...known, relation: "other", probe: null };
+  return { ...known, relation: "root", probe: (await hasProc(files)) ? probeAs(account, runProgram) : null };
 }
 
 /** Bounds a stat of the state directory on a hanging network drive; the programs that are run have their own limits. */
@@ -84,6 +84,7 @@ export function explainDenial(
   return { what: `Cannot read ${path}: ${agentName} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
 }
 
-function describeObstacle({ path, isDirectory, stat }: Obstacle): string {
-  return `${isDirectory ? "enter" : "read"} ${path} (mode ${octal(stat.mode & 0o777)}, of user ${stat.userId})`;
+function describeObstacle({ path, stat }: Pick<OpenEntry, "path" | "stat">): string {
+  const verb = stat.kind === "directory" ? "enter" : "read";
+  return `${verb} ${path} (mode ${octal(stat.mode & 0o777)}, of user ${stat.userId})`;
 }

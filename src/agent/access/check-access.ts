@@ -3,27 +3,35 @@ import { SERVICE_NAME } from "../../access/unit.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Collector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
-import { type Folders, hasStandardState } from "../configuration/folders.ts";
+import {
+  type FolderEnvironment,
+  type FolderOptions,
+  type Folders,
+  hasStandardState,
+  resolveFolders,
+} from "../configuration/folders.ts";
+import { firstError, invalidConfiguration, readConfigurationNow, readManifestNow } from "../configuration/open.ts";
 import { type Document, locate, type LocatedFinding } from "../findings.ts";
 import { identityCredentialPath } from "../identity/identity-files.ts";
 import { collectSettled, type OneShot } from "../one-shot.ts";
 import { storedCredential } from "../registration/connect.ts";
-import { listedFiles } from "../robot-setup.ts";
+import { configurationFiles, listedFiles } from "../robot-setup.ts";
 import { type AgentUser, explainDenial, findAgentUser } from "./agent-user.ts";
 
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(
-  { machine }: CommandContext,
   folders: Pick<Folders, "configPath">,
   collector: Collector,
   agentUser: AgentUser,
 ): Promise<readonly LocatedFinding[]> {
-  const { judge } = agentUser;
-  if (judge === null) return [];
+  const { probe } = agentUser;
+  if (probe === null) return [];
   const { configuration, manifest } = collector.documents;
   const { ca_file: caFile } = collector.configuration.service;
   const authority: readonly Place[] =
@@ -39,7 +47,7 @@ export async function accessFindings(
     ...listed,
   ];
   const paths = places.map(({ path }) => path);
-  const accesses = await explainAccess(machine.files, judge, paths);
+  const accesses = await explainAccess(probe, paths);
   return places.flatMap(({ path, document, loc, granted }) => {
     const denial = explainDenial(path, accesses.get(path), agentUser, granted);
     if (denial === null) return [];
@@ -58,7 +66,7 @@ export async function findDenials(
 ): Promise<readonly LocatedFinding[]> {
   if (context.userId !== 0) return [];
   await collectSettled(oneShot, context.signal);
-  return accessFindings(context, folders, oneShot.collector, await findAgentUser(context, folders));
+  return accessFindings(folders, oneShot.collector, await findAgentUser(context, folders));
 }
 
 /** A file, and where the configuration or manifest names it. */
@@ -76,6 +84,28 @@ export function withDenials(
 ): readonly LocatedFinding[] {
   const told = new Set(denials.map(({ id, file, loc }) => `${id} ${file}${loc}`));
   return [...findings.filter(({ id, file, loc }) => !told.has(`${id} ${file}${loc}`)), ...denials];
+}
+
+const MANIFEST_INVALID = "manifest-invalid";
+
+/** The files that the agent's user must be able to read, from configuration and manifest. */
+export async function readGrantInputs(
+  options: FolderOptions,
+  { machine, environment }: { readonly machine: Machine; readonly environment: FolderEnvironment },
+): Promise<
+  { readonly paths: readonly string[]; readonly keyFile: string | null; readonly stateDirectory: string } | Problem
+> {
+  const { configPath, stateDirectory } = resolveFolders(options, environment);
+  const configuration = await readConfigurationNow(machine, configPath);
+  const current = configuration.reading.value;
+  if (current === null) return invalidConfiguration(configuration);
+  const manifest = await readManifestNow(machine, current.manifest);
+  const robot = manifest.reading.value;
+  if (robot === null) return { code: MANIFEST_INVALID, ...firstError(manifest) };
+  const resolved = configurationFiles(current, robot);
+  if (resolved.kind === "finding")
+    return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, resolved.finding)) };
+  return { paths: resolved.files.map(({ path }) => path), keyFile: current.service.key_file, stateDirectory };
 }
 
 /** The key as the agent's user sees it. */
@@ -97,7 +127,7 @@ export async function lookAtKey(
 ): Promise<KeyLook> {
   const own = await lookAtOwn(service, machine, folders.stateDirectory);
   if (own !== null) return own;
-  const { account, judge, relation, unit } = agentUser;
+  const { account, probe, relation, unit } = agentUser;
   const found = await loadCredential(
     {
       credentialsDirectory: folders.credentialsDirectory ?? credentialsOfUnit(folders, agentUser) ?? undefined,
@@ -112,9 +142,9 @@ export async function lookAtKey(
     return relation === "other" && found.code === "key-unreadable" ? { kind: "closed", where: found.where } : found;
   }
   const isForSystemd = unit.kind === "unit" && unit.unit.credentialPaths.includes(found.where);
-  if (found.source !== "key-file" || relation !== "root" || judge === null || isForSystemd) return found;
-  const rights = await judge.byPath([found.where]);
-  if (rights.get(found.where)?.reads !== false) return found;
+  if (found.source !== "key-file" || relation !== "root" || probe === null || isForSystemd) return found;
+  const accesses = await explainAccess(probe, [found.where]);
+  if (accesses.get(found.where)?.kind !== "blocked") return found;
   const owner = account?.name === undefined || account.name === "" ? String(account?.userId) : account.name;
   return {
     kind: "credential-problem",

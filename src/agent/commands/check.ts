@@ -41,7 +41,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const { oneShot } = opened;
   const { wanted } = await collectSettled(oneShot, context.signal);
   const agentUser = await findAgentUser(context, folders);
-  const denials = await accessFindings(context, folders, oneShot.collector, agentUser);
+  const denials = await accessFindings(folders, oneShot.collector, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
   const findings = [
     ...withDenials([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
@@ -103,17 +103,17 @@ function noteUnit(manifest: RobotManifest | null, terminal: Terminal): void {
 }
 
 /** Says for which user read access was checked. */
-function checkedAs({ judge, account }: AgentUser, userId: number) {
-  if (account === null || judge === null) return { user_id: userId, is_agent: false };
+function checkedAs({ probe, account }: AgentUser, userId: number) {
+  if (account === null || probe === null) return { user_id: userId, is_agent: false };
   return { user_id: account.userId, is_agent: true };
 }
 
-function notesOn({ relation, judge, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
+function notesOn({ relation, probe, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
   switch (relation) {
     case "same":
       return [];
     case "root":
-      if (judge !== null) return [];
+      if (probe !== null) return [];
       return [`/proc is not mounted: read access of ${agentName} was not checked.`];
     case "absent":
       return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];

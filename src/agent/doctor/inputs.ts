@@ -3,7 +3,6 @@ import type { Credential } from "../../client/credential.ts";
 import { unsuitable, systemErrorFinding } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { lookAtKey } from "../access/check-access.ts";
 import { type AgentUser, type Denial, explainDenial } from "../access/agent-user.ts";
@@ -32,7 +31,7 @@ export async function checkConfiguration(
   const name = checkName(configuration, { hostname, machine: await machine.identity.machine() });
   const all = name === null ? findings : [...findings, locate(document, name)];
   const { ca_file: caFile } = configuration.service;
-  const denied = await judgeAccess([folders.configPath, ...(caFile === null ? [] : [caFile])], machine, agentUser);
+  const denied = await judgeAccess([folders.configPath, ...(caFile === null ? [] : [caFile])], agentUser);
   return { verdict: denied ?? judgeFindings(all, folders.configPath), value: configuration };
 }
 
@@ -47,18 +46,14 @@ export async function checkManifest(
   if (manifest?.status === "draft") {
     return { verdict: warn(`${what}: a draft is not registered`, "set status: ready"), value: manifest };
   }
-  const denied = manifest === null ? null : await judgeAccess([configuration.manifest], machine, agentUser);
+  const denied = manifest === null ? null : await judgeAccess([configuration.manifest], agentUser);
   return { verdict: denied ?? judgeFindings(documentFindings(document), what), value: manifest };
 }
 
 /** @returns null when nothing is known to prevent the agent from reading these files. */
-async function judgeAccess(
-  paths: readonly string[],
-  { files }: Machine,
-  agentUser: AgentUser,
-): Promise<Verdict | null> {
-  const { judge } = agentUser;
-  const accesses = judge === null ? new Map() : await explainAccess(files, judge, paths);
+async function judgeAccess(paths: readonly string[], agentUser: AgentUser): Promise<Verdict | null> {
+  const { probe } = agentUser;
+  const accesses = probe === null ? new Map() : await explainAccess(probe, paths);
   for (const path of paths) {
     const denial = explainDenial(path, accesses.get(path), agentUser, "told");
     if (denial !== null) return fail(EXIT.invalid, denial.what, denial.remedy);
@@ -102,8 +97,8 @@ export async function checkFiles(
   const resolved = configurationFiles(configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
   const paths = resolved.files.map(({ path }) => path);
-  const { judge, relation, name: agentName } = agentUser;
-  const accesses = judge === null ? new Map() : await explainAccess(context.machine.files, judge, paths);
+  const { probe, relation, name: agentName } = agentUser;
+  const accesses = probe === null ? new Map() : await explainAccess(probe, paths);
   const limitBytes = configuration.watch.file_limit_bytes;
   const looks = await Promise.all(
     paths.map(
@@ -120,7 +115,7 @@ export async function checkFiles(
       `${hidden.length} of ${paths.length} cannot be accessed by user ${context.userId}; perhaps by the agent`,
     );
   }
-  const reader = judge === null || relation === "absent" ? `user ${context.userId}` : agentName;
+  const reader = probe === null || relation === "absent" ? `user ${context.userId}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
 

@@ -37,7 +37,7 @@ export async function checkInotify(
     const what = `${describeSilence(silent[0])}; the agent polls instead`;
     return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");
   }
-  const unlisted = await unlistedFolder(machine, configuration, manifest, agentUser);
+  const unlisted = await unlistedFolder(configuration, manifest, agentUser);
   if (unlisted !== null) {
     const what = `${agentUser.name} may not list ${unlisted}, which inotify requires; the agent polls instead`;
     return warn(what, "sudo robot-policy-agent grant");
@@ -71,14 +71,13 @@ function watchedPaths(
 
 /** The folder of a configuration file that the agent's user may enter but not list, checked as that user. */
 async function unlistedFolder(
-  { files }: Machine,
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
-  { judge, relation }: AgentUser,
+  { probe, relation }: AgentUser,
 ): Promise<string | null> {
-  if (configuration === null || judge === null || relation !== "root") return null;
+  if (configuration === null || probe === null || relation !== "root") return null;
   const paths = listedFiles(configuration, manifest).map(({ path }) => path);
-  const accesses = await explainAccess(files, judge, paths);
+  const accesses = await explainAccess(probe, paths);
   for (const access of accesses.values()) {
     if (access.kind === "readable" && access.unlisted !== null) return access.unlisted;
   }

@@ -1,152 +1,140 @@
-/** Access control lists as getfacl(1) prints them and setfacl(1) takes them (acl(5)). Pure. */
-
-/** Bits as in a mode: read 4, write 2, execute 1. */
-export type Permissions = number;
-
-/** The access list of an entry, or the default list of a folder, which new entries inherit. */
-export interface AccessList {
-  readonly owner: Permissions;
-  readonly group: Permissions;
-  readonly other: Permissions;
-  /** null where the list names no user or group. */
-  readonly mask: Permissions | null;
-  /** `u:1000` or `g:1000` → permissions, before the mask. */
-  readonly named: ReadonlyMap<string, Permissions>;
-}
-
-export interface EntryLists {
-  readonly access: AccessList;
-  readonly default: AccessList | null;
-}
-
-const READ = 4;
-const WRITE = 2;
-const EXECUTE = 1;
-export const PERMISSIONS = { read: READ, write: WRITE, execute: EXECUTE } as const;
-
-/** Parses one block of `getfacl --omit-header --numeric --no-effective`. @returns null where it cannot be parsed. */
-export function parseLists(text: string): EntryLists | null {
-  const lines = text.split("\n").filter((line) => line !== "");
-  const access = parseList(lines.filter((line) => !line.startsWith("default:")));
-  if (access === null) return null;
-  const preset = lines.filter((line) => line.startsWith("default:")).map((line) => line.slice("default:".length));
-  return { access, default: preset.length === 0 ? null : parseList(preset) };
-}
-
-function parseList(lines: readonly string[]): AccessList | null {
-  const entries = new Map<string, Permissions>();
-  for (const line of lines) {
-    const [, kind = "", id = "", permissions = ""] = /^(user|group|mask|other):(\d*):([r-][w-][x-])$/.exec(line) ?? [];
-    if (kind === "") return null;
-    entries.set(`${kind[0]}:${id}`, parsePermissions(permissions));
-  }
-  const [owner, group, other] = [entries.get("u:"), entries.get("g:"), entries.get("o:")];
-  if (owner === undefined || group === undefined || other === undefined) return null;
-  const named = new Map([...entries].filter(([key]) => !key.endsWith(":")));
-  return { owner, group, other, mask: entries.get("m:") ?? null, named };
-}
-
 /**
- * The setfacl entries that give the user `wanted` and nobody else a new right: a wider mask would enable rights in other entries that the
- * old mask disabled, so those entries are reduced to their effective rights.
+ * Access control lists (acl(5)), read by getfacl(1) and changed by setfacl(1): Node has no API for them.
  *
- * @returns entries for `setfacl --no-mask --modify`.
+ * A mask limits what a list gives to groups and named users, and a wider one would give them more. So whoever is limited gets the rights that
+ * the mask leaves, before setfacl computes the mask anew: nobody gains anything by a change.
  */
-export function grantEntries(list: AccessList, userId: number, wanted: Permissions): readonly string[] {
-  const key = `u:${userId}`;
-  const oldMask = list.mask ?? list.group;
-  const others = [["g:", list.group] as const, ...list.named].filter(([each]) => each !== key);
-  const mine = ((list.named.get(key) ?? 0) & oldMask) | wanted;
-  const mask = oldMask | mine;
-  const cut = others
-    .filter(([, permissions]) => (permissions & mask) !== (permissions & oldMask))
-    .map(([each, permissions]) => entry(each, permissions & oldMask));
-  return [entry(key, mine), ...cut, entry("m:", mask)];
+import type { OpenEntry } from "../../access/open-path.ts";
+import { FIRST_DESCRIPTOR, type RunProgram } from "../../platform/programs.ts";
+import type { Problem } from "../../platform/terminal.ts";
+
+/** Read, write, and execute or enter, as in `r-x`. */
+export type Permissions = string;
+
+export interface AclEntry {
+  /** `d:` in the default list of a folder, which new entries inherit. */
+  readonly list: "" | "d:";
+  /** As setfacl takes it: `u:`, `u:1000`, `g:`, `g:44`, `o:`. */
+  readonly who: string;
+  readonly written: Permissions;
+  /** What the mask leaves of it. */
+  readonly effective: Permissions;
+}
+
+/** Both lists of an entry, without their masks. */
+export type Acl = readonly AclEntry[];
+
+/** What a grant did to the default list of a folder: nothing, an entry added to it, or the list made. */
+export type NewFiles = "none" | "added" | "created";
+
+export const NOTHING: Permissions = "---";
+const LINE = /^(default:)?(user|group|mask|other):(\d*):([r-][w-][x-])(?:\s+#effective:([r-][w-][x-]))?$/;
+
+/** Parses the entries of one file in the output of getfacl. @returns null where it cannot be parsed. */
+export function parseAcl(text: string): Acl | null {
+  const acl: AclEntry[] = [];
+  for (const line of text.split("\n").filter((each) => each !== "" && !each.startsWith("#"))) {
+    const [, isDefault, kind = "", id = "", written = "", effective = written] = LINE.exec(line) ?? [];
+    if (kind === "") return null;
+    const list = isDefault === undefined ? "" : "d:";
+    if (kind !== "mask") acl.push({ list, who: `${kind.charAt(0)}:${id}`, written, effective });
+  }
+  return acl.length < 3 ? null : acl;
+}
+
+/** The effective rights that the list names for `who`, such as `u:1000`; `---` without an entry. */
+export function rightsOf(acl: Acl, list: AclEntry["list"], who: string): Permissions {
+  return acl.find((entry) => entry.list === list && entry.who === who)?.effective ?? NOTHING;
+}
+
+/** The entries for `setfacl --modify` that give the user these rights, beside those that it has. */
+export function grantEntries(acl: Acl, list: AclEntry["list"], userId: number, right: Permissions): readonly string[] {
+  const who = `u:${userId}`;
+  const others = acl.filter((entry) => entry.list === list && entry.who !== who);
+  const limited = others.filter(({ written, effective }) => written !== effective);
+  return [`${list}${who}:${union(rightsOf(acl, list, who), right)}`, ...limited.map(textOf)];
 }
 
 /**
- * The default list that lets the user read new files in a folder. A default list replaces the umask (acl(5)), so a new list gives group and
- * others the same rights as the existing file does.
+ * The default list that lets the user read new files in a folder. A default list replaces the umask (acl(5)), so a new one gives group and
+ * others what they may do with the file that is there.
  */
-export function defaultEntries(list: AccessList | null, userId: number, likeMode: number): readonly string[] {
-  if (list !== null) return grantEntries(list, userId, READ).map((each) => `d:${each}`);
-  const group = withEntering((likeMode >> 3) & 7);
-  const other = withEntering(likeMode & 7);
-  const entries = [
-    entry("u:", 7),
-    entry("g:", group),
-    entry("o:", other),
-    entry(`u:${userId}`, READ),
-    entry("m:", group | READ),
-  ];
-  return entries.map((each) => `d:${each}`);
+export function newFilesEntries(folder: Acl, file: Acl, userId: number): readonly string[] {
+  if (hasDefault(folder)) return grantEntries(folder, "d:", userId, "r--");
+  // Who may read the file may also enter new folders. New files do not become executable: open(2) has its own mode.
+  const like = (who: string) => rightsOf(file, "", who).replace(/^r(.).$/, "r$1x");
+  return ["d:u::rwx", `d:g::${like("g:")}`, `d:o::${like("o:")}`, `d:u:${userId}:r--`];
 }
 
-/** The whole list, for `setfacl --set`. */
-export function listEntries({ owner, group, other, mask, named }: AccessList): readonly string[] {
-  return [
-    entry("u:", owner),
-    entry("g:", group),
-    entry("o:", other),
-    ...(mask === null ? [] : [entry("m:", mask)]),
-    ...[...named].map(([key, permissions]) => entry(key, permissions)),
-  ];
+export function hasDefault(acl: Acl): boolean {
+  return acl.some(({ list }) => list === "d:");
 }
 
-/** Arguments of the setfacl call that revokes a grant. */
-export function changesBack(now: EntryLists, before: EntryLists, after: EntryLists, userId: number): readonly string[] {
-  return [
-    ...(sameLists(now.access, after.access)
-      ? [`--set=${listEntries(before.access).join(",")}`]
-      : withoutUser(now.access, userId, "")),
-    ...defaultsBack(now.default, before.default, after.default, userId),
-  ];
+/** The words for setfacl that take the user's entry out of the access list, or leave the rights that it had before the grant. */
+export function revokeWords(acl: Acl, userId: number, before: Permissions): readonly string[] {
+  const who = `u:${userId}`;
+  const own = acl.find((entry) => entry.list === "" && entry.who === who);
+  if (own === undefined || (before !== NOTHING && own.effective === before)) return [];
+  const left = acl.filter((entry) => entry.list === "" && entry !== own).map(textOf);
+  return [`--set=${[...left, ...(before === NOTHING ? [] : [`${who}:${before}`])].join(",")}`];
 }
 
-/** As `changesBack`, for the default list alone. */
-export function defaultsBack(
-  now: AccessList | null,
-  before: AccessList | null,
-  after: AccessList | null,
-  userId: number,
-): readonly string[] {
-  if (now === null) return [];
-  if (!sameLists(now, after)) return withoutUser(now, userId, "d:");
-  if (before === null) return ["--remove-default"];
-  const restored = listEntries(before).map((each) => `d:${each}`);
-  return ["--remove-default", `--modify=${restored.join(",")}`];
+/** As `revokeWords`, for the default list. One that a grant made goes, unless it serves others by now. */
+export function revokeDefaultWords(acl: Acl, userId: number, newFiles: NewFiles): readonly string[] {
+  const all = acl.filter(({ list }) => list === "d:");
+  const left = all.filter(({ who }) => who !== `u:${userId}`);
+  if (left.length === all.length) return [];
+  const servesOthers = newFiles !== "created" || left.some(({ who }) => !who.endsWith(":"));
+  return ["--remove-default", ...(servesOthers ? [`--modify=${left.map(textOf).join(",")}`] : [])];
 }
 
-/** Arguments of the setfacl call that removes the user's entry; empty without one. */
-export function withoutUser(list: AccessList, userId: number, prefix: "" | "d:"): readonly string[] {
-  const { named, group, mask } = list;
-  if (!named.has(`u:${userId}`)) return [];
-  const removed = `--remove=${prefix}u:${userId}`;
-  if (named.size > 1 || mask === null) return [removed];
-  // The last named entry is gone, so the mask goes too. Its limit on the group moves into the group's entry.
-  return [removed, `--modify=${prefix}g::${permissionsText(group & mask)}`, `--remove=${prefix}m`];
+function textOf({ list, who, effective }: AclEntry): string {
+  return `${list}${who}:${effective}`;
 }
 
-function sameLists(one: AccessList | null, other: AccessList | null): boolean {
-  const text = (list: AccessList | null) => (list === null ? "" : listEntries(list).toSorted().join());
-  return text(one) === text(other);
+/** The rights that one or the other has. */
+export function union(one: Permissions, other: Permissions): Permissions {
+  return [...one].map((letter, index) => (letter === "-" ? other.charAt(index) : letter)).join("");
 }
 
-/** Who may read the file may also enter new folders. New files do not become executable: open(2) masks with its own mode. */
-function withEntering(permissions: Permissions): Permissions {
-  return (permissions & READ) === 0 ? permissions : permissions | EXECUTE;
+const INSTALL_ACL = "install the package acl, or use another method: --method owner";
+
+/** @returns the lists of all entries, or the problem that prevents it. */
+export async function readAcls(
+  runProgram: RunProgram,
+  entries: readonly OpenEntry[],
+): Promise<ReadonlyMap<OpenEntry, Acl> | Problem> {
+  const shown = entries.map((_entry, index) => `/proc/self/fd/${FIRST_DESCRIPTOR + index}`);
+  const result = await runProgram(["getfacl", "--absolute-names", "--numeric", "--", ...shown], {
+    descriptors: entries.map(({ descriptor }) => descriptor),
+  });
+  if (result.kind === "missing")
+    return { code: "acl-missing", what: "this machine has no getfacl and setfacl", fix: INSTALL_ACL };
+  const blocks = result.kind === "ended" ? result.stdout.split("\n\n") : [];
+  const acls = new Map<OpenEntry, Acl>();
+  for (const [index, entry] of entries.entries()) {
+    const acl = parseAcl(blocks.find((block) => block.startsWith(`# file: ${shown[index]}\n`)) ?? "");
+    if (acl === null)
+      return { code: "acl-unreadable", what: "its access list cannot be read", where: entry.path, fix: INSTALL_ACL };
+    acls.set(entry, acl);
+  }
+  return acls;
 }
 
-function entry(key: string, permissions: Permissions): string {
-  const [kind, id = ""] = key.split(":");
-  const separator = id === "" ? "::" : `:${id}:`;
-  return `${kind}${separator}${permissionsText(permissions)}`;
-}
-
-export function permissionsText(permissions: Permissions): string {
-  return `${(permissions & READ) === 0 ? "-" : "r"}${(permissions & WRITE) === 0 ? "-" : "w"}${(permissions & EXECUTE) === 0 ? "-" : "x"}`;
-}
-
-function parsePermissions(text: string): Permissions {
-  return (text[0] === "r" ? READ : 0) | (text[1] === "w" ? WRITE : 0) | (text[2] === "x" ? EXECUTE : 0);
+/** @param words for setfacl; without any, nothing changes. @returns what went wrong, or null. */
+export async function changeAcl(
+  runProgram: RunProgram,
+  entry: OpenEntry,
+  words: readonly string[],
+): Promise<Problem | null> {
+  if (words.length === 0) return null;
+  const shown = `/proc/self/fd/${FIRST_DESCRIPTOR}`;
+  const result = await runProgram(["setfacl", ...words, "--", shown], { descriptors: [entry.descriptor] });
+  if (result.kind === "ended" && result.exitCode === 0) return null;
+  const reason = result.kind === "ended" ? (result.stderr.trim().split(": ").at(-1) ?? "") : result.kind;
+  const fix =
+    reason === "Operation not supported"
+      ? "this filesystem has no access lists: --method owner"
+      : "check whether the filesystem is mounted read-only: mount";
+  return { code: "grant-failed", what: `setfacl cannot change it (${reason})`, where: entry.path, fix };
 }

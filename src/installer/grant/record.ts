@@ -8,6 +8,11 @@ import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { findLockProblem } from "../lock-problem.ts";
 
+export interface GrantMachine {
+  readonly files: Files;
+  readonly runProgram: RunProgram;
+}
+
 /** Only root can open the folder, so no other user can hold its lock. */
 const DIRECTORY_MODE = 0o700;
 const RECORD_NAME = "grants.json";
@@ -19,25 +24,39 @@ const pathSchema = z
   .max(4096)
   .regex(/^\/[^\0]*$/);
 const idSchema = z.int().min(0).max(0xff_ff_ff_fe);
-const textSchema = z.string().max(65_536);
-/** An access list that `grant` changed, as getfacl printed it before and after. */
-const entrySchema = z.object({ path: pathSchema, user_id: idSchema, before: textSchema, after: textSchema });
+
+/** An entry whose access list names the user since. The package's postrm reads `path` and `new_files`, in this order. */
+const entrySchema = z.object({
+  path: pathSchema,
+  new_files: z.enum(["none", "added", "created"]),
+  user_id: idSchema,
+  /** What the user's own entry gave before, as `r-x`. */
+  right_before: z.string().regex(/^[r-][w-][x-]$/),
+});
 
 /** What was granted and not revoked yet. Written before the first change. */
 const recordSchema = z.object({
   schema_version: z.literal(1),
   entries: z.array(entrySchema).max(ENTRY_LIMIT).readonly(),
-  drop_in: z.object({ path: pathSchema, text: textSchema }).nullable(),
-  /** A file whose owner became the user of the drop-in. */
-  given: z
-    .object({ path: pathSchema, from_user_id: idSchema, from_group_id: idSchema, to_user_id: idSchema })
+  /** The drop-in of the unit that runs the agent as another user, and the API key's file, which that user got with it. */
+  owner: z
+    .object({
+      drop_in: pathSchema,
+      text: z.string().max(4096),
+      key: z.object({ path: pathSchema, from_user_id: idSchema, to_user_id: idSchema }).nullable(),
+    })
     .nullable(),
 });
 
 export type GrantedEntry = Readonly<z.output<typeof entrySchema>>;
 export type GrantRecord = Readonly<z.output<typeof recordSchema>>;
+export type OwnerGrant = Readonly<NonNullable<GrantRecord["owner"]>>;
 
-export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], drop_in: null, given: null };
+export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], owner: null };
+
+export function isEmptyRecord({ entries, owner }: GrantRecord): boolean {
+  return entries.length === 0 && owner === null;
+}
 
 export function grantRecordPath(directory: string): string {
   return `${directory}/${RECORD_NAME}`;
@@ -73,32 +92,10 @@ export async function readGrantRecord(files: Files, directory: string): Promise<
 /** @throws Node system errors. */
 export async function writeGrantRecord(files: Files, directory: string, record: GrantRecord): Promise<void> {
   const path = grantRecordPath(directory);
-  if (record.entries.length === 0 && record.drop_in === null && record.given === null) {
+  if (isEmptyRecord(record)) {
     await removeIfPresent(files, path);
     return;
   }
   await files.makeDirectory(directory, DIRECTORY_MODE);
   await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
-}
-
-/**
- * Keeps the oldest `before` of a list, so that a revocation after several grants restores the original. A list that somebody changed
- * between two grants keeps its first entry: it differs from its `after`, so a revocation removes the agent's entry and restores nothing.
- */
-export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]): GrantRecord {
-  const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
-  for (const entry of added) {
-    const known = entries.get(keyOf(entry)) ?? { before: entry.before, after: entry.before };
-    if (known.after === entry.before) entries.set(keyOf(entry), { ...entry, before: known.before });
-  }
-  return { ...record, entries: [...entries.values()] };
-}
-
-function keyOf({ path, user_id: userId }: GrantedEntry): string {
-  return `${userId} ${path}`;
-}
-
-export interface GrantMachine {
-  readonly files: Files;
-  readonly runProgram: RunProgram;
 }

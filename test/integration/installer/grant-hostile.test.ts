@@ -4,10 +4,12 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { applyGrant } from "../../../src/installer/grant/on-files.ts";
-import { planGrant } from "../../../src/installer/grant/grant.ts";
-import { planKey } from "../../../src/installer/grant/on-unit.ts";
+import { OpenEntries } from "../../../src/access/open-path.ts";
+import { applyLists } from "../../../src/installer/grant/apply.ts";
+import { planOwner } from "../../../src/installer/grant/owner.ts";
+import { planLists } from "../../../src/installer/grant/plan.ts";
 import { EMPTY_RECORD } from "../../../src/installer/grant/record.ts";
+import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 import {
   AGENT,
   AGENT_ID,
@@ -26,6 +28,12 @@ import {
 } from "./grant-home.ts";
 
 beforeEach(prepareHome);
+
+/** The user database of the machine does not know Ann. */
+const knowsAnn: RunProgram = async (argv, options) =>
+  argv[0] === "id"
+    ? { kind: "ended", exitCode: 0, stdout: `uid=${ANN_ID}(ann) gid=${ANN_ID}(ann)\n`, stderr: "" }
+    : systemPrograms(argv, options);
 
 describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfacl and setpriv)", () => {
   /** A file of root in a folder of root. @returns the folder. */
@@ -48,22 +56,26 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
 
   test("folder becomes a link between check and change → the checked folder is changed", async () => {
     const secret = await secretOfRoot();
-    using stack = new DisposableStack();
-    const { steps } = await planGrant(machine, AGENT, [file], stack);
+    await using opened = new OpenEntries();
+    const { steps } = await planLists(machine.runProgram, AGENT, [file], EMPTY_RECORD, opened);
     await rename(calibrations, `${calibrations}.old`);
     await symlink(secret, calibrations);
-    expect(await applyGrant(machine, AGENT, steps, EMPTY_RECORD, join(folder, "record"))).toBeNull();
+    expect(await applyLists(machine, AGENT, steps, EMPTY_RECORD, join(folder, "record"))).toBeNull();
     expect(run("getfacl", "-cpnR", secret)).not.toContain(String(AGENT_ID));
     expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
   });
 
   test("key in a folder that a user can write to → keeps its owner", async () => {
-    const people = { groups: [], users: [] };
-    const account = (userId: number) => ({ name: "", userId, groupId: userId, groupIds: [userId] });
-    const key = join(await secretOfRoot(), "arm.json");
-    expect(planKey(key, account(AGENT_ID), account(ANN_ID), people)).toMatchObject({ path: key });
-    as(ANN_ID, `ln -sf '${key}' "$1"`);
-    expect(planKey(file, account(AGENT_ID), account(ANN_ID), people)).toBeNull();
+    const folderOfRoot = await secretOfRoot();
+    const key = join(folderOfRoot, "arm.json");
+    await chown(key, AGENT_ID, AGENT_ID);
+    const plan = (keyFile: string) =>
+      planOwner({ ...machine, runProgram: knowsAnn }, AGENT, [file], keyFile, EMPTY_RECORD);
+    expect(await plan(key)).toMatchObject({ grant: { key: { path: key, to_user_id: ANN_ID } } });
+    as(ANN_ID, `ln -sf '${key}' "$1.link"`);
+    expect(await plan(`${file}.link`)).toMatchObject({ grant: { key: null } });
+    await chmod(folderOfRoot, 0o777);
+    expect(await plan(key)).toMatchObject({ grant: { key: null } });
   });
 
   test.each([

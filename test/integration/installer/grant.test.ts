@@ -3,20 +3,20 @@
  *
  * @module-tag needs/root
  */
-import { chmod, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { applyGrant } from "../../../src/installer/grant/on-files.ts";
-import { planGrant } from "../../../src/installer/grant/grant.ts";
+import { OpenEntries } from "../../../src/access/open-path.ts";
+import { applyLists, revokeGrant } from "../../../src/installer/grant/apply.ts";
+import { planLists } from "../../../src/installer/grant/plan.ts";
 import {
   EMPTY_RECORD,
   type GrantRecord,
   lockGrantRecord,
   readGrantRecord,
 } from "../../../src/installer/grant/record.ts";
-import { revokeGrant } from "../../../src/installer/grant/revoke.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 import { execute } from "../../support/programs/execute.ts";
@@ -96,7 +96,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
       unreadable: [],
       user: { name: "nobody", user_id: AGENT_ID },
       changes: expect.arrayContaining([
-        expect.objectContaining({ command: `setfacl -n -m u:${AGENT_ID}:r--,m::r-- ${file.replace(folder, "")}` }),
+        expect.objectContaining({ command: `setfacl -m u:${AGENT_ID}:r-- ${file.replace(folder, "")}` }),
       ]),
     });
   });
@@ -200,13 +200,9 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   ])("file in %s → no access to files created later", async (_what, name) => {
     const settings = join(home, name, "arm.json");
     as(ANN_ID, `umask 077; echo 1 >'${settings}'`);
-    const runProgram: RunProgram = async (argv, options) =>
-      argv[0] === "getent"
-        ? { kind: "ended", exitCode: 0, stdout: `ann:x:${ANN_ID}:${ANN_ID}::${home}:/bin/sh\n`, stderr: "" }
-        : systemPrograms(argv, options);
-    using stack = new DisposableStack();
-    const { steps, notes } = await planGrant({ ...machine, runProgram }, AGENT, [settings, file], stack);
-    const foldersWithDefaults = steps.filter(({ forNewFiles }) => forNewFiles).map(({ entry }) => entry.path);
+    await using opened = new OpenEntries();
+    const { steps, notes } = await planLists(machine.runProgram, AGENT, [settings, file], EMPTY_RECORD, opened);
+    const foldersWithDefaults = steps.filter(({ newFiles }) => newFiles === "created").map(({ entry }) => entry.path);
     expect(foldersWithDefaults).toEqual([calibrations]);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(join(home, name));
@@ -244,25 +240,6 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(run("getfacl", "-Rpn", join(calibrations, "old"))).not.toMatch(/mask|default/);
     await rm(join(calibrations, "old"), { recursive: true });
     expect(accessLists()).toBe(before);
-  });
-
-  test("--revoke → runs one program at a time, and ends after the last", async () => {
-    await runGrant();
-    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
-    let running = 0;
-    const concurrency: number[] = [];
-    const runProgram: RunProgram = async (argv, options) => {
-      running += 1;
-      concurrency.push(running);
-      const result = await systemPrograms(argv, options);
-      running -= 1;
-      return result;
-    };
-    const recordDirectory = join(folder, "record");
-    const record = await readGrantRecord(systemFiles, recordDirectory);
-    if (record === null) throw new Error("nothing was granted");
-    await revokeGrant({ ...machine, runProgram }, record, recordDirectory);
-    expect([new Set(concurrency), running]).toEqual([new Set([1]), 0]);
   });
 
   test("--revoke: access list changed since → loses only the agent's entry", async () => {
@@ -308,53 +285,51 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await runGrant()).code).toBe(0);
   });
 
-  test("access list cannot be read after the change → --revoke removes the agent's entry", async () => {
-    const before = accessLists();
-    using stack = new DisposableStack();
-    const { steps } = await planGrant(machine, AGENT, [file], stack);
-    const recordDirectory = join(folder, "record");
-    const unread: RunProgram = async (argv, options) =>
-      argv[0] === "getfacl" ? { kind: "killed" } : systemPrograms(argv, options);
-    const lists = steps.filter(({ forNewFiles }) => !forNewFiles);
-    await applyGrant({ ...machine, runProgram: unread }, AGENT, lists, EMPTY_RECORD, recordDirectory);
+  test("--revoke: others can replace the file by now → the agent's entry goes all the same", async () => {
+    await runGrant();
+    await chmod(file, 0o640);
+    await chmod(calibrations, 0o777);
     expect((await runGrant({ revoke: true })).code).toBe(0);
-    expect(accessLists()).toBe(before);
+    expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
   });
 
-  test("--revoke: path became untrusted → names a command, after which the file counts as revoked", async () => {
-    await chmod(file, 0o640);
-    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
+  test("--revoke: a link in its place → reported once, what it leads to keeps its list", async () => {
     await runGrant();
-    await chmod(file, 0o600);
-    await chmod(calibrations, 0o777);
+    as(ANN_ID, `mv "$1" '${home}/arm.json'; ln -s '${home}/arm.json' "$1"`);
     const { code, output } = await runGrant({ revoke: true });
     expect([code, output.replaceAll(/^revoked.*\n/gm, "")]).toMatchInlineSnapshot(`
       [
         1,
-        "error: /ann/.cache/calibration/arm.json: any user can replace entries of /ann/.cache/calibration [revoke-refused]
-        → setfacl -n -x u:65534 /ann/.cache/calibration/arm.json
+        "error: a link is in its place now (/ann/.cache/calibration/arm.json) [revoke-replaced]
+        → if it lies elsewhere now: setfacl -R -n -x u:65534,d:u:65534 PATH
       ",
       ]
     `);
-    const [, command = ""] = /→ (setfacl .*)/.exec(output) ?? [];
-    run("sh", "-c", command.replace("/ann", home));
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect((await runGrant({ revoke: true })).code).toBe(0);
+    expect(run("getfacl", "-cpn", join(home, "arm.json"))).toContain(`user:${AGENT_ID}:r--`);
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
-    expect((await runGrant({ revoke: true, dryRun: true })).output).toBe("Nothing was granted.\n");
+  });
+
+  test("--revoke: the user had a right before → keeps it", async () => {
+    await chmod(calibrations, 0o710);
+    run("setfacl", "-m", `u:${AGENT_ID}:--x`, calibrations);
+    const before = accessLists();
+    await runGrant();
+    expect(canRead(AGENT_ID)).toBe(true);
+    await runGrant({ revoke: true });
+    expect(accessLists()).toBe(before);
   });
 
   test("power cut between record and change → --revoke changes nothing", async () => {
     const before = accessLists();
-    using stack = new DisposableStack();
-    const { steps } = await planGrant(machine, AGENT, [file], stack);
+    await using opened = new OpenEntries();
+    const { steps } = await planLists(machine.runProgram, AGENT, [file], EMPTY_RECORD, opened);
     const recordDirectory = join(folder, "record");
     let record: GrantRecord | null = null;
     const failing: RunProgram = async () => {
       record = await readGrantRecord(systemFiles, recordDirectory);
       return { kind: "killed" };
     };
-    const failure = await applyGrant({ ...machine, runProgram: failing }, AGENT, steps, EMPTY_RECORD, recordDirectory);
+    const failure = await applyLists({ ...machine, runProgram: failing }, AGENT, steps, EMPTY_RECORD, recordDirectory);
     expect(failure).toMatchObject({ code: "grant-failed" });
     expect(record).toMatchObject({ entries: steps.map(({ entry }) => ({ path: entry.path })) });
     expect((await revokeGrant(machine, record ?? EMPTY_RECORD, recordDirectory)).problems).toEqual([]);
@@ -362,21 +337,18 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   });
 });
 
-test.skipIf(!canGrant)("grant: package acl missing → reported once for all files (needs root)", async () => {
-  const paths = [file, join(calibrations, "left.json"), join(calibrations, "right.json")];
-  for (const path of paths) await writeFile(path, "{}\n", { mode: 0o600 });
-  const runProgram: RunProgram = async (argv, options) =>
-    argv[0] === "getfacl" ? { kind: "missing" } : systemPrograms(argv, options);
-  using stack = new DisposableStack();
-  const { steps, refusals } = await planGrant({ files: systemFiles, runProgram }, AGENT, paths, stack);
-  expect([steps, refusals]).toEqual([
-    [],
-    [
-      {
-        code: "grant-refused",
-        what: "this machine has no getfacl and setfacl",
-        fix: "install the package acl, or use another method: --method owner",
-      },
-    ],
-  ]);
+describe.skipIf(!canGrant)("grant: a program is missing → one problem for all files (needs root)", () => {
+  test.each([
+    ["getfacl", "acl-missing", "install the package acl, or use another method: --method owner"],
+    ["setpriv", "setpriv-missing", "install the package util-linux"],
+  ])("%s", async (missing, code, fix) => {
+    const paths = [file, join(calibrations, "left.json"), join(calibrations, "right.json")];
+    for (const path of paths) await writeFile(path, "{}\n", { mode: 0o600 });
+    const runProgram: RunProgram = async (argv, options) =>
+      argv[0] === missing ? { kind: "missing" } : systemPrograms(argv, options);
+    await using opened = new OpenEntries();
+    const { steps, problems } = await planLists(runProgram, AGENT, paths, EMPTY_RECORD, opened);
+    expect([steps, problems]).toMatchObject([[], [{ code, fix }]]);
+    expect(problems).toHaveLength(1);
+  });
 });

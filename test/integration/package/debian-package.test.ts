@@ -205,21 +205,22 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
   });
 
   it("postrm purge → reads the paths to revoke from the record of grants", async () => {
+    const common = { user_id: 997, right_before: "---" };
     const entries = [
-      { path: "/home/lab/two\nlines", user_id: 997, before: "user::rwx\n", after: "" },
-      { path: "/home/lab", user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" },
-      { path: "/home/lab/my cal", user_id: 997, before: "user::rwx\ndefault:user::rwx\n", after: "" },
-      { path: '/home/lab/"\\n', user_id: 997, before: "user::rwx\n", after: "" },
-    ];
-    const dropIn = { path: "/etc/drop-in", text: "" };
-    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, drop_in: dropIn });
+      { path: "/home/lab/two\nlines", new_files: "created", ...common },
+      { path: "/home/lab", new_files: "none", ...common },
+      { path: "/home/lab/my cal", new_files: "added", ...common },
+      { path: '/home/lab/"\\n', new_files: "created", ...common },
+    ] as const;
+    const owner = { drop_in: "/etc/drop-in", text: "", key: null };
+    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, owner });
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
     const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
     // A name with a line break is left to the administrator.
     expect(stdout.replaceAll(/ +/g, " ")).toBe(
       String.raw`ours "path": "/home/lab/two\nlines",
-ours /home/lab
+theirs /home/lab
 theirs /home/lab/my cal
 ours /home/lab/"\n
 `,

@@ -1,13 +1,9 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-
 import { describe, expect, test } from "vitest";
 
 import { findServiceAccount, lookUpAccount, parseAccount, parseUsers } from "../../../src/access/account.ts";
 import { type FoundUnit, parseUnit } from "../../../src/access/unit.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
-import { testFolder } from "../../support/folder.ts";
 
 const STANDARD = "/var/lib/robot-policy-agent";
 const PERSON = { name: "tech", userId: 1000, groupId: 1000, groupIds: [1000, 27] };
@@ -68,31 +64,35 @@ describe("findServiceAccount: unit loaded", () => {
     expect(await ask(unitOf("User=robot\n"))).toEqual({ kind: "absent", name: "robot" });
   });
 
-  test("SupplementaryGroups= → added by name and by id, each once; unknown ones are left out", async () => {
-    const groups = join(testFolder("account"), "group");
-    await writeFile(groups, "video:x:44:\nrender:x:105:\nsudo:x:27:tech\n");
-    const files: Files = { ...bare, openForReading: () => systemFiles.openForReading(groups) };
-    const unit = unitOf("User=1000\nSupplementaryGroups=video 105 sudo nobody-has-it\n");
-    const found = await findServiceAccount({
-      files,
-      runProgram: knowsPerson,
-      unit,
-      stateDirectory: STANDARD,
-      userId: 0,
-    });
-    expect(found).toEqual({ kind: "account", account: { ...PERSON, groupIds: [1000, 27, 44, 105] } });
-  });
+  /** As id(1) and getent(1) answer. */
+  const knowsGroups =
+    (groups: string): RunProgram =>
+    async (argv, options) =>
+      argv[0] === "getent" ? { kind: "ended", exitCode: 2, stdout: groups, stderr: "" } : knowsPerson(argv, options);
 
   test.each([
-    ["", { ...PERSON, groupId: 989, groupIds: [989, 27] }],
-    ["tech", { ...PERSON, groupId: 989, groupIds: [989, 1000, 27] }],
-  ])("Group= → the user's own group counts only if it lists the user (%s)", async (members, account) => {
-    const groups = join(testFolder("account"), "group");
-    await writeFile(groups, `robot-policy-agent:x:989:\nsudo:x:27:tech\ntech:x:1000:${members}\n`);
-    const files: Files = { ...bare, openForReading: () => systemFiles.openForReading(groups) };
-    const unit = unitOf("User=1000\nGroup=robot-policy-agent\n");
-    const question = { files, runProgram: knowsPerson, unit, stateDirectory: STANDARD, userId: 0 };
-    expect(await findServiceAccount(question)).toEqual({ kind: "account", account });
+    [
+      "SupplementaryGroups= → added by name and by id, each once; unknown ones are left out",
+      "SupplementaryGroups=video 105 sudo nobody-has-it",
+      "tech:x:1000:\nvideo:x:44:\nrender:x:105:\nsudo:x:27:tech\n",
+      { groupIds: [1000, 27, 44, 105] },
+    ],
+    [
+      "Group= → the user's own group does not count",
+      "Group=robot-policy-agent",
+      "tech:x:1000:\nrobot-policy-agent:x:989:\n",
+      { groupId: 989, groupIds: [989, 27] },
+    ],
+    [
+      "Group=, and the user's own group lists the user → counts",
+      "Group=robot-policy-agent",
+      "tech:x:1000:tech\nrobot-policy-agent:x:989:\n",
+      { groupId: 989, groupIds: [989, 1000, 27] },
+    ],
+  ])("%s", async (_what, setting, groups, account) => {
+    const unit = unitOf(`User=1000\n${setting}\n`);
+    const question = { files: bare, runProgram: knowsGroups(groups), unit, stateDirectory: STANDARD, userId: 0 };
+    expect(await findServiceAccount(question)).toEqual({ kind: "account", account: { ...PERSON, ...account } });
   });
 
   test("other folders → the unit does not count", async () => {

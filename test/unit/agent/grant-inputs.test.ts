@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { readGrantInputs } from "../../../src/agent/access/grant-inputs.ts";
+import { readGrantInputs } from "../../../src/agent/access/check-access.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { testFolder } from "../../support/folder.ts";
 

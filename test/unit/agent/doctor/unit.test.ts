@@ -42,7 +42,7 @@ describe("credentialsOfUnit: path of a key passed by systemd", () => {
     ["agent with its own folders → none", RUNNING, "/home/tech/state", null],
   ])("%s", (_name, text, stateDirectory, expected) => {
     const unit = { kind: "unit", unit: parseUnit(text) } as const;
-    const agentUser = { unit, account: null, relation: "root", judge: null, name: "" } as const;
+    const agentUser = { unit, account: null, relation: "root", probe: null, name: "" } as const;
     expect(credentialsOfUnit({ stateDirectory }, agentUser)).toBe(expected);
   });
 });

@@ -4,17 +4,18 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { EMPTY_RECORD, writeGrantRecord } from "../../../../src/installer/grant/record.ts";
-import { revokeGrant } from "../../../../src/installer/grant/revoke.ts";
+import { revokeGrant } from "../../../../src/installer/grant/apply.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemPrograms } from "../../../../src/platform/programs.ts";
 import { temporaryFolder } from "../../fingerprint/machine.ts";
 
 test("revokeGrant: the removal of a drop-in is on the disk before its record is removed", async () => {
   const folder = await temporaryFolder();
-  const dropIn = { path: join(folder, "unit.d", "50-grant.conf"), text: "[Service]\nUser=ann\n" };
+  const dropIn = join(folder, "unit.d", "50-grant.conf");
+  const text = "[Service]\nUser=ann\n";
   await mkdir(join(folder, "unit.d"));
-  await writeFile(dropIn.path, dropIn.text);
-  const record = { ...EMPTY_RECORD, drop_in: dropIn };
+  await writeFile(dropIn, text);
+  const record = { ...EMPTY_RECORD, owner: { drop_in: dropIn, text, key: null } };
   await writeGrantRecord(systemFiles, folder, record);
   const changes: string[] = [];
   const files: Files = {
@@ -29,7 +30,7 @@ test("revokeGrant: the removal of a drop-in is on the disk before its record is 
     },
   };
   expect(await revokeGrant({ files, runProgram: systemPrograms }, record, folder)).toEqual({
-    revoked: [dropIn.path],
+    revoked: [dropIn],
     problems: [],
   });
   expect(changes).toEqual(["remove /unit.d/50-grant.conf", "sync /unit.d", "remove /grants.json"]);
