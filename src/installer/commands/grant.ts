@@ -9,7 +9,7 @@ import { systemPrograms } from "../../platform/programs.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { applyLists, revokeGrant } from "../grant/apply.ts";
 import { applyOwner, describeOwner, planOwner, restartUnit } from "../grant/owner.ts";
-import { commandOf, describeStep, planLists } from "../grant/plan.ts";
+import { describeStep, planLists } from "../grant/plan.ts";
 import {
   type GrantMachine,
   type GrantRecord,
@@ -72,7 +72,11 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   await using lock = options.dryRun === true ? null : await lockGrantRecord(machine.files, directory);
   if (lock !== null && lock.problem !== null) return refuse(options, terminal, lock.problem);
   const record = await readGrantRecord(machine.files, directory);
-  if (record === null) return refuse(options, terminal, unknownRecord(directory));
+  if (record === null) {
+    const what = "this version cannot read the record of what was granted";
+    const fix = "use the version of the agent that wrote it";
+    return refuse(options, terminal, { code: "grant-record-unknown", what, where: grantRecordPath(directory), fix });
+  }
   const unit = await readServiceUnit(machine.files, machine.runProgram);
   const run: GrantRun = { options, terminal, machine, directory, unit, record };
   if (options.revoke === true) return await revoke(run);
@@ -80,7 +84,14 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const inputs = await context.readInputs();
   if ("code" in inputs) return refuse(options, terminal, inputs, EXIT.invalid);
   const found = await findServiceAccount({ ...machine, unit, stateDirectory: inputs.stateDirectory, userId });
-  if (found.kind === "absent") return refuse(options, terminal, noUser(found.name));
+  if (found.kind === "absent") {
+    const fix = "install the agent first: robot-policy-agent install, or its package";
+    return refuse(options, terminal, {
+      code: "no-service-user",
+      what: `the user ${found.name} does not exist yet`,
+      fix,
+    });
+  }
   const paths = file === undefined ? inputs.paths : [resolve(file)];
   const request: GrantRequest = { ...run, account: found.account, paths, keyFile: inputs.keyFile };
   if (found.account.userId === 0) return showGrant(request, NOTHING_TO_GRANT, false);
@@ -92,11 +103,7 @@ async function grantByLists(request: GrantRequest): Promise<ExitCode> {
   const { machine, account, paths, record, directory, options, unit } = request;
   await using opened = new OpenEntries();
   const { steps, problems, notes } = await planLists(machine.runProgram, account, paths, record, opened);
-  const changes = steps.map((step) => ({
-    path: step.entry.path,
-    what: describeStep(step, account),
-    command: commandOf(step),
-  }));
+  const changes = steps.map((step) => describeStep(step, account));
   const plan = { ...NOTHING_TO_GRANT, changes, problems, notes };
   showPlan(request, plan);
   if (options.dryRun === true || steps.length === 0) return showGrant(request, plan, false);
@@ -209,35 +216,18 @@ const NOT_ROOT: Problem = {
   fix: "sudo robot-policy-agent grant --dry-run shows what it would do",
 };
 
-const WHOLE_GRANT: Problem = {
-  code: "usage",
-  what: "--revoke removes all granted access, not only that to some files",
-  fix: "leave the file out; after that, grant the others again",
-};
-
 const NO_PROC: Problem = {
   code: "no-proc",
   what: "/proc is not mounted, so rights can be neither read nor changed",
   fix: "mount it, as in a chroot: mount -t proc proc /proc",
 };
 
-function noUser(name: string): Problem {
-  return {
-    code: "no-service-user",
-    what: `the user ${name} does not exist yet`,
-    fix: "install the agent first: robot-policy-agent install, or its package",
-  };
-}
+const WHOLE_GRANT: Problem = {
+  code: "usage",
+  what: "--revoke removes all granted access, not only that to some files",
+  fix: "leave the file out; after that, grant the others again",
+};
 
 function notApplied(byHand: string, consequence: string): Problem {
   return { code: "restart-failed", what: `systemd did not apply it, ${consequence}`, fix: byHand };
-}
-
-function unknownRecord(directory: string): Problem {
-  return {
-    code: "grant-record-unknown",
-    what: "this version cannot read the record of what was granted",
-    where: grantRecordPath(directory),
-    fix: "use the version of the agent that wrote it",
-  };
 }

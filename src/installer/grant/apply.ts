@@ -7,9 +7,9 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { changeAcl, NOTHING, readAcls, revokeDefaultWords, revokeWords } from "./acl.ts";
+import { changeAcl, hasDefault, NOTHING, readAcls, revokeDefaultWords, revokeWords, rightsOf } from "./acl.ts";
 import { revokeOwner } from "./owner.ts";
-import { commandOf, type GrantStep } from "./plan.ts";
+import { changesOf, describeStep, type GrantStep } from "./plan.ts";
 import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 
 /**
@@ -27,8 +27,9 @@ export async function applyLists(
 ): Promise<Problem | null> {
   await writeGrantRecord(files, directory, { ...record, entries: entriesWith(record, steps, account.userId) });
   for (const step of steps) {
-    const problem = await changeAcl(runProgram, step.entry, [`--modify=${step.changes.join(",")}`]);
-    if (problem !== null) return { ...problem, what: `${problem.what}; the command was: ${commandOf(step)}` };
+    const problem = await changeAcl(runProgram, step.entry, [`--modify=${changesOf(step, account).join(",")}`]);
+    if (problem !== null)
+      return { ...problem, what: `${problem.what}; the command was: ${describeStep(step, account).command}` };
   }
   return null;
 }
@@ -37,11 +38,12 @@ export async function applyLists(
 function entriesWith(record: GrantRecord, steps: readonly GrantStep[], userId: number): readonly GrantedEntry[] {
   const keyOf = (entry: Pick<GrantedEntry, "path" | "user_id">) => `${entry.user_id} ${entry.path}`;
   const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
-  for (const { entry, newFiles, rightBefore } of steps) {
-    const now = { path: entry.path, new_files: newFiles, user_id: userId, right_before: rightBefore };
-    const known = entries.get(keyOf(now));
-    const newFilesKnown = known === undefined || known.new_files === "none" ? newFiles : known.new_files;
-    entries.set(keyOf(now), { ...now, ...known, new_files: newFilesKnown });
+  for (const { entry, acl, newFilesLike } of steps) {
+    const newFiles = newFilesLike === null ? "none" : hasDefault(acl) ? "added" : "created";
+    const before = rightsOf(acl, "", `u:${userId}`);
+    const now = { path: entry.path, new_files: newFiles, user_id: userId, right_before: before } as const;
+    const known = entries.get(keyOf(now)) ?? now;
+    entries.set(keyOf(now), { ...known, new_files: known.new_files === "none" ? newFiles : known.new_files });
   }
   return [...entries.values()];
 }

@@ -17,8 +17,6 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import {
   type Acl,
   grantEntries,
-  hasDefault,
-  type NewFiles,
   newFilesEntries,
   NOTHING,
   type Permissions,
@@ -31,13 +29,11 @@ import type { GrantRecord } from "./record.ts";
 /** A change of one entry's access lists. */
 export interface GrantStep {
   readonly entry: OpenEntry;
+  readonly acl: Acl;
   /** What the user gets; `r-x` on a folder: list and enter. */
   readonly right: Permissions;
-  readonly rightBefore: Permissions;
-  /** Changes the folder's default list, so that the user can read new files in it. */
-  readonly newFiles: NewFiles;
-  /** For `setfacl --modify`. */
-  readonly changes: readonly string[];
+  /** The list of the file whose replacements the user must be able to read in this folder; null where new files do not matter. */
+  readonly newFilesLike: Acl | null;
 }
 
 export interface ListsPlan {
@@ -64,7 +60,7 @@ export async function planLists(
   const acls = await readAcls(runProgram, [...passed]);
   if ("code" in acls) return onlyProblem(acls);
 
-  const wishes = new Map<OpenEntry, Wish>();
+  const steps = new Map<OpenEntry, GrantStep>();
   const problems: Problem[] = [];
   const notes: string[] = [];
   for (const [path, each] of closed) {
@@ -74,38 +70,21 @@ export async function planLists(
       continue;
     }
     notes.push(...planned.notes);
-    for (const wish of planned.wishes) wishes.set(wish.entry, joined(wishes.get(wish.entry), wish));
+    for (const step of planned.steps) {
+      // Several files may need the same folder.
+      const { right, newFilesLike } = steps.get(step.entry) ?? step;
+      const both = { right: union(right, step.right), newFilesLike: newFilesLike ?? step.newFilesLike };
+      steps.set(step.entry, { ...step, ...both });
+    }
   }
-  const steps = [...wishes.values()].map((wish) => stepOf(wish, account));
-  return { steps, problems, notes: [...notes, ...steps.flatMap((step) => noteOfLoss(step, record))] };
+  const all = [...steps.values()];
+  return { steps: all, problems, notes: [...notes, ...all.flatMap((step) => noteOfLoss(step, record))] };
 }
 
+/** Whether the user can read the file, and list its folder. */
 function isOpen(examined: ExaminedPath): boolean {
   const folder = folderOf(examined);
   return examined.whole?.reads === true && (folder === undefined || examined.rights.get(folder)?.reads !== false);
-}
-
-/** What one file needs of an entry of its path. Several files may need the same folder. */
-interface Wish {
-  readonly entry: OpenEntry;
-  readonly acl: Acl;
-  readonly right: Permissions;
-  /** The list of the file whose replacements the user must be able to read; null where new files do not matter. */
-  readonly newFilesLike: Acl | null;
-}
-
-function joined(known: Wish | undefined, wish: Wish): Wish {
-  if (known === undefined) return wish;
-  const newFilesLike = known.newFilesLike ?? wish.newFilesLike;
-  return { ...known, right: union(known.right, wish.right), newFilesLike };
-}
-
-function stepOf({ entry, acl, right, newFilesLike }: Wish, account: Account): GrantStep {
-  const now = right === NOTHING ? [] : grantEntries(acl, "", account.userId, right);
-  const later = newFilesLike === null ? [] : newFilesEntries(acl, newFilesLike, account.userId);
-  const ofList = hasDefault(acl) ? "added" : "created";
-  const newFiles = later.length === 0 ? "none" : ofList;
-  return { entry, right, rightBefore: rightsOf(acl, "", `u:${account.userId}`), newFiles, changes: [...now, ...later] };
 }
 
 interface Refused {
@@ -116,7 +95,7 @@ interface Refused {
 
 interface PlannedFile {
   readonly kind: "planned";
-  readonly wishes: readonly Wish[];
+  readonly steps: readonly GrantStep[];
   readonly notes: readonly string[];
 }
 
@@ -126,37 +105,44 @@ async function planFile(
   examined: ExaminedPath,
   acls: ReadonlyMap<OpenEntry, Acl>,
 ): Promise<PlannedFile | Refused> {
-  const { passed, target, rights } = examined;
+  const { passed, target: file, code, rights } = examined;
   const folder = folderOf(examined);
-  const unfit = refuseTarget(examined) ?? (await refuseSharedPath(runProgram, passed, acls));
-  if (unfit !== null) return unfit;
-  const fileAcl = target === null ? undefined : acls.get(target);
-  const folderAcl = folder === undefined ? undefined : acls.get(folder);
-  if (target === null || folder === undefined || fileAcl === undefined || folderAcl === undefined)
-    return refused("it has no folder", "list the files themselves");
+  if (file === null)
+    return refused(ENDED[code ?? ""] ?? `root cannot read it (${code})`, "correct the path in the manifest");
+  if (file.stat.kind !== "file" || folder === undefined)
+    return refused("it is not a regular file", "list the files themselves");
+  const shared = await refuseSharedPath(runProgram, passed, acls);
+  if (shared !== null) return shared;
 
-  const isFileClosed = rights.get(target)?.reads === false;
-  const isPrepared = rightsOf(folderAcl, "d:", `u:${account.userId}`).startsWith("r");
-  const isCommon = isFileClosed && !isPrepared && !(await holdsOnlyItsLike(folder, target));
-  const controlled = passed.findIndex(({ stat }) => stat.userId !== 0);
-  const wishes: Wish[] = [];
+  const isFileClosed = rights.get(file)?.reads === false;
+  const isPrepared = rightsOf(acls.get(folder) ?? [], "d:", `u:${account.userId}`).startsWith("r");
+  const isCommon = isFileClosed && !isPrepared && !(await holdsOnlyItsLike(folder, file));
+  const fileAcl = acls.get(file) ?? null;
+  const firstOfUser = passed.findIndex(({ stat }) => stat.userId !== 0);
+  const steps: GrantStep[] = [];
   for (const [index, entry] of passed.entries()) {
     const acl = acls.get(entry);
     const has = rights.get(entry);
-    // A link has neither.
+    // A link has neither; and the path may come by again.
     if (acl === undefined || has === undefined || passed.indexOf(entry) < index) continue;
-    const right = missingRight(has, entry === target ? "file" : entry === folder ? "own-folder" : "folder");
+    const right = missingRight(has, entry === file ? "file" : entry === folder ? "own-folder" : "folder");
     const newFilesLike = entry === folder && isFileClosed && !isCommon ? fileAcl : null;
     if (right === NOTHING && newFilesLike === null) continue;
-    if (entry.stat.userId === 0 && controlled !== -1 && controlled < index) {
-      const user = passed[controlled]?.stat.userId;
-      const what = `user ${user} leads to ${entry.path}, which belongs to root`;
+    if (entry.stat.userId === 0 && firstOfUser !== -1 && firstOfUser < index) {
+      const what = `user ${passed[firstOfUser]?.stat.userId} leads to ${entry.path}, which belongs to root`;
       return refused(what, "use a path without folders and links of other users");
     }
-    wishes.push({ entry, acl, right, newFilesLike });
+    steps.push({ entry, acl, right, newFilesLike });
   }
-  return { kind: "planned", wishes, notes: isCommon ? [noteOfCommonFolder(folder, target)] : [] };
+  return { kind: "planned", steps, notes: isCommon ? [noteOfCommonFolder(folder, file)] : [] };
 }
+
+/** Why a path ends, by the code of the system. */
+const ENDED: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "it does not exist",
+  ELOOP: "its symbolic links form a loop",
+};
 
 /** Folders need execute. The file's own folder needs read too, for inotify(7). */
 function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" | "file"): Permissions {
@@ -170,22 +156,7 @@ function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" |
   }
 }
 
-function refuseTarget({ target, code }: ExaminedPath): Refused | null {
-  if (target?.stat.kind === "file") return null;
-  if (target !== null) return refused("it is not a regular file", "list the files themselves");
-  switch (code) {
-    case "ENOENT":
-    case "ENOTDIR":
-      return refused("it does not exist", "create it, or correct the path in the manifest");
-    case "ELOOP":
-      return refused("its symbolic links form a loop", "replace the link by one to a file");
-    default:
-      return refused(`root cannot read it (${code})`, "find out why root may not: is it on a network drive?");
-  }
-}
-
 const STICKY = 0o1000;
-const WRITE_BY_OTHERS = 0o002;
 
 /** Refuses a path on which more than one user besides root can replace an entry. */
 async function refuseSharedPath(
@@ -196,41 +167,37 @@ async function refuseSharedPath(
   let controller: number | null = null;
   for (const entry of passed) {
     const { path, stat } = entry;
-    if (stat.userId !== 0) {
-      controller ??= stat.userId;
-      if (stat.userId !== controller)
-        return refused(
-          `the path goes through entries of user ${controller} to ${path}, which belongs to user ${stat.userId}`,
-          "use a path whose folders and links all belong to root or to one user",
-        );
+    if (stat.userId !== 0) controller ??= stat.userId;
+    if (stat.userId !== 0 && stat.userId !== controller) {
+      const what = `the path goes through entries of user ${controller} to ${path}, which belongs to user ${stat.userId}`;
+      return refused(what, "use a path whose folders and links all belong to root or to one user");
     }
-    const acl = acls.get(entry);
-    if (acl === undefined || stat.kind !== "directory" || (stat.mode & STICKY) !== 0) continue;
-    const shared = await describeSharing(runProgram, entry, acl, controller);
-    if (shared !== null) return shared;
+    const stranger = await findStranger(runProgram, entry, acls.get(entry) ?? [], controller);
+    if (stranger === null) continue;
+    const fix = /^[ug]:/.test(stranger) ? `setfacl -x ${stranger}` : "let only its owner write there: chmod go-w";
+    return refused(`${stranger} can replace entries of ${path}`, `${fix} ${shellWord(path)}`);
   }
   return null;
 }
 
-/** In a folder with the sticky bit, only the owner of an entry can replace it. */
-async function describeSharing(
+/** Who besides root and the user that controls the path up to here may write to the folder; null where nobody may. */
+async function findStranger(
   runProgram: RunProgram,
-  { path, stat }: OpenEntry,
+  { stat }: OpenEntry,
   acl: Acl,
   controller: number | null,
-): Promise<Refused | null> {
-  if ((stat.mode & WRITE_BY_OTHERS) !== 0)
-    return refused(`any user can replace entries of ${path}`, "let only its owner write there: chmod go-w");
-  const writers = acl.filter(({ list, effective }) => list === "" && effective.charAt(1) === "w");
-  const trusted = new Set(["u:", "u:0", `u:${stat.userId}`, `u:${controller}`, "g:"]);
-  const named = writers.find(({ who }) => !trusted.has(who));
-  if (named !== undefined)
-    return refused(
-      `the access list of ${path} lets ${named.who} replace its entries`,
-      `setfacl -x ${named.who} ${shellWord(path)}`,
-    );
-  if (!writers.some(({ who }) => who === "g:") || (await isPrivateGroup(runProgram, stat))) return null;
-  return refused(`group ${stat.groupId} can replace entries of ${path}`, "let only its owner write there: chmod go-w");
+): Promise<string | null> {
+  // With the sticky bit, only the owner of an entry can replace it.
+  if (stat.kind !== "directory" || (stat.mode & STICKY) !== 0) return null;
+  const trusted = new Set(["u:", "u:0", `u:${controller}`]);
+  // The widest first: everybody stands last.
+  for (const { list, who, effective } of acl.toReversed()) {
+    if (list !== "" || effective.charAt(1) !== "w" || trusted.has(who)) continue;
+    if (who === "o:") return "any user";
+    if (who !== "g:") return who;
+    if (!(await isPrivateGroup(runProgram, stat))) return `group ${stat.groupId}`;
+  }
+  return null;
 }
 
 /** A group of the owner alone, such as the one that most distributions create for each user: it has the user's name and no members. */
@@ -278,16 +245,21 @@ function noteOfLoss({ entry: { path, stat } }: GrantStep, record: GrantRecord): 
   ];
 }
 
-/** The change as a person would type it. */
-export function commandOf({ entry, changes }: GrantStep): string {
-  return `setfacl -m ${changes.join(",")} ${shellWord(entry.path)}`;
+/** For `setfacl --modify`. */
+export function changesOf({ acl, right, newFilesLike }: GrantStep, { userId }: Account): readonly string[] {
+  const now = right === NOTHING ? [] : grantEntries(acl, "", userId, right);
+  return newFilesLike === null ? now : [...now, ...newFilesEntries(acl, newFilesLike, userId)];
 }
 
-export function describeStep({ entry, right, newFiles }: GrantStep, account: Account): string {
+/** The change in words, and as a person would type it. */
+export function describeStep(step: GrantStep, account: Account) {
+  const { entry, right, newFilesLike } = step;
+  const user = accountName(account);
   const verb = entry.stat.kind === "file" ? "read" : right.startsWith("r") ? "list and enter" : "enter";
-  const may = right === NOTHING ? [] : [`${accountName(account)} may ${verb} (${right})`];
-  const later = newFiles === "none" ? [] : [`${accountName(account)} may read new files in it (default r--)`];
-  return [...may, ...later].join("; ");
+  const may = right === NOTHING ? [] : [`${user} may ${verb} (${right})`];
+  const later = newFilesLike === null ? [] : [`${user} may read new files in it (default r--)`];
+  const command = `setfacl -m ${changesOf(step, account).join(",")} ${shellWord(entry.path)}`;
+  return { path: entry.path, what: [...may, ...later].join("; "), command };
 }
 
 function notAsked(account: Account): Problem {

@@ -88,7 +88,7 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     [
       "another user can write to by an access list",
       async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),
-      `lets u:${BEN_ID} replace its entries`,
+      `u:${BEN_ID} can replace entries of`,
     ],
     [
       "a shared group can write to",
@@ -113,6 +113,22 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     expect(code).toBe(1);
     expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(reason);
     expect(canRead(AGENT_ID)).toBe(false);
+  });
+
+  test("folder that the group of its owner alone can write to → granted", async () => {
+    run("chown", "-R", "games:games", join(folder, "ann"));
+    await chmod(calibrations, 0o770);
+    expect((await runGrant()).code).toBe(0);
+    expect(canRead(AGENT_ID)).toBe(true);
+  });
+
+  test("folder of root in which a user can swap entries → refused", async () => {
+    const secret = await secretOfRoot();
+    await chmod(folder, 0o755);
+    run("setfacl", "-m", `u:${ANN_ID}:rwx`, folder);
+    const { code, output } = await runGrant({}, [join(secret, "arm.json")]);
+    expect([code, output]).toEqual([1, expect.stringContaining(`u:${ANN_ID} can replace entries of`)]);
+    expect(canRead(AGENT_ID, join(secret, "arm.json"))).toBe(false);
   });
 
   test("FIFO, loop of links or missing file → reported, nothing hangs", async () => {

@@ -202,7 +202,9 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     as(ANN_ID, `umask 077; echo 1 >'${settings}'`);
     await using opened = new OpenEntries();
     const { steps, notes } = await planLists(machine.runProgram, AGENT, [settings, file], EMPTY_RECORD, opened);
-    const foldersWithDefaults = steps.filter(({ newFiles }) => newFiles === "created").map(({ entry }) => entry.path);
+    const foldersWithDefaults = steps
+      .filter(({ newFilesLike }) => newFilesLike !== null)
+      .map(({ entry }) => entry.path);
     expect(foldersWithDefaults).toEqual([calibrations]);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(join(home, name));
