@@ -123,7 +123,7 @@ async function revokeOn(
     if (depth === 0) return { code: "revoke-failed", what: "its folders are too deep", where: entry.path, fix };
     for (const name of await readdir(`/proc/self/fd/${entry.descriptor}`)) {
       await using below = await openIfPresent(entry, name);
-      if (below === null || below.stat.kind === "link" || below.stat.userId !== entry.stat.userId) continue;
+      if (below === null || below.stat.kind === "link" || below.stat.device !== entry.stat.device) continue;
       const problem = await revokeOn(runProgram, below, { ...granted, right_before: NOTHING }, depth - 1);
       if (problem !== null) return problem;
     }

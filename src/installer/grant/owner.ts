@@ -48,9 +48,9 @@ export async function planOwner(
     return refuse(`the files belong to ${owners.size} users, and the agent can run as only one`, first);
   const next = await lookUpAccount(runProgram, String(ownerId));
   if (next === null) return refuse(`user ${ownerId} is in no user database`, first);
-  const name = next.name === "" ? String(ownerId) : next.name;
+  const name = accountName(next);
   for (const [path, { kind }] of await explainAccess(probeAs(next, runProgram), paths))
-    if (kind !== "readable") return refuse(`${accountName(next)} still could not read it`, path);
+    if (kind !== "readable") return refuse(`${name} still could not read it`, path);
 
   const text = dropInOf(name);
   if (record.owner !== null && record.owner.text !== text)

@@ -1,5 +1,5 @@
 /** @module-tag needs/root */
-import { chmod, chown, mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
@@ -52,6 +52,15 @@ describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfa
     expect(output).toContain(`user ${ANN_ID} leads to`);
     expect(canRead(AGENT_ID, join(secret, "arm.json"))).toBe(false);
     expect(run("getfacl", "-cpn", secret)).not.toContain(String(AGENT_ID));
+  });
+
+  test("another user's link to the file → refused", async () => {
+    const link = join(folder, "arm.json");
+    await symlink(file, link);
+    await lchown(link, BEN_ID, BEN_ID);
+    const { code, output } = await runGrant({}, [link]);
+    expect([code, output]).toEqual([1, expect.stringContaining(`goes through entries of user ${BEN_ID}`)]);
+    expect(canRead(AGENT_ID)).toBe(false);
   });
 
   test("folder becomes a link between check and change → the checked folder is changed", async () => {

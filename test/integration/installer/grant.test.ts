@@ -213,12 +213,13 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   test("--revoke → restores every list, also of files created since", async () => {
     const before = accessLists();
     await runGrant();
-    as(ANN_ID, `umask 022; echo 1 >"$2/other"; mkdir "$2/old"; echo 2 >"$2/old/arm.json"`);
+    as(ANN_ID, `umask 022; echo 1 >"$2/other"; mkdir "$2/old"; echo 2 >"$2/old/arm.json"; ln -s /etc/passwd "$2/link"`);
+    await writeFile(join(calibrations, "by-root"), "1");
     expect(canRead(AGENT_ID, join(calibrations, "other"))).toBe(true);
     expect((await runGrant({ revoke: true })).code).toBe(0);
     expect(canRead(AGENT_ID)).toBe(false);
     expect(run("getfacl", "-Rpn", calibrations)).not.toMatch(/mask|default/);
-    await rm(join(calibrations, "other"));
+    for (const name of ["other", "by-root", "link"]) await rm(join(calibrations, name));
     await rm(join(calibrations, "old"), { recursive: true });
     expect(accessLists()).toBe(before);
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
