@@ -70,13 +70,14 @@ export function hasDefault(acl: Acl): boolean {
   return acl.some(({ list }) => list === "d:");
 }
 
-/** The words for setfacl that take the user's entry out of the access list, or leave the rights that it had before the grant. */
+/** The words for setfacl that take the user's entry out of the access list, or leave what it still has of its rights before the grant. */
 export function revokeWords(acl: Acl, userId: number, before: Permissions): readonly string[] {
   const who = `u:${userId}`;
   const own = acl.find((entry) => entry.list === "" && entry.who === who);
   if (own === undefined || (before !== NOTHING && own.effective === before)) return [];
-  const left = acl.filter((entry) => entry.list === "" && entry !== own).map(textOf);
-  return [`--set=${[...left, ...(before === NOTHING ? [] : [`${who}:${before}`])].join(",")}`];
+  const others = acl.filter((entry) => entry.list === "" && entry !== own).map(textOf);
+  const kept = [...before].map((letter, index) => (own.effective.charAt(index) === letter ? letter : "-")).join("");
+  return [`--set=${[...others, ...(kept === NOTHING ? [] : [`${who}:${kept}`])].join(",")}`];
 }
 
 /** As `revokeWords`, for the default list. One that a grant made goes, unless it serves others by now. */

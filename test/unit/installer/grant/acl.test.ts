@@ -81,6 +81,12 @@ test.each([
     ["--set=u::rw-,g::---,o::---,u:8:r--"],
   ],
   ["a right from before → stays", ["user:7:r-x", "mask::r-x"], "--x", ["--set=u::rw-,g::---,o::---,u:7:--x"]],
+  [
+    "a right from before, hidden since → goes",
+    ["user:7:r-x\t#effective:---", "mask::---"],
+    "--x",
+    ["--set=u::rw-,g::---,o::---"],
+  ],
   ["taken away by hand", [], "---", []],
 ])("revokeWords: %s", (_name, lines, before, words) => {
   expect(revokeWords(aclOf(...CLOSED, ...lines), 7, before)).toEqual(words);
