@@ -97,7 +97,7 @@ export async function lookUpGroups(runProgram: RunProgram, names: readonly strin
 }
 
 const ID = /^\d{1,10}$/;
-export const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
+const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The users of passwd(5), without those whose ids are no numbers. */
 export function parseUsers(passwd: string): readonly Pick<Account, "name" | "userId" | "groupId">[] {
