@@ -10,12 +10,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   access: ["api", "platform"],
   client: ["api", "platform"],
-  fingerprint: ["api", "platform"],
+  look: ["api", "platform"],
   manifest: ["api", "platform"],
-  agent: ["access", "client", "fingerprint", "manifest", "api", "platform"],
-  installer: ["access", "client", "fingerprint", "manifest", "api", "platform"],
-  operator: ["access", "client", "fingerprint", "manifest", "api", "platform"],
-  service: ["client", "fingerprint", "manifest", "api", "platform"],
+  agent: ["access", "client", "look", "manifest", "api", "platform"],
+  installer: ["access", "client", "look", "manifest", "api", "platform"],
+  operator: ["access", "client", "look", "manifest", "api", "platform"],
+  service: ["client", "look", "manifest", "api", "platform"],
   console: ["api", "platform"],
 };
 

@@ -96,16 +96,6 @@ export async function lookUpGroups(runProgram: RunProgram, names: readonly strin
   }));
 }
 
-const ID = /^\d{1,10}$/;
-const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
-
-/** The users of passwd(5), without those whose ids are no numbers. */
-export function parseUsers(passwd: string): readonly Pick<Account, "name" | "userId" | "groupId">[] {
-  return rowsOf(passwd).flatMap(([name = "", , userId = "", groupId = ""]) =>
-    ID.test(userId) && ID.test(groupId) ? [{ name, userId: Number(userId), groupId: Number(groupId) }] : [],
-  );
-}
-
 function rowsOf(database: string): readonly (readonly string[])[] {
   const lines = database.split("\n").filter((line) => line.includes(":"));
   return lines.map((line) => line.split(":"));

@@ -6,11 +6,19 @@
  * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
 import { isoNow } from "../platform/clock.ts";
+import type { PendingFiles } from "../platform/files/pending-files.ts";
 import type { Log } from "../platform/log/log.ts";
 import { within } from "../platform/within.ts";
 import { createAlarm } from "./alarm.ts";
-import { type CollectorOptions, createCollector } from "./collector.ts";
+import { isDeepStrictEqual } from "node:util";
+
+import { createLook } from "../look/look.ts";
+import { createVerification } from "../look/verify.ts";
+import { createWatch } from "../look/watch.ts";
+import type { Machine } from "../platform/machine.ts";
+import { createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
+import { createDocuments, type ReadDocument } from "./configuration/documents.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { heldBack } from "./identity/exchange.ts";
 import { createIdentity } from "./identity/identity.ts";
@@ -18,15 +26,13 @@ import { documentFindings, type LocatedFinding } from "./findings.ts";
 import { createReconciler, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 import { createCleanStop } from "./registration/clean-stop.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
+import type { Registration } from "./registration/record.ts";
 import { createReporter } from "./reporter.ts";
 import { createRequests, type Requested } from "./requests.ts";
-import { createRereading } from "./rereading.ts";
 import { createStopping } from "./stopping.ts";
 import { STATES } from "./states.ts";
 import { dueAfter, stateAfter } from "./step.ts";
-import type { AgentState, StatusDocument } from "./status.ts";
-import type { PendingFiles } from "./watching/pending-files.ts";
-import { createWatchedFiles } from "./watching/watched-files.ts";
+import type { AgentState, DaemonStatus, StatusDocument } from "./status.ts";
 import { isError } from "../manifest/finding.ts";
 
 export type Agent = ReturnType<typeof createAgent>;
@@ -36,19 +42,25 @@ export interface Reload {
   readonly findings: readonly LocatedFinding[];
 }
 
-/** `machine` has the tracked files of `pending`. */
-export interface AgentOptions extends Pick<
-  CollectorOptions,
-  "machine" | "configuration" | "initial" | "registration" | "openManifest"
-> {
+export interface AgentOptions {
+  /** It has the tracked files of `pending`. */
+  readonly machine: Machine;
   readonly pending: Pick<PendingFiles, "hanging">;
+  /** A reading of the configuration, and its value. */
+  readonly configuration: ReadDocument<AgentConfiguration>;
+  readonly initial: AgentConfiguration;
+  /** The registration of an earlier process; null to read every file. */
+  readonly registration: Registration | null;
   readonly log: Log;
   readonly version: string;
-  readonly processId: number;
+  /** null for the agent of a command, which is no daemon. */
+  readonly processId: number | null;
   readonly stateDirectory: string;
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
+  /** Progress of hashing. */
+  readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
   /** Called once in each resync period, to retry what failed. */
   onResync?(): void;
 }
@@ -72,11 +84,6 @@ export function createAgent(options: AgentOptions) {
   let state: AgentState = "starting";
   /** Why the robot cannot register, by the last run that came to a result; null if it can. */
   let obstacle: string | null = null;
-  const identity = createIdentity({ ...options, wake: alarm.ring });
-  let connection = options.connect(options.initial, identity.credential);
-  identity.use(options.initial, connection);
-  /** What the last run knew of the identity. */
-  let known = identity.view();
   let isRunning = false;
   /** Files changed during a run, perhaps after the run had read them. */
   let changedDuringRun = false;
@@ -89,22 +96,36 @@ export function createAgent(options: AgentOptions) {
   /** Whether the last request to forget the registration did so. */
   let isRebound = false;
 
-  const collector = createCollector({
-    ...options,
-    approved: () => identity.view().approved,
-    before: () => identity.view().before,
-    onConfiguration(configuration) {
-      connection = options.connect(configuration, identity.credential);
-      identity.use(configuration, connection);
-      options.onConfiguration?.(configuration);
-      log.info("configuration-changed", { path: options.configuration.path });
-    },
-  });
+  const look = createLook(machine);
+  look.remember(options.registration?.files ?? []);
+  const documents = createDocuments(machine, look, options.configuration, options.initial);
+  const { registration: known, onProgress } = options;
+  const collector = createCollector({ machine, look, documents, name: known?.request.name, onProgress });
+  const identity = createIdentity({ ...options, wake: alarm.ring });
+  /** What the last run knew of the identity. */
+  let own = identity.view();
+  let connected = options.initial;
+  let latestConnection = options.connect(connected, identity.credential);
+  identity.use(connected, latestConnection);
+
+  /** The connection of the configuration in force. */
+  function connection(): Connection {
+    const current = documents.inForce;
+    // Only a comment changed, or nothing.
+    if (isDeepStrictEqual(current, connected)) return latestConnection;
+    connected = current;
+    latestConnection = options.connect(current, identity.credential);
+    identity.use(current, latestConnection);
+    options.onConfiguration?.(current);
+    log.info("configuration-changed", { path: documents.configuration.path });
+    return latestConnection;
+  }
+
   const reconciler: Reconciler = createReconciler({
     ...options,
+    look,
     collector,
-    identity,
-    connection: () => connection,
+    connection,
     onRegistering() {
       counts.attempts += 1;
       // The last failure stands until it is answered: an attempt may take as long as the pause before it.
@@ -113,37 +134,30 @@ export function createAgent(options: AgentOptions) {
     onLost: (verdict) => logLostRegistration(log, verdict),
   });
   const reporter = createReporter({ log, notify: machine.notify });
-  const watched = createWatchedFiles({
+  const watch = createWatch({
     files,
     events: machine.events,
-    paths: () => [...collector.paths(), ...connection.credentialPaths, ...connection.routePaths],
     onChange() {
       if (isRunning) changedDuringRun = true;
       // While files settle, the timer starts the next run anyway, so a thousand events cause one run.
       else if (state !== "settling") alarm.ring();
     },
-    onGone: () => collector.invalidate(),
-    onMode: reporter.mode,
+    onGone: collector.invalidate,
   });
-  const rereadIfDue = createRereading({
+  const verifyIfDue = createVerification({
     machine,
-    collector,
+    look,
     signal,
     onChanged(paths) {
       log.warn("changed-unseen", { paths });
-      lookAgain();
+      alarm.ring();
     },
   });
-
-  function lookAgain(): void {
-    watched.doubt();
-    alarm.ring();
-  }
 
   /** For a person. A run under way is not interrupted, so that frequent requests cannot block it. */
   async function ask(what: Partial<Requested> = {}): Promise<void> {
     const answered = requests.ask(what);
-    lookAgain();
+    alarm.ring();
     await answered;
   }
 
@@ -151,26 +165,31 @@ export function createAgent(options: AgentOptions) {
   async function askWithIdentity(what: Partial<Requested>): Promise<StatusDocument> {
     await ask(what);
     const now = identity.view();
-    const hasChanged = now.version !== known.version;
-    if (hasChanged || ((await heldBack(now, connection)) !== null && (await identity.retry()))) await ask(what);
+    const isHeld = state === "unauthorized" || (await heldBack(now, connection())) !== null;
+    if (now.version !== own.version || (isHeld && (await identity.retry()))) await ask(what);
     return status();
   }
 
-  function status(): StatusDocument {
-    const watching = { ...watched.mode, directories: watched.folderCount };
-    const daemon = {
+  function describeDaemon(processId: number): DaemonStatus {
+    return {
       version: options.version,
-      process_id: options.processId,
+      process_id: processId,
       started_at: startedAt,
-      config_path: options.configuration.path,
+      config_path: documents.configuration.path,
       state_directory: options.stateDirectory,
       ...counts,
     };
+  }
+
+  function status(): StatusDocument {
+    const { processId } = options;
+    const daemon = processId === null ? null : describeDaemon(processId);
+    const watching = daemon === null ? null : { ...watch.mode, directories: watch.folderCount };
     return describeAgent({
       state,
       collector,
       reconciler,
-      serviceUrl: connection.serviceUrl,
+      serviceUrl: latestConnection.serviceUrl,
       watching,
       daemon,
       clock,
@@ -183,7 +202,7 @@ export function createAgent(options: AgentOptions) {
   function report(isSettled: boolean): void {
     const { registration } = reconciler;
     const isHeld =
-      registration !== null && !registration.in_doubt && registration.service_url === connection.serviceUrl;
+      registration !== null && !registration.in_doubt && registration.service_url === latestConnection.serviceUrl;
     const isHanging = options.pending.hanging(HANGING_MS) !== null;
     identity.report({
       robotTypeId: collector.manifest?.robot_type_id ?? null,
@@ -196,50 +215,45 @@ export function createAgent(options: AgentOptions) {
     });
   }
 
-  /** What changed in the identity since the last run. */
+  /** Acts on what changed in the identity since the last run. */
   function followIdentity(): void {
-    const before = known;
-    known = identity.view();
-    if (known.returns > before.returns) reconciler.hurry();
-    if (known.enrolments > before.enrolments) void requests.ask({ confirm: true });
+    const before = own;
+    own = identity.view();
+    if (own.returns > before.returns) reconciler.hurry();
+    if (own.enrolments > before.enrolments) void requests.ask({ confirm: true });
   }
 
   async function prepareNow(): Promise<void> {
     // Without waiting for writers: the manifest as it is now tells which files to watch.
     // A registered robot has the name that it registered with.
-    const naming = collector.robotName === "" ? collector.prepareName() : null;
-    await Promise.all([collector.documents.manifest.refresh(true), naming]);
-    await watched.plan();
-  }
-
-  /** The resync check: true when a few synchronous stats show that there is nothing to do. */
-  function isUnchanged(): boolean {
-    return watched.isCurrent() && reconciler.isUnchanged();
+    await Promise.all([documents.read(false), collector.robotName === "" ? collector.prepareName(own) : null]);
   }
 
   async function reconcile(): Promise<void> {
     counts.runs += 1;
     isRunning = true;
     changedDuringRun = false;
-    await watched.follow();
+    const followed = reconciler.paths();
+    await watch.follow(followed);
     const request = requests.take();
     if (request.rereadAll) collector.invalidate();
     if (request.rebind) isRebound = await reconciler.forgetMoved();
     const forced = request.forced || (request.rebind && isRebound);
-    const step = await reconciler.reconcile({ forced, confirm: request.confirm, signal });
+    const held = await heldBack(own, connection());
+    const step = await reconciler.reconcile({ forced, confirm: request.confirm, identity: { ...own, held }, signal });
     isRunning = false;
-    if (changedDuringRun && step.kind !== "unsettled") alarm.ring();
-    if (watched.isOutdated()) lookAgain();
+    const paths = reconciler.paths();
+    look.retain(paths);
+    const isWatched = isDeepStrictEqual(paths, followed);
+    if (!isWatched || (changedDuringRun && step.kind !== "unsettled")) alarm.ring();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    if (step.kind !== "unsettled") {
-      obstacle = STATES[state].problem === null ? null : status().summary;
-    }
-    const refusal = step.kind === "failed" && step.failure.state === "unauthorized" ? step.failure.reason : null;
-    if (refusal === "http-401") identity.credentialRefused("unauthorized", forced);
-    if (refusal === "http-403") identity.credentialRefused("forbidden", forced);
+    if (step.kind !== "unsettled") obstacle = STATES[state].problem === null ? null : status().summary;
+    const refusal = step.kind === "failed" ? step.failure.credentialRefusal : null;
+    if (refusal !== null) identity.credentialRefused(refusal, forced);
     report(step.kind !== "unsettled");
     stepDueMs = dueAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
+    reporter.mode(watch.mode);
     reporter.status(status());
     if (step.kind === "unsettled") request.postpone({ forced });
     else request.answer();
@@ -279,35 +293,37 @@ export function createAgent(options: AgentOptions) {
     report(false);
     await watchOver(identity.begin());
     for (;;) {
-      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
+      // What was read just after a change is confirmed by another look.
+      const confirmDueMs = state === "settling" ? Infinity : look.confirmDueMs();
+      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs, confirmDueMs), signal);
       followIdentity();
       const nowMs = clock.monotonicMs();
+      const isResync = woken === "due" && nowMs < stepDueMs;
       // Whatever woke the loop: events may keep coming, and would put the retries off for ever.
-      if (nowMs >= retriedMs + resyncPeriod()) {
+      if (nowMs >= retriedMs + 1000 * documents.inForce.watch.resync_s) {
         retriedMs = nowMs;
-        watched.retry();
         options.onResync?.();
         await watchOver(identity.begin());
       }
-      const isQuiet = woken === "due" && nowMs < stepDueMs && isUnchanged();
-      if (!isQuiet) {
-        // A due step only repeats the last run; after any other trigger links and folders may have changed.
-        if (nowMs < stepDueMs) watched.doubt();
-        if (woken === "due" && nowMs < stepDueMs) watched.renew();
-        await watchOver(reconcile());
-      }
-      rereadIfDue();
+      await watchOver(isResync ? reconcileIfChanged() : reconcile());
+      verifyIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }
 
+  async function reconcileIfChanged(): Promise<void> {
+    // A folder without a working watch is tried again with each run.
+    if (watch.mode.mode === "polling") await watch.follow(reconciler.paths());
+    if (!(await reconciler.isUnchanged())) await reconcile();
+  }
+
   function resyncPeriod(): number {
-    const { poll_s: pollS, resync_s: resyncS } = collector.configuration.watch;
-    return 1000 * (watched.mode.mode === "polling" ? pollS : resyncS);
+    const { poll_s: pollS, resync_s: resyncS } = documents.inForce.watch;
+    return 1000 * (watch.mode.mode === "polling" ? pollS : resyncS);
   }
 
   return {
-    /** Plans what to watch, after which the agent is ready. No network. */
+    /** Reads configuration and manifest, after which the agent is ready. No network. */
     async prepare() {
       preparing = prepareNow();
       await within(preparing, PREPARE_LIMIT_MS, clock, signal);
@@ -321,11 +337,11 @@ export function createAgent(options: AgentOptions) {
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
-        watched.close();
+        watch.close();
         ended.abort();
         await unlessStopped(identified).catch(() => {});
         if (signal.aborted && reconciler.stateProblem === null) await unlessStopped(cleanStop.leave()).catch(() => {});
-        await connection.close();
+        await latestConnection.close();
       }
     },
     /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
@@ -334,7 +350,7 @@ export function createAgent(options: AgentOptions) {
     /** Reads everything again. */
     trigger() {
       requests.askReread();
-      lookAgain();
+      alarm.ring();
     },
     /** Registers now, changed or not, and resolves with the new status. */
     register: () => askWithIdentity({ forced: true }),
@@ -357,7 +373,7 @@ export function createAgent(options: AgentOptions) {
     /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */
     async reload(): Promise<Reload> {
       await ask();
-      const { configuration, manifest } = collector.documents;
+      const { configuration, manifest } = documents;
       const edits = [...documentFindings(configuration), ...documentFindings(manifest)];
       return { reloaded: !edits.some(isError), findings: collector.findings };
     },

@@ -1,4 +1,4 @@
-import type { Snapshot } from "../fingerprint/snapshot.ts";
+import type { Snapshot } from "../look/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import { type Clock, isoTime } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";

@@ -1,10 +1,10 @@
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
-import type { FileFinding } from "../fingerprint/findings.ts";
+import type { FileFinding } from "../look/findings.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import { pointerOf } from "../manifest/path.ts";
-import type { Reading } from "./configuration/document-input.ts";
+import type { Reading } from "./configuration/documents.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 
 /** A finding with the file it is about, as status, logs and `check` show it. */

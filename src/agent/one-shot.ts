@@ -2,15 +2,16 @@ import { keyFingerprint } from "../platform/ed25519.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { type Collection, type Collector, createCollector } from "./collector.ts";
+import { createLook } from "../look/look.ts";
+import { type Collection, type Collector, createCollector, type Names } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
-import type { DocumentInput } from "./configuration/document-input.ts";
+import { createDocuments, type Document, readConfigurationNow } from "./configuration/documents.ts";
 import type { Folders } from "./configuration/folders.ts";
-import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity, unreadableIdentity } from "./identity/identity-files.ts";
+import { openState } from "./registration/open-state.ts";
 import type { Registration } from "./registration/record.ts";
 import { IDENTITY_UNREADABLE_FIX } from "./remedies.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
@@ -27,7 +28,7 @@ export interface OneShot {
 export type OpenedOneShot =
   | { readonly kind: "opened"; readonly oneShot: OneShot }
   /** The configuration has errors, which are its findings. */
-  | { readonly kind: "invalid"; readonly configuration: DocumentInput<AgentConfiguration> }
+  | { readonly kind: "invalid"; readonly configuration: Document<AgentConfiguration> }
   | { readonly kind: "problem"; readonly problem: Problem };
 
 export interface OneShotOptions {
@@ -50,20 +51,14 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   const registration = state?.registration ?? null;
   const identity = await readIdentity(options, initial.service.url);
   if ("fix" in identity) return { kind: "problem", problem: identity };
-  const collector = createCollector({
-    machine,
-    configuration,
-    initial,
-    registration,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    approved: () => identity.credential,
-    before: () => identity.before,
-    onConfiguration() {},
-    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-  });
-  // Every file is read, and not taken from the last registration.
-  collector.invalidate();
-  await collector.prepareName();
+  const look = createLook(machine);
+  // Every file is read, and not taken from the last registration, which only tells what held content before.
+  look.remember(registration?.files ?? []);
+  look.invalidate();
+  const documents = createDocuments(machine, look, configuration, initial);
+  const collector = createCollector({ machine, look, documents, onProgress: options.onProgress });
+  await documents.read(false);
+  await collector.prepareName(namesOf(identity));
   return { kind: "opened", oneShot: { machine, collector, registration, identity } };
 }
 
@@ -84,10 +79,17 @@ async function readIdentity(
   }
 }
 
+export function namesOf({ credential, before }: OwnIdentity): Names {
+  return { approved: credential, before };
+}
+
 /** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
-export async function collectSettled({ machine, collector }: OneShot, signal: AbortSignal): Promise<Collection> {
+export async function collectSettled(
+  { machine, collector, identity }: OneShot,
+  signal: AbortSignal,
+): Promise<Collection> {
   for (;;) {
-    const collected = await collector.collect(true, signal);
+    const collected = await collector.collect(true, namesOf(identity), signal);
     if (collected.kind === "collected") return collected;
     await machine.clock.sleep(collected.waitMs, signal);
   }
@@ -128,7 +130,7 @@ function describeWaiting({ enrolment, credential }: OwnIdentity): IdentityStatus
 
 /** The status document when the configuration is invalid: shows the last registration. */
 export async function describeInvalid(
-  configuration: DocumentInput<unknown>,
+  configuration: Document<unknown>,
   folders: Folders,
   { machine }: CommandContext,
 ): Promise<StatusDocument> {

@@ -15,6 +15,8 @@ export interface Outcome {
   readonly detail: string;
   readonly validation: readonly ValidationError[];
   readonly retryAtMs: number;
+  /** How the service refused the credential; null when it did not. */
+  readonly credentialRefusal: "unauthorized" | "forbidden" | null;
   /** The service asked for the delay. */
   readonly isDelayAsked: boolean;
   /** What was sent, on which route, with which credential. A change of these may lead to an earlier retry. */
@@ -25,9 +27,12 @@ export interface Outcome {
 
 export type FailureState = "unreachable" | "unauthorized" | "rejected" | "misconfigured" | "conflict";
 
-export type Attempt =
-  | { readonly kind: "registered"; readonly robot: RobotView }
-  | { readonly kind: "failed"; readonly failure: Outcome };
+export type Attempt = { readonly kind: "registered"; readonly robot: RobotView } | FailedAttempt;
+
+export interface FailedAttempt {
+  readonly kind: "failed";
+  readonly failure: Outcome;
+}
 
 /** A person has to fix `unauthorized` and `misconfigured`; this retry notices a fix on the side of the service. */
 const PERSON_RETRY_MS = 5 * 60_000;
@@ -93,7 +98,11 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
   switch (state) {
     case "unreachable":
       return retrySoon(context, reason, detail, result.retryAfterMs);
-    case "unauthorized":
+    case "unauthorized": {
+      const { failure } = retryLater(context, state, reason, detail, PERSON_RETRY_MS);
+      const credentialRefusal = status === 401 ? "unauthorized" : "forbidden";
+      return { kind: "failed", failure: { ...failure, credentialRefusal } };
+    }
     case "misconfigured":
       return retryLater(context, state, reason, detail, PERSON_RETRY_MS);
     case "conflict":
@@ -132,7 +141,8 @@ function retrySoon(
 ): Attempt {
   const retryAtMs = context.nowMs + context.backoff.nextMs(retryAfterMs);
   const isDelayAsked = retryAfterMs !== null;
-  return failed(context, { state: "unreachable", reason, detail, validation: [], retryAtMs, isDelayAsked });
+  const isRefused = { validation: [], credentialRefusal: null };
+  return failed(context, { ...isRefused, state: "unreachable", reason, detail, retryAtMs, isDelayAsked });
 }
 
 function retryLater(
@@ -142,13 +152,17 @@ function retryLater(
   detail: string,
   periodMs: number,
   validation: readonly ValidationError[] = [],
-): Attempt {
+): FailedAttempt {
   context.backoff.reset();
   const retryAtMs = context.nowMs + periodMs * (1 + SPREAD * (context.unitRandom() - 0.5));
-  return failed(context, { state, reason, detail, validation, retryAtMs, isDelayAsked: false });
+  const isRefused = { validation, credentialRefusal: null };
+  return failed(context, { ...isRefused, state, reason, detail, retryAtMs, isDelayAsked: false });
 }
 
-function failed(context: AttemptContext, failure: Omit<Outcome, "body" | "route" | "credentialVersion">): Attempt {
+function failed(
+  context: AttemptContext,
+  failure: Omit<Outcome, "body" | "route" | "credentialVersion">,
+): FailedAttempt {
   const { body, route, credentialVersion } = context;
   return { kind: "failed", failure: { ...failure, body, route, credentialVersion } };
 }

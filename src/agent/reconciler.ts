@@ -1,18 +1,16 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
-import type { Snapshot } from "../fingerprint/snapshot.ts";
+import type { Look } from "../look/look.ts";
+import type { Snapshot } from "../look/snapshot.ts";
 import { isoNow } from "../platform/clock.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { Collector } from "./collector.ts";
-import { decide } from "./decide.ts";
+import type { Collection, Collector, Names } from "./collector.ts";
+import { decide, type HeldBack } from "./decide.ts";
 import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findings.ts";
-import { heldBack } from "./identity/exchange.ts";
-import type { RobotIdentity } from "./identity/identity.ts";
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
-import { createFileVersions } from "./registration/file-version.ts";
 import { keepRegistration } from "./registration/kept-registration.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import type { Registration } from "./registration/record.ts";
@@ -26,19 +24,27 @@ export interface ReconcileRequest {
   readonly forced: boolean;
   /** Requested by a person: ask the service whether it still has the registration. */
   readonly confirm: boolean;
+  readonly identity: RunIdentity;
   readonly signal: AbortSignal;
+}
+
+/** The identity of the robot, as far as a run depends on it. */
+export interface RunIdentity extends Names {
+  /** Why the robot's own credential must not be used now; null when it may, and where the API key is used. */
+  readonly held: HeldBack | null;
+  /** Changes with the credential. */
+  readonly version: string;
 }
 
 export interface ReconcilerOptions {
   readonly machine: Machine;
+  readonly look: Look;
   readonly collector: Collector;
   readonly stateDirectory: string;
   readonly registration: Registration | null;
   /** The connection of the configuration in force. */
   connection(): Connection;
-  onRegistering(body: RobotSetup): void;
-  /** The robot's own identity; absent in commands, which read its credential from the disk. */
-  readonly identity?: Pick<RobotIdentity, "view">;
+  onRegistering(): void;
   /** Called when the service was asked and does not confirm the registration, before it is sent again. */
   onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void;
 }
@@ -46,17 +52,18 @@ export interface ReconcilerOptions {
 /** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
 export const REGISTRATION_BACKOFF = { firstMs: 1000, capMs: 5 * 60_000 } as const;
 
+/** Of a key or a file with certificates. */
+const SMALL_FILE_LIMIT_BYTES = 1024 * 1024;
+
 /** After an outage, registrations are sent within this time. A whole fleet hears at about the same moment that it is over. */
 export const RETURN_SPREAD_MS = 30_000;
 
 export function createReconciler(options: ReconcilerOptions) {
-  const { machine, collector } = options;
+  const { machine, look, collector } = options;
   const { clock, files } = machine;
   const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
-  const credentials = createFileVersions(machine);
-  const routeFiles = createFileVersions(machine);
   const kept = keepRegistration(files, options.stateDirectory, options.registration);
   let failure: Outcome | null = null;
   let credentialVersion = "";
@@ -67,7 +74,7 @@ export function createReconciler(options: ReconcilerOptions) {
   let returnedMs = Number.NEGATIVE_INFINITY;
 
   async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
-    options.onRegistering(body);
+    options.onRegistering();
     const { client, serviceUrl } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const before = kept.current;
@@ -87,7 +94,7 @@ export function createReconciler(options: ReconcilerOptions) {
     if (attempt.kind === "failed") {
       if (attempt.failure.state !== "unreachable") {
         // Refusals count for the rate cap, so that flapping files do not flood the service. Unreachable services have the backoff.
-        rateCap.take(body.configuration_digest, nowMs);
+        if (result.kind !== "no-credential") rateCap.take(body.configuration_digest, nowMs);
         if (before?.in_doubt === false) kept.setDoubt(false);
       }
       failure = attempt.failure;
@@ -132,22 +139,29 @@ export function createReconciler(options: ReconcilerOptions) {
     return "doubtful";
   }
 
-  async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
-    const { forced, signal } = request;
-    const collected = await collector.collect(true, signal);
-    const connection = options.connection();
-    const { serviceUrl, credentialPaths, routePaths, prepare } = connection;
-    if (collected.kind === "unsettled") {
-      // Load the code for the request during the wait.
-      prepare();
-      return collected;
-    }
-    await kept.saveAgain();
-    route = `${connection.route} ${await routeFiles.look(routePaths)}`;
-    const identity = options.identity?.view() ?? null;
-    credentialVersion = `${await credentials.look(credentialPaths)} ${identity?.version ?? ""}`;
+  /** Texts that identify small files, such as a key: a file that was written again is a new one, whatever it holds. */
+  async function versionOf(paths: readonly string[], signal: AbortSignal): Promise<string> {
+    const requests = paths.map((path) => ({ path, limitBytes: SMALL_FILE_LIMIT_BYTES }));
+    const looked = await look.at(requests, 0, { settle: false, signal });
+    if (looked.kind === "unsettled") throw new Error("A look that does not wait did not end");
+    const words = paths.map((path) => {
+      const found = looked.found.get(path);
+      if (found?.kind === "read") return `${found.sha256}:${found.stat.inode}:${found.stat.ctimeNs}`;
+      return found?.kind === "failed" ? found.code : (found?.kind ?? "");
+    });
+    return words.join(" ");
+  }
 
-    const { wanted, machineId } = collected;
+  async function act(
+    { wanted, machineId }: Collection,
+    { forced, confirm: isAsked, identity, signal }: ReconcileRequest,
+  ): Promise<Step | "doubtful"> {
+    const connection = options.connection();
+    const { serviceUrl, credentialPaths, routePaths } = connection;
+    await kept.saveAgain();
+    route = `${connection.route} ${await versionOf(routePaths, signal)}`;
+    credentialVersion = `${await versionOf(credentialPaths, signal)} ${identity.version}`;
+
     const registration = kept.current;
     const nowMs = clock.monotonicMs();
     const decision = decide({
@@ -158,7 +172,7 @@ export function createReconciler(options: ReconcilerOptions) {
       machine: machineId,
       serviceUrl,
       route,
-      held: identity === null ? null : await heldBack(identity, connection),
+      held: identity.held,
       isNameApproved: collector.isNameApproved,
       forced,
       rateCappedUntilMs:
@@ -169,8 +183,7 @@ export function createReconciler(options: ReconcilerOptions) {
     switch (decision.kind) {
       case "nothing":
         // Keep the last failure, so that files that flap between two contents cannot bypass the backoff.
-        if (registration === null || (!request.confirm && nowMs < confirmations.current.dueMs))
-          return { kind: "unchanged" };
+        if (registration === null || (!isAsked && nowMs < confirmations.current.dueMs)) return { kind: "unchanged" };
         return confirm(registration, signal);
       case "wait":
         return { kind: "waiting", untilMs: decision.untilMs, failure: decision.reason === "backoff" ? failure : null };
@@ -185,8 +198,14 @@ export function createReconciler(options: ReconcilerOptions) {
     /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
     async reconcile(request: ReconcileRequest): Promise<Step> {
       for (;;) {
-        const step = await look(request);
-        // The request took time, so collect again before registering.
+        const collected = await collector.collect(true, request.identity, request.signal);
+        if (collected.kind === "unsettled") {
+          // Load the code for the request during the wait.
+          options.connection().prepare();
+          return collected;
+        }
+        const step = await act(collected, request);
+        // The question took time, so collect again before registering.
         if (step !== "doubtful") return step;
       }
     },
@@ -199,11 +218,16 @@ export function createReconciler(options: ReconcilerOptions) {
     confirmSoon: confirmations.hurry,
     /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
     forgetMoved: kept.forgetMoved,
-    /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
-    isUnchanged() {
+    /** The files that a run reads. */
+    paths() {
       const { credentialPaths, routePaths } = options.connection();
-      const areFilesUnchanged = credentials.isUnchanged(credentialPaths) && routeFiles.isUnchanged(routePaths);
-      return kept.problem === null && areFilesUnchanged && collector.isUnchanged();
+      return [...collector.paths(), ...credentialPaths, ...routePaths];
+    },
+    /** True when no run is needed. Stats only. */
+    async isUnchanged() {
+      const { credentialPaths, routePaths } = options.connection();
+      if (kept.problem !== null || !(await look.isUnchanged([...credentialPaths, ...routePaths]))) return false;
+      return collector.isUnchanged();
     },
     get registration() {
       return kept.current;

@@ -15,7 +15,7 @@ export function approvalFix(code: string): string {
   return `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
 }
 
-const FIND_CAUSE = "find the cause with: robot-policy-agent doctor";
+export const FIND_CAUSE = "find the cause with: robot-policy-agent doctor";
 
 /** For a robot that is not enrolled, by what keeps it from a code. @param unreached where the service gave no answer. */
 export function enrolmentFix(

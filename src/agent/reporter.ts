@@ -3,7 +3,7 @@ import type { Notify } from "../platform/systemd/notify.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { STATES } from "./states.ts";
 import type { StatusDocument } from "./status.ts";
-import type { WatchMode } from "./watching/watcher.ts";
+import type { WatchMode } from "../look/watch.ts";
 
 /** Reports changes to the log and to systemd, each once: a day without network is a handful of lines. */
 export function createReporter(options: { readonly log: Log; readonly notify: Notify }) {

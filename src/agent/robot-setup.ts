@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { givenTexts } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
-import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
+import type { ConfigurationFile } from "../look/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import { type AgentConfiguration, expandName } from "./configuration/configuration.ts";
 import { NAME_LIMIT } from "./configuration/readers.ts";

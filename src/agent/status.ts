@@ -2,7 +2,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import { isObject } from "../platform/is-object.ts";
 import type { LocatedFinding } from "./findings.ts";
 import type { FailureState } from "./outcome.ts";
-import type { WatchMode } from "./watching/watcher.ts";
+import type { WatchMode } from "../look/watch.ts";
 
 /** The document of `status --json` and of GET /status, with or without a daemon. Members are added, never changed. */
 export interface StatusDocument {

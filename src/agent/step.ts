@@ -1,4 +1,4 @@
-import type { Unsettled } from "../fingerprint/waiting.ts";
+import type { Unsettled } from "../look/look.ts";
 import type { Refusal } from "./decide.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Registration } from "./registration/record.ts";

@@ -2,7 +2,7 @@ import { type Access, type AccessProbe, hasProc, probeAs, probeAsSelf } from "..
 import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
 import type { OpenEntry } from "../../access/open-path.ts";
 import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts";
-import { hiddenByUnit } from "../../fingerprint/findings.ts";
+import { hiddenByUnit } from "../../look/findings.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";

@@ -16,10 +16,10 @@ import {
   hasStandardState,
   resolveFolders,
 } from "../configuration/folders.ts";
-import { firstError, invalidConfiguration, readConfigurationNow, readManifestNow } from "../configuration/open.ts";
+import { firstError, invalidConfiguration, readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { type Document, locate, type LocatedFinding } from "../findings.ts";
 import { identityCredentialPath } from "../identity/identity-files.ts";
-import { collectSettled, type OneShot } from "../one-shot.ts";
+import type { OneShot } from "../one-shot.ts";
 import { storedCredential } from "../registration/connect.ts";
 import { configurationFiles, listedFiles } from "../robot-setup.ts";
 import { type AgentUser, explainDenial, findAgentUser } from "./agent-user.ts";
@@ -65,7 +65,6 @@ export async function findDenials(
   context: CommandContext,
 ): Promise<readonly LocatedFinding[]> {
   if (context.userId !== 0) return [];
-  await collectSettled(oneShot, context.signal);
   return accessFindings(folders, oneShot.collector, await findAgentUser(context, folders));
 }
 

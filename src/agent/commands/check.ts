@@ -9,7 +9,7 @@ import { accessFindings, type KeyLook, lookAtKey, withDenials } from "../access/
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
-import { readManifestNow } from "../configuration/open.ts";
+import { readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";

@@ -6,9 +6,9 @@ import { isContract } from "../../api/is-contract.ts";
 import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import type { DocumentInput } from "../configuration/document-input.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { readConfigurationNow, readManifestNow, openState } from "../configuration/open.ts";
+import { type Document, readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
+import { openState } from "../registration/open-state.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { showFindings, showProblem } from "./show.ts";
@@ -47,7 +47,7 @@ async function openDocument(
   options: ContractOptions,
   { machine, environment }: CommandContext,
   file: string | undefined,
-): Promise<DocumentInput<RobotManifest>> {
+): Promise<Document<RobotManifest>> {
   if (file !== undefined) return readManifestNow(machine, resolve(file));
   const configuration = await readConfigurationNow(machine, resolveFolders(options, environment).configPath);
   if (configuration.reading.value === null)

@@ -1,10 +1,10 @@
 import { isError } from "../../manifest/finding.ts";
-import { explainDigest } from "../../fingerprint/explain.ts";
+import { explainDigest } from "../../look/digest.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { describeFiles } from "../describe-agent.ts";
 import { documentFindings, type LocatedFinding } from "../findings.ts";
-import { openOneShot } from "../one-shot.ts";
+import { namesOf, openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
@@ -27,7 +27,7 @@ export const digest: Command<DigestOptions> = async (options, context) => {
   }
   if (opened.kind === "invalid") return refuse(documentFindings(opened.configuration));
   const { collector } = opened.oneShot;
-  await collector.collect(false, context.signal);
+  await collector.collect(false, namesOf(opened.oneShot.identity), context.signal);
   const { snapshot, findings } = collector;
   if (snapshot === null || findings.some(isError)) return refuse(findings);
   const files = describeFiles(snapshot.files);

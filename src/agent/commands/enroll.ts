@@ -1,13 +1,15 @@
 import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
-import { type Folders, resolveFolders } from "../configuration/folders.ts";
-import { lockState } from "../control/lock.ts";
-import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
+import { invalidConfiguration } from "../configuration/documents.ts";
+import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
+import { type EitherAgent, openAgent } from "../control/either-agent.ts";
+import { daemonProblem } from "../control/running-agent.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
-import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX } from "../remedies.ts";
+import { createIdentityFiles } from "../identity/identity-files.ts";
+import { approvalFix, enrolmentFix, FIND_CAUSE, IDENTITY_UNREADABLE_FIX, stateFix } from "../remedies.ts";
 import { exitCodeOfIdentity } from "../states.ts";
-import type { IdentityStatus } from "../status.ts";
+import type { IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { LOOK_PERIOD_MS, setup } from "./setup.ts";
 import { showProblem } from "./show.ts";
@@ -21,55 +23,77 @@ export interface EnrollOptions extends CommonOptions {
   readonly migrate?: boolean;
 }
 
+/** The states from which only a fresh key leads back. */
+const ENDED: ReadonlySet<IdentityStatus["state"]> = new Set(["unenrolled", "frozen", "lapsed"]);
+
 /**
  * `enroll`: gets this robot a credential of its own, which an operator approves by a code. The running agent does the work; without one,
  * this command does, and then starts the agent of a fresh installation. Either goes on where the other stopped.
  */
 export const enroll: Command<EnrollOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
-  const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
-  if (taken.kind === "problem") return refuse(taken.problem, options, context);
-  if (taken.kind === "lock") {
-    const exitCode = await enrollAlone(taken.lock, folders, options, context);
-    const mayStart = exitCode === EXIT.ok && options.wait !== false && options.json !== true;
-    if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
-    return setup({ ...options, ifChanged: true }, context);
+  const opened = await openAgent(folders, context);
+  switch (opened.kind) {
+    case "problem":
+      return refuse(opened.problem, options, context);
+    case "invalid":
+      return refuse(invalidConfiguration(opened.configuration), options, context);
+    case "agent": {
+      const { isHere } = opened.agent;
+      const exitCode = await enrollBy(opened.agent, folders, options, context);
+      const mayStart = isHere && exitCode === EXIT.ok && options.wait !== false && options.json !== true;
+      if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
+      return setup({ ...options, ifChanged: true }, context);
+    }
   }
-  const running = enrollerThroughDaemon(folders, context);
-  const begun = await running.look();
-  // The user who may not take the lock, and finds no agent either.
-  if ("fix" in begun && taken.kind === "denied") return refuse(taken.problem, options, context);
-  return enrollBy(running, folders, options, context);
 };
 
-async function enrollAlone(
-  lock: AsyncDisposable,
-  folders: Folders,
-  options: EnrollOptions,
-  context: CommandContext,
-): Promise<ExitCode> {
-  await using _lock = lock;
-  const enroller = await enrollerAlone(folders, context);
-  if ("fix" in enroller) return refuse(enroller, options, context);
-  await using own = enroller;
-  return await enrollBy(own, folders, options, context);
+/** Asks for an enrolment, unless the robot has a credential that is good, or one that waits. */
+async function begin(agent: EitherAgent, folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
+  let status = await agent.ask("enroll");
+  // Only the service knows whether a credential on the disk is still good.
+  if (agent.isHere && !("fix" in status) && status.identity?.state === "enrolled") status = await agent.ask("confirm");
+  if ("fix" in status || status.identity === null) return status;
+  const { state, robot } = status.identity;
+  // Without a credential there is nothing to discard: the agent begins anew by itself, or was denied just now.
+  if (robot === null || !ENDED.has(state)) return status;
+  return (await discardKey(folders, context)) ?? agent.ask("enroll");
+}
+
+async function discardKey({ stateDirectory }: Folders, { machine }: CommandContext): Promise<Problem | null> {
+  try {
+    await createIdentityFiles(machine.files, stateDirectory).moveKeyAway();
+    return null;
+  } catch (error) {
+    const code = errorCode(error);
+    return {
+      code: "state-not-writable",
+      what: `the key that the service does not accept cannot be moved (${code ?? "unknown error"})`,
+      where: stateDirectory,
+      fix: stateFix(code, stateDirectory),
+    };
+  }
 }
 
 async function enrollBy(
-  enroller: Enroller,
+  opened: EitherAgent,
   folders: Folders,
   options: EnrollOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const begun = await enroller.begin();
-  context.signal.throwIfAborted();
-  if ("fix" in begun) return refuse(begun, options, context);
+  await using agent = opened;
   await using issue = options.issue === true ? issueNotice(context.machine.files) : null;
   let shownCode: string | null = null;
   let shownProblem: string | null = null;
-  let current: IdentityStatus | Problem = begun;
+  let status = await begin(agent, folders, context);
   for (;;) {
-    if ("fix" in current) return refuse(current, options, context);
+    context.signal.throwIfAborted();
+    if ("fix" in status) return refuse(status, options, context);
+    const current = status.identity;
+    if (current === null) {
+      const what = "the agent has no identity";
+      return refuse(daemonProblem({ kind: "failed", detail: what }, controlSocketPath(folders)), options, context);
+    }
     if (current.state === "enrolled") return await conclude(current, folders, options, context);
     if (current.state !== "waiting-for-approval") return refuse(notAccepted(current), options, context, current);
     const { user_code: code, problem: cause } = current;
@@ -77,10 +101,14 @@ async function enrollBy(
       shownCode = code;
       const problem = (await issue?.show(current)) ?? null;
       if (problem !== null) context.terminal.note(problem);
-      if (options.json !== true) showCode(current, enroller, options, context);
+      if (options.json !== true) showCode(current, agent, options, context);
     }
-    if (options.wait === false && code === null && cause !== null)
-      return refuse({ code: "not-enrolled", what: cause, fix: enroller.afterFailure }, options, context, current);
+    if (options.wait === false && code === null && cause !== null) {
+      const fix = agent.isHere
+        ? `${FIND_CAUSE}; then run robot-policy-agent enroll again`
+        : `the agent tries again by itself; ${FIND_CAUSE}`;
+      return refuse({ code: "not-enrolled", what: cause, fix }, options, context, current);
+    }
     if (options.wait === false && code !== null) {
       if (options.json === true) context.terminal.json(describe(current, null));
       return EXIT.ok;
@@ -90,13 +118,13 @@ async function enrollBy(
       context.terminal.note(`There is no code yet; another attempt follows by itself. ${cause}`);
     }
     await context.machine.clock.sleep(LOOK_PERIOD_MS, context.signal);
-    current = await enroller.look();
+    status = await agent.status();
   }
 }
 
 function showCode(
   current: IdentityStatus,
-  { afterApproval }: Enroller,
+  { isHere }: EitherAgent,
   { wait }: EnrollOptions,
   { terminal }: CommandContext,
 ): void {
@@ -114,7 +142,9 @@ function showCode(
   terminal.print(`To approve: ${enrolmentFix(current)}. The key that the approver sees must be the one above.`);
   terminal.note(
     wait === false
-      ? afterApproval
+      ? isHere
+        ? "No agent runs: once the code is approved, start it, or run robot-policy-agent enroll again."
+        : "The agent goes on by itself once the code is approved."
       : "Waiting for the approval. After an interruption it goes on with robot-policy-agent enroll, or once the agent runs.",
   );
 }

@@ -1,7 +1,7 @@
 /** `--setup --dry-run`: shows the request, and whether it would be sent. Sends and writes nothing. */
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { findDenials, withDenials } from "../access/check-access.ts";
-import type { DocumentInput } from "../configuration/document-input.ts";
+import type { Document } from "../configuration/documents.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { decide, type Wanted } from "../decide.ts";
 import { describeFiles } from "../describe-agent.ts";
@@ -32,7 +32,7 @@ export async function dryRun(folders: Folders, options: SetupOptions, context: C
 }
 
 async function refusePreview(
-  configuration: DocumentInput<unknown>,
+  configuration: Document<unknown>,
   options: SetupOptions,
   context: CommandContext,
 ): Promise<ExitCode> {

@@ -1,7 +1,8 @@
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
-import { CONFIGURATION_INVALID, invalidConfiguration, openState, readConfigurationNow } from "../configuration/open.ts";
+import { CONFIGURATION_INVALID, invalidConfiguration, readConfigurationNow } from "../configuration/documents.ts";
+import { openState } from "../registration/open-state.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";

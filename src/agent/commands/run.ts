@@ -6,14 +6,14 @@ import { feedWatchdog } from "../../platform/systemd/watchdog.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { type Agent, createAgent } from "../agent.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { DocumentInput } from "../configuration/document-input.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
-import { openConfiguration, openManifest, openState } from "../configuration/open.ts";
+import { type ReadDocument, readConfigurationNow } from "../configuration/documents.ts";
+import { openState } from "../registration/open-state.ts";
 import { lockState, type TakenLock } from "../control/lock.ts";
 import { keepControlSocket } from "../control/socket.ts";
 import { documentFindings } from "../findings.ts";
 import { connect } from "../registration/connect.ts";
-import { trackFiles } from "../watching/pending-files.ts";
+import { trackFiles } from "../../platform/files/pending-files.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { showFindings } from "./show.ts";
 
@@ -24,10 +24,9 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const machine = { ...context.machine, files: pending.files };
   const folders = resolveFolders(options, context.environment);
 
-  const configuration = openConfiguration(machine, folders.configPath);
-  const begun = await begin(configuration, folders, { ...context, machine });
+  const begun = await begin(folders, { ...context, machine });
   if (begun === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
-  const { initial, taken } = begun;
+  const { configuration, initial, taken } = begun;
   if (taken.kind !== "lock") {
     terminal.problem(
       "problem" in taken
@@ -62,7 +61,6 @@ export const run: Command<CommonOptions> = async (options, context) => {
     configuration,
     initial,
     registration: state.registration,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: (current, ownCredential) => connect(current, { ...context, machine, folders }, ownCredential),
     onConfiguration: (current) => log.adjust(current.log),
     onResync: () => void control.open(agent),
@@ -76,21 +74,24 @@ export const run: Command<CommonOptions> = async (options, context) => {
   return await serve(agent, log, context);
 };
 
+interface Begun {
+  readonly configuration: ReadDocument<AgentConfiguration>;
+  /** The value of `configuration`. */
+  readonly initial: AgentConfiguration;
+  readonly taken: TakenLock;
+}
+
 /** @returns null when the configuration is invalid and the program does not wait for a valid one. */
-async function begin(
-  configuration: DocumentInput<AgentConfiguration>,
-  { stateDirectory }: Folders,
-  context: CommandContext,
-): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
+async function begin({ configPath, stateDirectory }: Folders, context: CommandContext): Promise<Begun | null> {
   const lock = () => lockState(context.machine.files, stateDirectory, context.userId);
   // In parallel: both take a few milliseconds, the lock in another process.
-  const [early] = await Promise.all([lock(), configuration.refresh(false)]);
+  const [early, configuration] = await Promise.all([lock(), readConfigurationNow(context.machine, configPath)]);
   const { value } = configuration.reading;
-  if (value !== null) return { initial: value, taken: early };
+  if (value !== null) return { configuration, initial: value, taken: early };
   // An agent that waits for a configuration does not hold the lock.
   if (early.kind === "lock") await early.lock[Symbol.asyncDispose]();
-  const initial = await awaitConfiguration(configuration, context);
-  return initial === null ? null : { initial, taken: await lock() };
+  const valid = await awaitConfiguration(configuration, context);
+  return valid === null ? null : { ...valid, taken: await lock() };
 }
 
 async function serve(agent: Agent, log: Log, context: CommandContext): Promise<typeof EXIT.ok> {
@@ -112,41 +113,40 @@ async function serve(agent: Agent, log: Log, context: CommandContext): Promise<t
   return EXIT.ok;
 }
 
-/** How often an invalid configuration is checked again; one stat while it is not edited. */
+/** How often an invalid configuration is read again. */
 const LOOK_AGAIN_MS = 2000;
 
 /**
- * The configuration to start with. Reports an invalid one, once for each edit.
- *
- * Under systemd, waits until it is valid: an agent that exits would be restarted with the same messages until systemd gives up. At a
- * terminal it does not wait.
+ * Reports an invalid configuration, once for each edit. Under systemd, waits until it is valid: an agent that exits would be restarted with
+ * the same messages until systemd gives up. At a terminal it does not wait.
  *
  * @returns null for an invalid configuration without systemd, and when the agent is stopped.
  */
 async function awaitConfiguration(
-  configuration: DocumentInput<AgentConfiguration>,
+  invalid: ReadDocument<AgentConfiguration>,
   context: Pick<CommandContext, "machine" | "signal" | "environment" | "terminal">,
-): Promise<AgentConfiguration | null> {
+): Promise<Omit<Begun, "taken"> | null> {
   const { machine, signal, environment } = context;
-  await configuration.refresh(false);
-  // The usual start, which needs no ping: each is a process.
-  if (configuration.reading.value !== null) return configuration.reading.value;
   const over = new AbortController();
   void feedWatchdog(machine.notify, machine.clock, AbortSignal.any([signal, over.signal]));
-  let shown = null;
+  let configuration = invalid;
+  let shown = "";
   try {
-    while (configuration.reading.value === null && !signal.aborted) {
-      if (shown !== configuration.reading) {
-        shown = configuration.reading;
-        await showFindings(documentFindings(configuration), context);
+    while (!signal.aborted) {
+      const { value } = configuration.reading;
+      if (value !== null) return { configuration, initial: value };
+      const findings = documentFindings(configuration);
+      if (shown !== JSON.stringify(findings)) {
+        shown = JSON.stringify(findings);
+        await showFindings(findings, context);
         if ((environment["NOTIFY_SOCKET"] ?? "") === "") return null;
         // READY=1, because nothing that starts after this agent should wait for an edit.
         machine.notify.ready(`Configuration is invalid; robot-policy-agent check says why: ${configuration.path}`);
       }
       await machine.clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
-      await configuration.refresh(true);
+      configuration = await readConfigurationNow(machine, configuration.path);
     }
-    return configuration.reading.value;
+    return null;
   } finally {
     over.abort();
   }

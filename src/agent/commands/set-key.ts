@@ -8,7 +8,7 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
-import { invalidConfiguration, readConfigurationNow } from "../configuration/open.ts";
+import { invalidConfiguration, readConfigurationNow } from "../configuration/documents.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
 import { unreadableIdentity } from "../identity/identity-files.ts";

@@ -2,7 +2,7 @@ import { renderFindings } from "../../manifest/excerpt.ts";
 import { maskProblem } from "../../manifest/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
-import { CONFIGURATION_INVALID } from "../configuration/open.ts";
+import { CONFIGURATION_INVALID } from "../configuration/documents.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 

@@ -1,10 +1,10 @@
 import type { Problem, Terminal } from "../../platform/terminal.ts";
-import type { Unsettled } from "../../fingerprint/waiting.ts";
+import type { Unsettled } from "../../look/look.ts";
 import type { Collection } from "../collector.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { locate, type PlainFinding } from "../findings.ts";
-import { describeInvalid, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
+import { describeInvalid, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
@@ -67,8 +67,10 @@ async function fromDisk(folders: Folders, context: CommandContext): Promise<Stat
       return opened.problem;
     case "invalid":
       return describeInvalid(opened.configuration, folders, context);
-    case "opened":
-      return describeStopped(opened.oneShot, await opened.oneShot.collector.collect(false, context.signal));
+    case "opened": {
+      const { collector, identity } = opened.oneShot;
+      return describeStopped(opened.oneShot, await collector.collect(false, namesOf(identity), context.signal));
+    }
   }
 }
 

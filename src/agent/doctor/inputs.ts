@@ -1,6 +1,6 @@
 import { explainAccess } from "../../access/access.ts";
 import type { Credential } from "../../client/credential.ts";
-import { unsuitable, systemErrorFinding } from "../../fingerprint/findings.ts";
+import { unsuitable, systemErrorFinding } from "../../look/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -9,7 +9,7 @@ import { type AgentUser, type Denial, explainDenial } from "../access/agent-user
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { readConfigurationNow, readManifestNow } from "../configuration/open.ts";
+import { readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
 import { type Examined, fail, ok, skip, type Verdict, warn } from "./check.ts";

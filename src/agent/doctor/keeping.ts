@@ -9,7 +9,7 @@ import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { openState } from "../configuration/open.ts";
+import { openState } from "../registration/open-state.ts";
 import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";

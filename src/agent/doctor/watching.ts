@@ -9,8 +9,8 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { listedFiles } from "../robot-setup.ts";
 import type { StatusDocument } from "../status.ts";
-import { describeSilence, type PlannedDirectory, planWatches } from "../watching/watch-plan.ts";
-import { isDispensable } from "../watching/watcher.ts";
+import { type PlannedFolder, planWatches } from "../../look/folders.ts";
+import { describeSilence, isDispensable } from "../../look/watch.ts";
 import { ok, skip, type Verdict, warn } from "./check.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
@@ -30,7 +30,7 @@ export async function checkInotify(
   watching: StatusDocument["watching"],
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
+  const directories = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
   const limits = await describeLimits(machine);
   const silent = [...directories].find(([, { reportsChanges }]) => !reportsChanges);
   if (silent !== undefined) {
@@ -93,7 +93,7 @@ interface Failure {
 function tryWatching(
   { events }: Machine,
   directory: string,
-  planned: PlannedDirectory,
+  planned: PlannedFolder,
   signal: AbortSignal,
 ): Promise<Failure | null> {
   return new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { type Folders, hasStandardState } from "../configuration/folders.ts";
-import { readConfigurationNow } from "../configuration/open.ts";
+import { readConfigurationNow } from "../configuration/documents.ts";
 
 /** The API key that an enrolled robot does not need any more. */
 export interface DiscardedKey {

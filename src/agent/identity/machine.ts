@@ -408,7 +408,9 @@ export function createIdentityMachine(options: MachineOptions) {
       const nowMs = clock.monotonicMs();
       const isRefused = standing.kind === "refused" && held.record !== null && !isElsewhere();
       const hasFailed = standing.kind === "enrolling" && enrolment.waiting === null && failure !== null;
-      if ((!isRefused && !hasFailed) || nowMs < retryAllowedMs) return false;
+      // The service refused a registration just now.
+      const isDoubtful = standing.kind === "enrolled" && (isDoubted || isNameRefused);
+      if ((!isRefused && !hasFailed && !isDoubtful) || nowMs < retryAllowedMs) return false;
       retryAllowedMs = nowMs + RETRY_GAP_MS;
       notBeforeMs = nowMs;
       await nextTurn();

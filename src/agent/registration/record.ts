@@ -1,7 +1,7 @@
 import { eachOf, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
-import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
+import type { FileFingerprint } from "../../look/snapshot.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import { isObject } from "../../platform/is-object.ts";
 
@@ -31,7 +31,8 @@ export type RegistrationRecord = Omit<Registration, "files" | "robot"> & {
 /** A file of an earlier agent lacks the texts that were not known then. */
 type RobotRecord = Omit<RobotView, RobotTextName> & Partial<Record<RobotTextName, string | null | undefined>>;
 
-export type FileRecord = Omit<FileFingerprint, "stat"> & { readonly stat: StatRecord };
+/** `trusted` is for earlier agents, which would otherwise not read the file again after a start. */
+export type FileRecord = Omit<FileFingerprint, "stat"> & { readonly stat: StatRecord; readonly trusted: boolean };
 
 interface StatRecord {
   readonly kind: FileStat["kind"];

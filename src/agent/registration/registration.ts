@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
+import type { FileFingerprint } from "../../look/snapshot.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { type FileRecord, isRegistrationRecord, type Registration, type RegistrationRecord } from "./record.ts";
 import { readState, replaceState, type StateFile } from "./state-file.ts";
@@ -46,6 +46,7 @@ function encodeFile(file: FileFingerprint): FileRecord {
   const { kind, device, inode, sizeBytes, mtimeNs, ctimeNs, mode, userId, groupId } = file.stat;
   return {
     ...file,
+    trusted: false,
     stat: {
       kind,
       device: `${device}`,
@@ -60,10 +61,13 @@ function encodeFile(file: FileFingerprint): FileRecord {
   };
 }
 
-function decodeFile(file: FileRecord): FileFingerprint {
-  const { stat } = file;
+function decodeFile({ label, path, sha256, bytes, suspect, stat }: FileRecord): FileFingerprint {
   return {
-    ...file,
+    label,
+    path,
+    sha256,
+    bytes,
+    suspect,
     stat: {
       kind: stat.kind,
       device: BigInt(stat.device),

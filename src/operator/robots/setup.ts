@@ -1,6 +1,6 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { configurationDigest } from "../../fingerprint/digest.ts";
+import { configurationDigest } from "../../look/digest.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";

@@ -52,17 +52,9 @@ export interface Files {
   stat(path: string): Promise<FileStat>;
   /** Does not follow a symbolic link in the last component. */
   linkStat(path: string): Promise<FileStat>;
-  /** As `stat`, in one synchronous system call. Only for paths on a local filesystem. */
-  statNow(path: string): FileStat;
-  /** As `linkStat`, in one synchronous system call. */
-  linkStatNow(path: string): FileStat;
   /** Identifies a directory, even when another one in its place has the same inode number. Follows symbolic links. */
   directoryId(path: string): Promise<string>;
-  /** As `directoryId`, in one synchronous system call. */
-  directoryIdNow(path: string): string;
   readLink(path: string): Promise<string>;
-  /** As `readLink`, in one synchronous system call. */
-  readLinkNow(path: string): string;
   /** Opens without blocking, so that a FIFO without a writer cannot hang the caller. */
   openForReading(path: string): Promise<ReadableFile>;
   /** Creates the file with exactly `mode`, and with `owner` when this process is root; fails with EEXIST when it exists. */
@@ -106,12 +98,8 @@ const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
 export const systemFiles: Files = {
   stat: async (path) => describeStat(await stat(path, { bigint: true })),
   linkStat: async (path) => describeStat(await lstat(path, { bigint: true })),
-  statNow: (path) => describeStat(fs.statSync(path, { bigint: true })),
-  linkStatNow: (path) => describeStat(fs.lstatSync(path, { bigint: true })),
   directoryId: async (path) => identify(await stat(path, { bigint: true })),
-  directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
   readLink: (path) => readlink(path),
-  readLinkNow: (path) => fs.readlinkSync(path),
   async openForReading(path) {
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     return {

@@ -25,7 +25,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
-import { SteppedClock, temporaryFolder } from "../../unit/fingerprint/machine.ts";
+import { SteppedClock, temporaryFolder } from "../../unit/look/machine.ts";
 
 /** The default of `resync_s`. */
 const RESYNC_MS = 60_000;

@@ -115,20 +115,8 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
     {
       stat: refuse,
       linkStat: refuse,
-      statNow() {
-        throw systemError("ENOSYS", "check");
-      },
-      linkStatNow() {
-        throw systemError("ENOSYS", "check");
-      },
       directoryId: refuse,
-      directoryIdNow() {
-        throw systemError("ENOSYS", "check");
-      },
       readLink: refuse,
-      readLinkNow() {
-        throw systemError("ENOSYS", "check");
-      },
       async openForReading(path) {
         const { bytes, ...inode } = disk.look(path);
         return {

@@ -1,8 +1,9 @@
 import { type Agent, createAgent } from "../../../src/agent/agent.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
-import { openConfiguration, openManifest, openState } from "../../../src/agent/configuration/open.ts";
+import { readConfigurationNow } from "../../../src/agent/configuration/documents.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";
-import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
+import { openState } from "../../../src/agent/registration/open-state.ts";
+import { trackFiles } from "../../../src/platform/files/pending-files.ts";
 import type { Transport } from "../../../src/client/transport/transport.ts";
 import type { Log } from "../../../src/platform/log/log.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
@@ -42,8 +43,7 @@ async function run({
   const pending = trackFiles(whole.files, whole.clock);
   const machine = { ...whole, files: pending.files };
   const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
-  const configuration = openConfiguration(machine, folders.configPath);
-  await configuration.refresh(false);
+  const configuration = await readConfigurationNow(machine, folders.configPath);
   const initial = configuration.reading.value;
   if (initial === null)
     return { kind: "refused-to-start", why: configuration.reading.findings.map(({ id }) => id).join(" ") };
@@ -60,7 +60,6 @@ async function run({
     configuration,
     initial,
     registration: state.registration,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: (current, ownCredential) =>
       connect(
         current,

@@ -62,7 +62,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
 
   function attempt<T>(effect: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
     try {
-      failNowAndThen();
+      failSometimes();
       const value = effect();
       return () => resolve(value);
     } catch (error) {
@@ -71,7 +71,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     }
   }
 
-  function failNowAndThen(): void {
+  function failSometimes(): void {
     if (trouble.ioErrorRate === 0 || !dice.chance(trouble.ioErrorRate)) return;
     options.onTrouble();
     throw systemError("EIO", "disk");
@@ -134,24 +134,8 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   return {
     stat: (path) => operate(`stat ${path}`, () => describe(disk.look(path))),
     linkStat: (path) => operate(`lstat ${path}`, () => describe(disk.look(path, false))),
-    statNow(path) {
-      failNowAndThen();
-      return describe(disk.look(path));
-    },
-    linkStatNow(path) {
-      failNowAndThen();
-      return describe(disk.look(path, false));
-    },
     directoryId: (path) => operate(`stat ${path}`, () => identify(path)),
-    directoryIdNow(path) {
-      failNowAndThen();
-      return identify(path);
-    },
     readLink: (path) => operate(`readlink ${path}`, () => targetOf(path)),
-    readLinkNow(path) {
-      failNowAndThen();
-      return targetOf(path);
-    },
     async openForReading(path) {
       const inode = await operate(`open ${path}`, () => {
         const opened = openInode(path);

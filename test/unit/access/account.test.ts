@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { findServiceAccount, lookUpAccount, parseAccount, parseUsers } from "../../../src/access/account.ts";
+import { findServiceAccount, lookUpAccount, parseAccount } from "../../../src/access/account.ts";
 import { type FoundUnit, parseUnit } from "../../../src/access/unit.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
@@ -143,13 +143,4 @@ test.each([
 
 test.each(["", "uid=998(robot)\n", "id: no such user\n"])("parseAccount: %j → null", (text) => {
   expect(parseAccount(text)).toBeNull();
-});
-
-test("parseUsers: getent output → users with numeric ids", () => {
-  const passwd =
-    "root:x:0:0:root:/root:/bin/bash\nagent:x:990:989::/nonexistent:/usr/sbin/nologin\nodd:x:-1:1::/:\nx\n";
-  expect(parseUsers(passwd)).toEqual([
-    { name: "root", userId: 0, groupId: 0 },
-    { name: "agent", userId: 990, groupId: 989 },
-  ]);
 });

@@ -56,6 +56,7 @@ function failure(state: FailureState, changes: Partial<Outcome> = {}): Outcome {
     reason: "test",
     detail: "",
     validation: [],
+    credentialRefusal: null,
     retryAtMs: 5000,
     isDelayAsked: false,
     body,

@@ -4,21 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
-import { collectSettled, openOneShot } from "../../../src/agent/one-shot.ts";
+import { collectSettled, namesOf, openOneShot } from "../../../src/agent/one-shot.ts";
 import { saveRegistration } from "../../../src/agent/registration/registration.ts";
-import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { type Machine, systemMachine } from "../../../src/platform/machine.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import {
-  LIMITS,
-  REAL,
-  listed,
-  meddledFiles,
-  snapshotOf,
-  SteppedClock,
-  temporaryFolder,
-} from "../fingerprint/machine.ts";
+import { meddledFiles, snapshotNow, SteppedClock, temporaryFolder } from "../look/machine.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -35,9 +26,7 @@ async function registeredRobot() {
     join(folder, "manifest.yaml"),
     `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ["${path}"]\n`,
   );
-  const { digest, files } = snapshotOf(
-    await createFingerprinter(REAL, LIMITS).collect(listed(path), { settle: false }),
-  );
+  const { digest, files } = await snapshotNow([path]);
   const request = {
     name: "arm-7",
     robot_type_id: "yam.bimanual-joint-position.v1",
@@ -49,7 +38,7 @@ async function registeredRobot() {
     machine: null,
     request,
     in_doubt: false,
-    files: files.map((file) => ({ ...file, trusted: true })),
+    files,
     robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
     registered_at: "2026-01-01T00:00:01Z",
   });
@@ -83,10 +72,10 @@ test("openOneShot: file emptied since the registration → waited for as by the 
   const { path, open } = await registeredRobot();
   await writeFile(path, "");
   const clock = new SteppedClock();
-  const { collector } = await open({ clock });
+  const { collector, identity } = await open({ clock });
   clock.step(20_000);
-  expect(await collector.collect(true, NEVER)).toMatchObject({ kind: "unsettled", paths: [path] });
+  expect(await collector.collect(true, namesOf(identity), NEVER)).toMatchObject({ kind: "unsettled", paths: [path] });
   clock.step(60_000);
-  expect(await collector.collect(true, NEVER)).toMatchObject({ kind: "collected" });
+  expect(await collector.collect(true, namesOf(identity), NEVER)).toMatchObject({ kind: "collected" });
   expect(collector.findings.map(({ id }) => id)).toEqual(["file_unparseable"]);
 });

@@ -15,7 +15,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { EXIT, type Terminal } from "../../../src/platform/terminal.ts";
-import { temporaryFolder } from "../fingerprint/machine.ts";
+import { temporaryFolder } from "../look/machine.ts";
 
 /** A registered robot without a running agent, and the disk operations of `rebind`. */
 async function registeredRobot() {

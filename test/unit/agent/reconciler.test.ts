@@ -160,10 +160,10 @@ describe("reconcile: the key", () => {
     expect(await run()).toMatchObject({ kind: "failed", failure: { state: "unauthorized" } });
     clock.step(60_000);
     expect((await run()).kind).toBe("waiting");
-    expect(reconciler.isUnchanged()).toBe(true);
+    expect(await reconciler.isUnchanged()).toBe(true);
     await writeFile(`${keyPath}.new`, `${keyOf("b")}\n`, { mode: 0o600 });
     await rename(`${keyPath}.new`, keyPath);
-    expect(reconciler.isUnchanged()).toBe(false);
+    expect(await reconciler.isUnchanged()).toBe(false);
     expect((await run()).kind).toBe("registered");
     expect(requests.map(({ headers }) => headers["authorization"])).toEqual([
       `Bearer ${keyOf("a")}`,
@@ -183,9 +183,9 @@ describe("reconcile: the certificate authority", () => {
     expect((await run()).kind).toBe("waiting");
     clock.step(1500);
     expect((await run()).kind).toBe("waiting");
-    expect(reconciler.isUnchanged()).toBe(true);
+    expect(await reconciler.isUnchanged()).toBe(true);
     await writeFile(caPath, "the right authority");
-    expect(reconciler.isUnchanged()).toBe(false);
+    expect(await reconciler.isUnchanged()).toBe(false);
     expect((await run()).kind).toBe("registered");
     expect(requests).toHaveLength(3);
   });
@@ -197,7 +197,7 @@ describe("reconcile: registration", () => {
     expect((await run()).kind).toBe("registered");
     clock.step(60_000);
     expect((await run()).kind).toBe("unchanged");
-    expect(reconciler.isUnchanged()).toBe(true);
+    expect(await reconciler.isUnchanged()).toBe(true);
     expect(requests.length).toBe(1);
     expect((await run({ forced: true })).kind).toBe("registered");
     expect(requests.length).toBe(2);
@@ -272,11 +272,11 @@ describe("reconcile: unwritable disk", () => {
     clock.step(60_000);
     await run();
     // The resync tries again.
-    expect(reconciler.isUnchanged()).toBe(false);
+    expect(await reconciler.isUnchanged()).toBe(false);
     disk.createExclusive = systemFiles.createExclusive;
     expect((await run()).kind).toBe("unchanged");
     expect(reconciler.stateProblem).toBeNull();
-    expect(reconciler.isUnchanged()).toBe(true);
+    expect(await reconciler.isUnchanged()).toBe(true);
     expect(await savedIn(stateDirectory)).toEqual(reconciler.registration);
     expect(requests.length).toBe(1);
   });

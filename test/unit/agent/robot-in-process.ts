@@ -7,9 +7,12 @@ import { onTestFinished } from "vitest";
 import { type Agent, createAgent } from "../../../src/agent/agent.ts";
 import { type Collector, createCollector } from "../../../src/agent/collector.ts";
 import type { AgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import type { DocumentInput } from "../../../src/agent/configuration/document-input.ts";
+import {
+  createDocuments,
+  type ReadDocument,
+  readConfigurationNow,
+} from "../../../src/agent/configuration/documents.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
-import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
 import {
   createReconciler,
   type Reconciler,
@@ -17,18 +20,28 @@ import {
   type ReconcilerOptions,
 } from "../../../src/agent/reconciler.ts";
 import { connect, type Connection, type OwnCredential } from "../../../src/agent/registration/connect.ts";
-import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
+import { trackFiles } from "../../../src/platform/files/pending-files.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
+import { createLook } from "../../../src/look/look.ts";
 import { type HttpAnswer, type HttpRequest, TransportError } from "../../../src/client/transport/transport.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { DirectoryListener } from "../../../src/platform/files/file-events.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { Identity } from "../../../src/platform/identity.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
-import { SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
+import { SteppedClock, temporaryFolder } from "../look/machine.ts";
 import type { Step } from "../../../src/agent/step.ts";
 
-const NEVER = new AbortController().signal;
+/** The identity of a robot with an API key. */
+const NO_IDENTITY = { approved: null, before: null, held: null, version: "" };
+
+/** A run that nobody asked for. */
+const USUAL: ReconcileRequest = {
+  forced: false,
+  confirm: false,
+  identity: NO_IDENTITY,
+  signal: new AbortController().signal,
+};
 
 /** Answer of the service. */
 export type Answer = "ok" | "reset" | number;
@@ -45,7 +58,7 @@ export interface Robot {
   readonly machine: Machine & { readonly identity: { -readonly [K in keyof Identity]: Identity[K] } };
   /** The disk of `machine`; a test may replace its methods. */
   readonly disk: { -readonly [K in keyof Files]: Files[K] };
-  readonly configuration: DocumentInput<AgentConfiguration>;
+  readonly configuration: ReadDocument<AgentConfiguration>;
   readonly initial: AgentConfiguration;
   readonly pending: ReturnType<typeof trackFiles>;
   /** Every request so far. */
@@ -98,8 +111,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
     identity: { hostname: () => "cell", machine: async () => "ab".repeat(32) },
     notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdogMs: null },
   };
-  const configuration = openConfiguration(machine, join(folder, "config.yaml"));
-  await configuration.refresh(false);
+  const configuration = await readConfigurationNow(machine, join(folder, "config.yaml"));
   const initial = configuration.reading.value;
   if (initial === null) throw new Error(JSON.stringify(configuration.reading.findings));
 
@@ -210,19 +222,14 @@ export async function reconciledRobot(
   const robot = await createRobot(clock);
   const { machine } = robot;
   const connection = robot.connect(robot.initial);
-  const collector = createCollector({
-    machine,
-    configuration: robot.configuration,
-    initial: robot.initial,
-    registration,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    approved: () => null,
-    before: () => null,
-    onConfiguration() {},
-  });
+  const look = createLook(machine);
+  look.remember(registration?.files ?? []);
+  const documents = createDocuments(machine, look, robot.configuration, robot.initial);
+  const collector = createCollector({ machine, look, documents, name: registration?.request.name });
   const lost: ReconciledRobot["lost"] = [];
   const reconciler = createReconciler({
     machine,
+    look,
     collector,
     stateDirectory: robot.stateDirectory,
     registration,
@@ -232,7 +239,7 @@ export async function reconciledRobot(
   });
   const run: ReconciledRobot["run"] = async (request) => {
     for (;;) {
-      const step = await reconciler.reconcile({ forced: false, confirm: false, signal: NEVER, ...request });
+      const step = await reconciler.reconcile({ ...USUAL, ...request });
       if (step.kind !== "unsettled") return step;
       clock.step(step.waitMs);
     }
@@ -299,7 +306,6 @@ export async function openAgent(name?: string): Promise<OpenedRobot> {
     configuration,
     initial,
     registration: null,
-    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: robot.connect,
     onConfiguration: (current) => configurations.push(current),
   });

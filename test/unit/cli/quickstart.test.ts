@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { configurationDigest } from "../../../src/fingerprint/digest.ts";
+import { configurationDigest } from "../../../src/look/digest.ts";
 import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { startWords } from "../../support/programs/command.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createIdentityClient } from "../../../src/client/identity-client.ts";
 import { Secret } from "../../../src/client/secret.ts";
 import { createRobot } from "../agent/robot-in-process.ts";
-import { SteppedClock } from "../fingerprint/machine.ts";
+import { SteppedClock } from "../look/machine.ts";
 
 const TERMS = { credential_expires_at: "2100-01-01T00:00:00Z", renew_after_s: 3600 };
 const STARTED = {

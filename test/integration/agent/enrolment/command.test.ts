@@ -105,7 +105,7 @@ test("--setup of a robot without a key → says how to enroll, and which code is
   const waiting = await robot.run(["--setup"]);
   expect([waiting.code, waiting.stderr.replaceAll(/\s+/g, " ")]).toEqual([
     5,
-    expect.stringContaining(`robot-policy robots approve ${code}; then, unless the agent runs: sudo robot`),
+    expect.stringContaining(`robot-policy robots approve ${code}; then: sudo ${robot.program}`),
   ]);
 });
 

@@ -1,6 +1,6 @@
 /** The identity of a robot, without the rest of the agent, on a disk that a test can make fail. */
 import { createIdentity, type RobotIdentity } from "../../../../src/agent/identity/identity.ts";
-import { readConfigurationNow } from "../../../../src/agent/configuration/open.ts";
+import { readConfigurationNow } from "../../../../src/agent/configuration/documents.ts";
 import { resolveFolders } from "../../../../src/agent/configuration/folders.ts";
 import { connect } from "../../../../src/agent/registration/connect.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";

@@ -5,20 +5,12 @@ function refuse(path: string): Promise<never> {
   return Promise.reject(systemError("ENOENT", path));
 }
 
-function refuseNow(path: string): never {
-  throw systemError("ENOENT", path);
-}
-
 /** File access of a replica that has no files: its database exists, and its configuration is passed in. */
 export const refuseFiles: Files = {
   stat: refuse,
   linkStat: refuse,
-  statNow: refuseNow,
-  linkStatNow: refuseNow,
   directoryId: refuse,
-  directoryIdNow: refuseNow,
   readLink: refuse,
-  readLinkNow: refuseNow,
   openForReading: refuse,
   createExclusive: (path) => Promise.reject(systemError("EEXIST", path)),
   rename: refuse,

@@ -13,7 +13,7 @@ import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../../src/platform/machine.ts";
-import { temporaryFolder } from "../../fingerprint/machine.ts";
+import { temporaryFolder } from "../../look/machine.ts";
 import { HeldClock } from "../robot-in-process.ts";
 
 function clockAt(wall: string): Clock {

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { issueNotice } from "../../../../src/agent/commands/enroll.ts";
 import type { IdentityStatus } from "../../../../src/agent/status.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
-import { temporaryFolder } from "../../fingerprint/machine.ts";
+import { temporaryFolder } from "../../look/machine.ts";
 
 /** The disk of a robot whose root directory is `root`. */
 function below(root: string): Files {

@@ -7,7 +7,7 @@ import { createKey } from "../../../../src/agent/identity/key.ts";
 import { createIdentityMachine, type IdentityMachine } from "../../../../src/agent/identity/machine.ts";
 import type { CredentialRecord, KeyRecord } from "../../../../src/agent/identity/records.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
-import { SteppedClock } from "../../fingerprint/machine.ts";
+import { SteppedClock } from "../../look/machine.ts";
 import { createRobot } from "../robot-in-process.ts";
 
 const URL_HERE = "http://127.0.0.1:1";

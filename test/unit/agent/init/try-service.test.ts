@@ -6,7 +6,7 @@ import { offerRegions } from "../../../../src/agent/init/try-service.ts";
 import { createTerminal } from "../../../../src/cli/terminal.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../../src/platform/machine.ts";
-import { temporaryFolder } from "../../fingerprint/machine.ts";
+import { temporaryFolder } from "../../look/machine.ts";
 
 test("offerRegions: the disk is full → says what to write, and init goes on", async () => {
   const configuration = join(await temporaryFolder(), "config.yaml");

@@ -4,7 +4,7 @@ import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/ag
 import type { Registration } from "../../../../src/agent/registration/record.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
-import { SteppedClock } from "../../fingerprint/machine.ts";
+import { SteppedClock } from "../../look/machine.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const registration: Registration = {

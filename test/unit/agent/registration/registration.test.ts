@@ -39,7 +39,6 @@ async function example(): Promise<Registration> {
         path: import.meta.filename,
         sha256: "d".repeat(64),
         bytes: 12,
-        trusted: true,
         suspect: false,
         stat,
       },

@@ -8,7 +8,7 @@ import { createAuthorities } from "../../../../src/client/transport/trusted-conn
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { type Authority, createAuthority } from "../../../integration/client/authority.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
-import { temporaryFolder } from "../../fingerprint/machine.ts";
+import { temporaryFolder } from "../../look/machine.ts";
 
 let authority: Authority;
 beforeAll(() => {

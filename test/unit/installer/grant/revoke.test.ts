@@ -7,7 +7,7 @@ import { EMPTY_RECORD, writeGrantRecord } from "../../../../src/installer/grant/
 import { revokeGrant } from "../../../../src/installer/grant/apply.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemPrograms } from "../../../../src/platform/programs.ts";
-import { temporaryFolder } from "../../fingerprint/machine.ts";
+import { temporaryFolder } from "../../look/machine.ts";
 
 test("revokeGrant: the removal of a drop-in is on the disk before its record is removed", async () => {
   const folder = await temporaryFolder();

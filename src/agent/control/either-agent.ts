@@ -1,0 +1,148 @@
+/**
+ * The agent for a command: the running one, through its control socket, or where none runs, one in this process that looks and acts the same
+ * way until the command is done. So there is one loop, and it is the only writer of the state.
+ */
+import type { Log } from "../../platform/log/log.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import { createAgent } from "../agent.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { type Document, readConfigurationNow } from "../configuration/documents.ts";
+import { controlSocketPath, type Folders } from "../configuration/folders.ts";
+import { connect } from "../registration/connect.ts";
+import { openState } from "../registration/open-state.ts";
+import type { StatusDocument } from "../status.ts";
+import { askDaemon } from "./client.ts";
+import { lockState } from "./lock.ts";
+import { askRunningAgent, NO_SOCKET, readRunningAgent } from "./running-agent.ts";
+
+export interface EitherAgent extends AsyncDisposable {
+  /** True for the agent in this process. */
+  readonly isHere: boolean;
+  status(): Promise<StatusDocument | Problem>;
+  /** As the methods of `Agent`; resolves with the status after the run that answers. */
+  ask(what: "register" | "confirm" | "enroll"): Promise<StatusDocument | Problem>;
+}
+
+export type OpenedAgent =
+  | { readonly kind: "agent"; readonly agent: EitherAgent }
+  | { readonly kind: "problem"; readonly problem: Problem }
+  /** There is no agent, and this configuration has errors. */
+  | { readonly kind: "invalid"; readonly configuration: Document<AgentConfiguration> };
+
+/** @param onProgress progress of hashing in this process. */
+export async function openAgent(
+  folders: Folders,
+  context: CommandContext,
+  onProgress?: (doneBytes: number, totalBytes: number) => void,
+): Promise<OpenedAgent> {
+  const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
+  switch (taken.kind) {
+    case "problem":
+      return taken;
+    case "lock": {
+      const opened = await openHere(taken.lock, folders, context, onProgress);
+      if (opened.kind !== "agent") await taken.lock[Symbol.asyncDispose]();
+      return opened;
+    }
+    // Members of the agent's group may ask it, but may not write its state.
+    case "denied":
+    case "held": {
+      const status = await askRunningAgent(folders, context);
+      if (!("fix" in status)) return { kind: "agent", agent: throughSocket(folders, context) };
+      const isNobodyThere = taken.kind === "denied" && status.code === NO_SOCKET;
+      return { kind: "problem", problem: isNobodyThere ? taken.problem : status };
+    }
+  }
+}
+
+function throughSocket(folders: Folders, { machine, signal }: CommandContext): EitherAgent {
+  const path = controlSocketPath(folders);
+  return {
+    isHere: false,
+    status: async () => readRunningAgent(await askDaemon(path, "GET", "/status", signal), folders, machine.files),
+    ask: async (what) => readRunningAgent(await askDaemon(path, "POST", `/${what}`, signal), folders, machine.files),
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+async function openHere(
+  lock: AsyncDisposable,
+  folders: Folders,
+  context: CommandContext,
+  onProgress: ((doneBytes: number, totalBytes: number) => void) | undefined,
+): Promise<OpenedAgent> {
+  const machine = forCommand(context.machine);
+  const configuration = await readConfigurationNow(machine, folders.configPath);
+  const initial = configuration.reading.value;
+  if (initial === null) return { kind: "invalid", configuration };
+  const state = await openState(machine, folders.stateDirectory, true);
+  if (state.kind === "problem") return state;
+  const agent = createAgent({
+    machine,
+    pending: { hanging: () => null },
+    log: notesOf(context),
+    version: context.version,
+    processId: null,
+    stateDirectory: folders.stateDirectory,
+    configuration,
+    initial,
+    registration: state.registration,
+    connect: (current, ownCredential) => connect(current, { ...context, machine, folders }, ownCredential),
+    onProgress,
+  });
+  const stop = () => agent.stop();
+  context.signal.addEventListener("abort", stop);
+  await agent.prepare();
+  let running: Promise<void> | null = null;
+
+  /** The first run answers the first question. Rejects if the agent ends before, which only a bug and an interruption do. */
+  async function answered<T>(work: Promise<T>): Promise<T> {
+    running ??= agent.run();
+    const ended = running.then(() => {
+      context.signal.throwIfAborted();
+      throw new Error("The agent stopped by itself");
+    });
+    return Promise.race([work, ended]);
+  }
+
+  return {
+    kind: "agent",
+    agent: {
+      isHere: true,
+      status: async () => agent.status(),
+      ask: (what) => answered(agent[what]()),
+      async [Symbol.asyncDispose]() {
+        agent.stop();
+        context.signal.removeEventListener("abort", stop);
+        await running;
+        await lock[Symbol.asyncDispose]();
+      },
+    },
+  };
+}
+
+/** Without watches, because a command is soon over, and without a word to systemd, which is told by the daemon. */
+function forCommand(machine: Machine): Machine {
+  return {
+    ...machine,
+    events: { watch: () => ({ close() {} }) },
+    notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdogMs: null },
+  };
+}
+
+/** What a person at a terminal wants to know of a log. */
+function notesOf({ terminal }: CommandContext): Log {
+  const quiet = () => {};
+  return {
+    debug: quiet,
+    info(event) {
+      if (event === "robot-renamed") terminal.note("An operator renamed this robot.");
+    },
+    warn(event, fields) {
+      if (event === "registration-lost") terminal.note(`Registering again: ${String(fields?.["detail"])}`);
+    },
+    error: quiet,
+  };
+}

@@ -1,0 +1,167 @@
+import { basename, dirname, resolve } from "node:path";
+
+import type { FileStat, Files } from "../platform/files/files.ts";
+import { hidingSetting } from "../platform/systemd/unit-mounts.ts";
+
+export interface FileFinding {
+  readonly id:
+    | "file_missing"
+    | "file_unreadable"
+    | "file_not_regular"
+    | "file_too_large"
+    | "file_unstable"
+    | "file_unparseable";
+  readonly severity: "error" | "warning";
+  readonly path: string;
+  /** Index in the list. */
+  readonly index: number;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+/** A finding about a path, without the place of the path in the manifest's list. */
+export type PathFinding = Omit<FileFinding, "index">;
+
+/** The finding for an error code of stat, open or read. */
+export async function systemErrorFinding(files: Files, path: string, code: string): Promise<PathFinding> {
+  const setting = hidingSetting(files.mountsNow(), path);
+  if (setting !== null) return hidden(path, setting);
+  switch (code) {
+    case "ENOENT":
+      return missing(files, path);
+    case "ENOTDIR":
+      return cannotFind(path, "a part of its path is not a directory; correct the path in the manifest");
+    case "EACCES":
+    case "EPERM":
+      return cannotRead(
+        path,
+        "permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the missing permission",
+      );
+    case "ELOOP":
+      return cannotRead(path, "its symbolic links form a loop; point the link to a file");
+    case "EMFILE":
+    case "ENFILE":
+      return cannotRead(path, `too many files are open (${code}); raise LimitNOFILE or close other programs`);
+    default:
+      return cannotRead(path, `${code}; check the disk or the network drive that holds it`);
+  }
+}
+
+/** @param setting of the agent's unit, such as `PrivateTmp=yes`. */
+export function hiddenByUnit(path: string, setting: string) {
+  return {
+    what: `Cannot read ${path}: the unit hides it from the agent (${setting})`,
+    remedy: "move the file, or change the setting: systemctl edit robot-policy-agent",
+  };
+}
+
+function hidden(path: string, setting: string): PathFinding {
+  const { what, remedy } = hiddenByUnit(path, setting);
+  return { id: "file_unreadable", severity: "error", path, message: `${what}; ${remedy}` };
+}
+
+/** The finding for a path that exists but is no regular file within the size limit; undefined when it can be hashed. */
+export function unsuitable(path: string, stat: FileStat, limitBytes: number): PathFinding | undefined {
+  switch (stat.kind) {
+    case "directory":
+      return cannotHash("file_not_regular", path, "it is a directory; list the files in it that matter, one by one");
+    case "link":
+    case "other":
+      return cannotHash("file_not_regular", path, "it is a FIFO, socket or device; list a regular file");
+    case "file":
+      return stat.sizeBytes <= limitBytes ? undefined : tooLarge(path, `${stat.sizeBytes} bytes`, limitBytes);
+  }
+}
+
+export function tooLarge(path: string, size: string, limitBytes: number): PathFinding {
+  const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
+  return cannotHash("file_too_large", path, `${size}, the limit is ${limitBytes}; ${remedy}`);
+}
+
+/** For a file that is written all the time, such as a log. */
+export function restless(path: string): PathFinding {
+  const why =
+    "it kept changing, so nothing can be registered; stop the program that writes it, or list only files that a calibration changes";
+  return cannotHash("file_unstable", path, why);
+}
+
+export function unparseable(path: string, isEmpty: boolean): PathFinding {
+  const what = isEmpty ? "is empty" : "does not parse in the format of its file name";
+  const message = `${path} ${what} and was hashed anyway; check that the program that writes it finished`;
+  return { id: "file_unparseable", severity: "warning", path, message };
+}
+
+/** Looks for the link to blame: the file itself, or a folder above, as a link into a folder that was moved or is not mounted. */
+async function missing(files: Files, path: string): Promise<PathFinding> {
+  let highest = path;
+  for (let part = path; part !== "/" && !(await exists(files, part)); part = dirname(part)) {
+    highest = part;
+    const target = await linkTarget(files, part);
+    if (target === undefined) continue;
+    const setting = hidingSetting(files.mountsNow(), resolve(dirname(part), target));
+    if (setting !== null) return hidden(path, setting);
+    return cannotFind(path, `${part === path ? "it" : part} is ${danglingLink(target)}`);
+  }
+  const twin = await lookalike(files, highest);
+  if (twin !== null) {
+    const written = `the manifest has ${spelled(basename(highest))}, the disk ${spelled(twin)}, which looks the same`;
+    return cannotFind(path, `${written}; write it like the disk, in these double quotes, or rename it`);
+  }
+  return cannotFind(path, "create it, or correct the path in the manifest");
+}
+
+/** Longest name that Linux file systems take, in bytes. */
+const NAME_LIMIT = 255;
+
+/** The name beside a missing one that differs only in composed and decomposed characters: macOS and archives made there decompose. */
+async function lookalike(files: Files, path: string): Promise<string | null> {
+  const name = basename(path);
+  if (name.length > NAME_LIMIT || !/[^\x20-\x7e]/.test(name)) return null;
+  try {
+    const names = await files.list(dirname(path));
+    return names.find((each) => each !== name && each.normalize() === name.normalize()) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** In double quotes, so that JSON and YAML read it, with every character outside of ASCII as an escape. */
+function spelled(name: string): string {
+  const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(name).replace(/[^\x20-\x7e]/g, escape);
+}
+
+async function exists(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function danglingLink(target: string): string {
+  return `a symbolic link to ${target}, which does not exist; create that, or correct the link`;
+}
+
+/** @returns undefined when it is no link. */
+export async function linkTarget(files: Files, path: string): Promise<string | undefined> {
+  try {
+    return await files.readLink(path);
+  } catch {
+    // Not a link, or removed as well.
+    return undefined;
+  }
+}
+
+function cannotFind(path: string, why: string): PathFinding {
+  return { id: "file_missing", severity: "error", path, message: `Cannot find ${path}: ${why}` };
+}
+
+function cannotRead(path: string, why: string): PathFinding {
+  return { id: "file_unreadable", severity: "error", path, message: `Cannot read ${path}: ${why}` };
+}
+
+function cannotHash(id: PathFinding["id"], path: string, why: string): PathFinding {
+  return { id, severity: "error", path, message: `Cannot hash ${path}: ${why}` };
+}

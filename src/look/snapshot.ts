@@ -1,0 +1,84 @@
+import type { Files, FileStat } from "../platform/files/files.ts";
+import { configurationDigest, type HashedFile } from "./digest.ts";
+import {
+  type FileFinding,
+  type PathFinding,
+  restless,
+  systemErrorFinding,
+  unparseable,
+  unsuitable,
+} from "./findings.ts";
+import type { Found, Looked, LookRequest, ReadFile } from "./look.ts";
+
+/** A file of the manifest's list. */
+export interface ConfigurationFile {
+  readonly label: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+export interface FileFingerprint extends HashedFile {
+  /** The stat of the file when it was hashed. */
+  readonly stat: FileStat;
+  /** Not valid in the format of its file name, or empty and once not: perhaps half-written. */
+  readonly suspect: boolean;
+}
+
+export interface Snapshot {
+  /** `sha256:` and 64 lower-case hex digits. */
+  readonly digest: string;
+  /** In the order of the list. */
+  readonly files: readonly FileFingerprint[];
+  /** Bytes that were read; 0 when the stat of every file was known. */
+  readonly readBytes: number;
+}
+
+export type Taken =
+  | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
+  /** There is no digest; the last registration stands. */
+  | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
+
+/** How to look at configuration files. */
+export function requestsFor(files: readonly ConfigurationFile[], limitBytes: number): readonly LookRequest[] {
+  return files.map(({ path }) => ({ path, limitBytes, complete: true }));
+}
+
+/** The files of a look as one digest, or why there is none. */
+export async function takeSnapshot(
+  disk: Files,
+  list: readonly ConfigurationFile[],
+  { found, readBytes }: Looked,
+  limitBytes: number,
+): Promise<Taken> {
+  const findings: FileFinding[] = [];
+  const files: FileFingerprint[] = [];
+  for (const [index, { label, path }] of list.entries()) {
+    const file = found.get(path);
+    if (file === undefined) throw new Error(`${path} was not looked at`);
+    const finding = await describe(disk, path, file, limitBytes);
+    if (finding !== null) findings.push({ ...finding, index });
+    if (file.kind === "read") files.push(fingerprint(label, path, file));
+  }
+  if (files.length < list.length) {
+    return { kind: "refused", findings: findings.filter(({ severity }) => severity === "error") };
+  }
+  const digest = configurationDigest(files.map(({ sha256 }) => sha256));
+  return { kind: "snapshot", snapshot: { digest, files, readBytes }, warnings: findings };
+}
+
+function fingerprint(label: string, path: string, { sha256, bytes, stat, isHalf }: ReadFile): FileFingerprint {
+  return { label, path, sha256, bytes, stat, suspect: isHalf };
+}
+
+async function describe(disk: Files, path: string, found: Found, limitBytes: number): Promise<PathFinding | null> {
+  switch (found.kind) {
+    case "failed":
+      return systemErrorFinding(disk, path, found.code);
+    case "unsuitable":
+      return unsuitable(path, found.stat, limitBytes) ?? null;
+    case "restless":
+      return restless(path);
+    case "read":
+      return found.isHalf ? unparseable(path, found.bytes === 0) : null;
+  }
+}
