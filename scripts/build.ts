@@ -53,7 +53,7 @@ const parts: Readonly<Record<string, string>> = {
 };
 
 /** Packages kept in separate files as published, which programs load on first use. */
-const latePackages = ["chokidar", "commander", "pino", "undici", "yaml", "zod"];
+const latePackages = ["@clack/prompts", "chokidar", "commander", "pino", "undici", "yaml", "zod"];
 
 /**
  * The browser build of yaml, because only that one uses ES modules. Bundled into one scope it loads 3 ms faster (of 55 ms for a start with
@@ -94,7 +94,7 @@ async function removeBuild(): Promise<void> {
 
 async function buildPrograms(): Promise<void> {
   const entries = Object.entries(programs).map(([name, { entry }]) => [name, entry]);
-  const packages = latePackages.map((name) => [name, name === "yaml" ? YAML_MODULES : name]);
+  const packages = latePackages.map((name) => [basename(name), name === "yaml" ? YAML_MODULES : name]);
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { ...Object.fromEntries([...entries, ...packages]), ...parts },

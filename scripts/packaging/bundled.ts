@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
@@ -65,7 +65,9 @@ async function readPackage(folder: string, parts: readonly string[], lockfile: L
   const declared = manifest.license ?? manifest.licenses?.[0]?.type;
   const license = LICENSES.find((each) => each === declared);
   if (license === undefined) throw new Error(`${name} is licensed as '${declared}'; see scripts/packaging/bundled.ts`);
-  const text = await readFile(join(root, folder, "LICENSE"), "utf8");
+  const file = (await readdir(join(root, folder))).find((each) => each.toUpperCase() === "LICENSE");
+  if (file === undefined) throw new Error(`${name} ships no text of its licence`);
+  const text = await readFile(join(root, folder, file), "utf8");
   checkLicense(name, license, text);
   const integrity = lockfile.packages[folder]?.integrity;
   if (integrity === undefined) throw new Error(`${name} has no integrity in package-lock.json`);

@@ -1,4 +1,4 @@
-import type { InitContext } from "../agent/init/task.ts";
+import type { InitContext } from "../agent/commands/init.ts";
 import { agentProgram } from "./agent-program.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { runProgram } from "./run-program.ts";

@@ -1,4 +1,4 @@
-import type { InitContext } from "../agent/init/task.ts";
+import type { InitContext } from "../agent/commands/init.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 import { completionRow } from "./completion-row.ts";
@@ -38,8 +38,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     },
     {
       name: "init",
-      summary:
-        "write a commented configuration and manifest; asks for values that no flag gives, and tests the service",
+      summary: "write a commented configuration and manifest; asks for values that no flag gives, then runs doctor",
       flags: [
         { flag: "--type <id>", summary: "robot type, from the catalog", suggestions: [...READY_CATALOG.keys()] },
         { flag: "--extend", summary: "define a custom type that extends --type, to change cameras or limits" },
@@ -75,7 +74,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--dir <dir>", summary: "folder for both files (default: where the agent reads them)" },
         { flag: "--force", summary: "replace existing files" },
         { flag: "--enroll", summary: "then get the robot a credential of its own, as the command enroll does" },
-        { flag: "--no-test", summary: "do not test address, certificate and key" },
+        { flag: "--no-test", summary: "ask nothing of the service, and do not run the checks of doctor" },
       ],
       examples: [
         "robot-policy-agent init",

@@ -1,8 +1,10 @@
+import type { Writable } from "node:stream";
+
 import { errorCode } from "../platform/files/files.ts";
 import type { LogStream } from "../platform/log/log-output.ts";
 import { ownCommand } from "../platform/own-command.ts";
 import type { Questions } from "../platform/questions.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type Person } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
 import { createTerminal, type ProgramTerminal } from "./terminal.ts";
 
@@ -11,6 +13,8 @@ export interface ProcessContext {
   readonly terminal: ProgramTerminal;
   /** null when stdin is not a terminal. */
   openQuestions(): Questions | null;
+  /** null when stdin or stderr is not a terminal. Asked on stderr, because stdout is for results. */
+  openPerson(): Person | null;
   /** All of stdin, as text. */
   readInput(limitBytes: number): Promise<string | "too-large">;
   /** Reads a secret from stdin; at a terminal with a prompt and without echo. null when the person aborted. */
@@ -67,6 +71,7 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
       const { stdin, stderr } = own;
       return openQuestions({ stdin, stderr, interrupt: stop, signal: stopping.signal });
     },
+    openPerson: () => (own.stdin.isTTY && own.stderr.isTTY ? { input: own.stdin, output: sized(own.stderr) } : null),
     readInput: (limitBytes) => readInput(own, limitBytes, stopping.signal),
     async readSecret(prompt, limitLength) {
       const { readSecret } = await import("./secret-input.ts");
@@ -86,6 +91,13 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     processId: own.pid,
     userId: own.getuid?.() ?? 0,
   };
+}
+
+/** A serial console says that it has 0 columns, and every line would be wrapped after each character; without a size, 80 are assumed. */
+function sized(terminal: NodeJS.WriteStream): Writable {
+  if (terminal.columns > 0) return terminal;
+  const { Writable } = process.getBuiltinModule("node:stream");
+  return new Writable({ write: (chunk, _encoding, done) => void terminal.write(chunk, done) });
 }
 
 /** @throws when `signal` aborts, for example when the person interrupts the question. */

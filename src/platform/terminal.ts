@@ -1,3 +1,5 @@
+import type { Readable, Writable } from "node:stream";
+
 /**
  * The output of commands. Commands never write to stdout themselves, so that one renderer (cli/terminal.ts) handles width, colour and JSON,
  * and tests can read the output.
@@ -64,6 +66,12 @@ export interface TableLayout {
   readonly lines: readonly string[];
   /** Headers of the hidden columns, in the order of the table. */
   readonly hidden: readonly string[];
+}
+
+/** The terminal of somebody who answers questions. */
+export interface Person {
+  readonly input: Readable;
+  readonly output: Writable;
 }
 
 /** A failure a person can act on. An entry without a remedy is unfinished. */

@@ -44,7 +44,7 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
   yield* resultsOf(CHECK_IDS, subject.examination, examine(subject));
 }
 
-/** The checks of `diagnoseService`. */
+/** The checks on the way to the service. */
 const SERVICE_CHECK_IDS = [
   "key",
   "dns",
@@ -56,21 +56,6 @@ const SERVICE_CHECK_IDS = [
   "authentication",
   "region",
 ] as const;
-
-/**
- * Checks the key, the connection to the service and its answer, for a configuration that need not be on disk yet.
- *
- * @throws `context.signal.reason` when it aborts.
- */
-export async function* diagnoseService(
-  context: CommandContext,
-  folders: Folders,
-  configuration: AgentConfiguration,
-): AsyncGenerator<CheckResult, void> {
-  const subject = await openSubject(context, folders);
-  const work = examineService(subject, configuration, Promise.resolve(null), Promise.resolve(null));
-  yield* resultsOf(SERVICE_CHECK_IDS, subject.examination, work);
-}
 
 async function openSubject(context: CommandContext, folders: Folders): Promise<Subject> {
   const { clock } = context.machine;

@@ -1,20 +1,21 @@
+import { stringify } from "yaml";
+
 import { ROBOT_TEXT_NAMES, ROBOT_TEXTS, type RobotTextName } from "../../api/robot-texts.ts";
 import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/keys.ts";
-import { yamlText } from "./yaml-text.ts";
 
-/** The values for a configuration; null for unknown ones. */
-export interface ConfigurationAnswers extends Readonly<Partial<Record<RobotTextName, string | null>>> {
+/** The values of a configuration; null for unknown ones. */
+export interface ConfigurationValues extends Readonly<Partial<Record<RobotTextName, string | null>>> {
   readonly url: string | null;
   readonly region: string | null;
-  readonly key_file: string;
-  readonly ca_file: string | null;
-  readonly allow_insecure: boolean;
+  readonly keyFile: string;
+  readonly caFile: string | null;
+  readonly allowInsecure: boolean;
   readonly proxy: string | null;
-  readonly enrolment_key_file: string | null;
+  readonly enrolmentKeyFile: string | null;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** True when the manifest has paths that begin with `~/`. */
-  readonly needsHome: boolean;
+  readonly hasHomePaths: boolean;
 }
 
 /** Placeholders for a person to replace; `check` reports them. */
@@ -29,9 +30,8 @@ const REMARK_COLUMN = 32;
  *
  * @param hint the second line: the path of the file and what to do with it.
  */
-export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file: keyFile, ca_file: caFile, allow_insecure: allowInsecure } = answers;
-  const { proxy, enrolment_key_file: enrolmentKeyFile, name, labels, needsHome } = answers;
+export function configurationText(values: ConfigurationValues, hint: string): string {
+  const { url, region, keyFile, caFile, allowInsecure, proxy, enrolmentKeyFile, name, labels, hasHomePaths } = values;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -79,12 +79,12 @@ robot:
   # Cloud region nearest to the robot. Ask whoever runs the service for its regions.
   region: ${yamlText(region ?? REGION_PLACEHOLDER)}
 
-${ROBOT_TEXT_NAMES.map((text) => textLines(text, answers[text] ?? null)).join("\n")}
+${ROBOT_TEXT_NAMES.map((text) => textLines(text, values[text] ?? null)).join("\n")}
   # Your own names and values, to select robots by. Write numbers in quotes.
 ${labelLines(labels)}
 
   # What ~/ in the manifest stands for. Needed only if the manifest uses it.
-  ${needsHome ? `home: ${yamlText(HOME_PLACEHOLDER)}` : "# home: /home/robot"}
+  ${hasHomePaths ? `home: ${yamlText(HOME_PLACEHOLDER)}` : "# home: /home/robot"}
 
 # The robot manifest. Without this line: robot-manifest.yaml beside this file.
 # manifest: /etc/robot-policy-agent/robot-manifest.yaml
@@ -113,7 +113,7 @@ function textLines(name: RobotTextName, value: string | null): string {
 `;
 }
 
-function labelLines(labels: ConfigurationAnswers["labels"]): string {
+function labelLines(labels: ConfigurationValues["labels"]): string {
   const entries = Object.entries(labels);
   if (entries.length === 0) return '  # labels:\n  #   line: "4"';
   return ["  labels:", ...entries.map(([name, value]) => `    ${yamlText(name)}: ${yamlText(value)}`)].join("\n");
@@ -122,4 +122,9 @@ function labelLines(labels: ConfigurationAnswers["labels"]): string {
 /** A commented-out line with a default and an aligned remark. */
 function switchedOff(key: string, value: string | number, remark: string): string {
   return `#   ${`${key}: ${value}`.padEnd(REMARK_COLUMN)}# ${remark}`;
+}
+
+/** A string as a YAML scalar on one line, in quotes where YAML 1.1 or 1.2 would read another value or break it. */
+export function yamlText(text: string): string {
+  return stringify(text, { lineWidth: 0, blockQuote: false, compat: "yaml-1.1" }).trimEnd();
 }

@@ -1,77 +1,42 @@
+/** Finds a type of the catalog by the words that people use for it. */
 import type { Catalog } from "../../manifest/catalog/catalog.ts";
 import { NEIGHBOURS, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
 
-/** A type of the catalog, with its number in the list. */
-interface Offer {
-  readonly number: number;
+export interface TypeOffer {
   readonly id: string;
   readonly name: string;
+  /** What differs, where the robot is only close to this type. */
+  readonly differs: string | null;
 }
 
-/** The types to choose from, one line each. */
-export function typeLines(catalog: Catalog): readonly string[] {
-  return describeOffers(offersOf(catalog));
-}
-
-export type TypeChoice =
-  | { readonly kind: "type"; readonly id: string }
-  /** Words that match several types, or a robot close to one, or an unknown number. */
-  | { readonly kind: "open"; readonly lines: readonly string[]; readonly closest?: string }
-  /** Not in the catalog: perhaps the person's own id. */
-  | { readonly kind: "unlisted" };
-
-/** Interprets an answer: the number of a type, its id, or words to search for. */
-export function chooseType(answer: string, catalog: Catalog): TypeChoice {
-  if (catalog.has(answer)) return { kind: "type", id: answer };
-  const offers = offersOf(catalog);
-  if (/^\d+$/.test(answer)) {
-    const offer = offers[Number(answer) - 1];
-    if (offer !== undefined) return { kind: "type", id: offer.id };
-    return { kind: "open", lines: [`There is no number ${answer}: 1 to ${offers.length}.`] };
-  }
-  const named = offers.find(({ id }) => TYPE_HINTS.get(id)?.names.some((name) => compact(name) === compact(answer)));
-  if (named !== undefined) return { kind: "type", id: named.id };
-  const words = answer.split(/\s+/).map(compact);
-  const found = offers.filter(({ id, name }) => {
-    const names = [id, name, ...(TYPE_HINTS.get(id)?.names ?? [])];
-    const text = names
-      .flatMap((each) => each.split(/[ .]/))
-      .map(compact)
-      .join(" ");
-    return words.every((word) => text.includes(word));
+/** The types that these words may mean: one when they are its id or a name of it, all without words. */
+export function findTypes(words: string, catalog: Catalog): readonly TypeOffer[] {
+  const isMeant = (name: string) => compact(name) === compact(words);
+  const close = NEIGHBOURS.find(({ names }) => names.some(isMeant));
+  const offers = [...catalog].map(([id, { display_name: name }]) => {
+    return { id, name, differs: close?.nearest === id ? close.differs : null };
   });
-  const close = NEIGHBOURS.find(({ names }) => names.some((name) => compact(name) === compact(answer)));
-  if (close !== undefined) {
-    const nearest = describeOffers(offers.filter(({ id }) => id === close.nearest));
-    const own = `with --type ${close.nearest} --extend: ${close.differs}`;
-    const lines = [`The catalog has no type for ${answer}.`, `Closest, ${own}`, ...nearest];
-    return { kind: "open", lines, closest: `closest, ${own}` };
-  }
-  const [first, ...more] = found;
-  if (first === undefined) return { kind: "unlisted" };
-  return more.length === 0
-    ? { kind: "type", id: first.id }
-    : {
-        kind: "open",
-        lines: describeOffers(found),
-        closest: `did you mean ${found.map(({ id }) => id).join(" or ")}?`,
-      };
+  if (close !== undefined) return offers.filter(({ differs }) => differs !== null);
+  const named = offers.find(({ id }) => isMeant(id) || TYPE_HINTS.get(id)?.names.some(isMeant));
+  if (named !== undefined) return [named];
+  const wanted = words.split(/\s+/).map(compact);
+  return offers.filter(({ id, name }) => {
+    const parts = [id, name, ...(TYPE_HINTS.get(id)?.names ?? [])].flatMap((each) => each.split(/[ .]/));
+    const text = parts.map(compact).join(" ");
+    return wanted.every((word) => text.includes(word));
+  });
+}
+
+/** What to say to somebody who wrote this in place of an id; null where nothing is close. */
+export function suggestType(words: string, catalog: Catalog): string | null {
+  const found = findTypes(words, catalog);
+  const [first] = found;
+  if (first === undefined) return null;
+  if (first.differs !== null) return `closest, with --type ${first.id} --extend: ${first.differs}`;
+  return `did you mean ${found.map(({ id }) => id).join(" or ")}?`;
 }
 
 /** Without what people write differently: SO-101, so_101, so101. */
 function compact(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]/g, "");
-}
-
-function offersOf(catalog: Catalog): readonly Offer[] {
-  return [...catalog].map(([id, { display_name: displayName }], index) => ({
-    number: index + 1,
-    id,
-    name: displayName,
-  }));
-}
-
-function describeOffers(offers: readonly Offer[]): readonly string[] {
-  const idWidth = Math.max(...offers.map(({ id }) => id.length));
-  return offers.map(({ number, id, name }) => `${String(number).padStart(3)}  ${id.padEnd(idWidth)}  ${name}`);
 }

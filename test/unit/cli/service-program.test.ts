@@ -19,6 +19,7 @@ function run(...argv: string[]): Promise<number> {
   const readInput = async () => "";
   const none = {
     openQuestions: () => null,
+    openPerson: () => null,
     readInput,
     readSecret: async () => null,
     stderr: process.stderr,

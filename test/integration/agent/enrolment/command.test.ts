@@ -485,13 +485,10 @@ test.skipIf(!hasProgram("script"))(
     const { robot } = scene;
     const args = initArgs(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region"));
     await using command = startOnTerminal(robot, args);
-    const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
     await command.wrote("Cloud region nearest to the robot");
-    type("eu-central-1", "");
-    await command.wrote("API key (not shown");
-    type("");
-    await command.wrote("Enroll now");
-    type("y");
+    command.child.stdin?.write("eu-central-1\r");
+    await command.wrote("How the robot proves who it is");
+    command.child.stdin?.write("\r");
     await approveWhenAsked(scene);
     expect(await command.ended()).toBe(0);
     expect(command.output()).toMatch(/^Enrolled as arm-7 /m);

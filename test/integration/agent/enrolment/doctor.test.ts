@@ -113,6 +113,6 @@ test("init: a wrong region, before there is a key → named", async () => {
     "--file",
     robot.manifestPath,
   ];
-  const { stderr } = await robot.run(["init", "--url", proxy.url, "--dir", robot.path("etc"), ...answers]);
-  expect(stderr).toContain("the service has no endpoint in the region eu-central-1 (did you mean eu-central-2?)");
+  const { stdout } = await robot.run(["init", "--url", proxy.url, "--dir", robot.path("etc"), ...answers]);
+  expect(stdout).toContain("the service has no endpoint in the region eu-central-1 (did you mean eu-central-2?)");
 });
