@@ -43,12 +43,9 @@ const programs: Readonly<Record<string, { readonly entry: string; readonly launc
   "robot-policy-service": { entry: "src/service.ts", launcher: serviceLauncher("robot-policy-service") },
 };
 
-/** Half of the agent, which its daemon does not load. */
-const AGENT_COMMANDS = "agent-commands";
 /** The entry point of the service's threads. */
 const SQLITE_WORKER = "sqlite-worker";
 const parts: Readonly<Record<string, string>> = {
-  [AGENT_COMMANDS]: `src/cli/${AGENT_COMMANDS}.ts`,
   [SQLITE_WORKER]: "src/service/kernel/store/sqlite/worker.ts",
 };
 
@@ -130,8 +127,8 @@ function filesLoadedLate(): Plugin {
   return {
     name: "files loaded late",
     setup({ onResolve }) {
-      onResolve({ filter: new RegExp(`^(${latePackages.join("|")})$|/${AGENT_COMMANDS}\\.ts$`) }, ({ kind, path }) =>
-        kind === "entry-point" ? undefined : { path: `./${basename(path, ".ts")}.cjs`, external: true },
+      onResolve({ filter: new RegExp(`^(${latePackages.join("|")})$`) }, ({ kind, path }) =>
+        kind === "entry-point" ? undefined : { path: `./${basename(path)}.cjs`, external: true },
       );
     },
   };

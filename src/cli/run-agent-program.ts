@@ -4,11 +4,7 @@ import { daemonFlags } from "./daemon-flags.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { VERSION } from "./version.ts";
 
-/**
- * Runs robot-policy-agent with these arguments.
- *
- * Starts the daemon without loading the other commands and commander, to save time and memory.
- */
+/** Runs robot-policy-agent with these arguments. The daemon starts without the table of commands and without commander. */
 export async function runAgentProgram(
   argv: readonly string[],
   own: ProcessContext,
@@ -29,6 +25,11 @@ export async function runAgentProgram(
     const { run } = await import("../agent/commands/run.ts");
     return run(flags, context);
   }
-  const { runAgentCommand } = await import("./agent-commands.ts");
-  return runAgentCommand(argv, context);
+  const [{ agentProgram }, { runProgram }] = await Promise.all([
+    import("./agent-program.ts"),
+    import("./run-program.ts"),
+  ]);
+  // Only what would never end by itself: an installation goes on when the connection to the robot breaks.
+  if (argv.includes("--watch")) own.stopWithTerminal();
+  return runProgram(agentProgram, argv, { ...context, context });
 }

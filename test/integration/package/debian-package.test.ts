@@ -87,7 +87,6 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       .toMatchInlineSnapshot(`
       "-rw-r--r-- /etc/robot-policy-agent/config.example.yaml
       -rw-r--r-- /etc/robot-policy-agent/robot-manifest.example.yaml
-      -rw-r--r-- /usr/lib/robot-policy-agent/lib/agent-commands.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/chokidar.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/commander.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/pino.cjs
