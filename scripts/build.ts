@@ -192,20 +192,8 @@ function serviceLauncher(name: string): string {
 /**
  * NODE_COMPILE_CACHE stores compiled code. The cache is written some time after the start of the daemon, not only at its end, because a
  * robot that loses its power never reaches that.
- *
- * While the daemon is idle, V8 checks every 8 s whether to reduce its memory: 7 wake-ups a minute without a measurable benefit
- * (MemoryReducer in V8's src/heap). The flag is set after the start, because cached code is only valid for the flags it was compiled with;
- * setting it earlier costs 9 ms.
- *
- * The optimizing compilers are disabled. Heartbeats every 30 s make code hot only after hours; then V8's threads caused 20 of 37 context
- * switches a minute, and after 960 heartbeats 95 MB instead of 87 MB were resident. The price: parsing takes 2.7 times the CPU time, which
- * matters only for files of megabytes. Disabling only TurboFan would avoid this price for 2 MB.
  */
 function agentLauncher(name: string): string {
-  const atRest = "--memory-reducer-gc-count=0 --no-concurrent-sparkplug --no-maglev --no-turbofan";
-  const daemon = `if (process.argv[2] === "run") {
-  setTimeout(() => require("node:module").flushCompileCache(), 10_000).unref();
-  setTimeout(() => require("node:v8").setFlagsFromString("${atRest}"), 12_000).unref();
-}`;
+  const daemon = `if (process.argv[2] === "run") setTimeout(() => require("node:module").flushCompileCache(), 10_000).unref();`;
   return launcher(name, NODE_COMMAND, `${OUTLIVE_HANGUP}\n${daemon}`);
 }
