@@ -5,13 +5,12 @@
  * without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync period. All access to the
  * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
-import { isoNow } from "../platform/clock.ts";
-import type { PendingFiles } from "../platform/files/pending-files.ts";
-import type { Log } from "../platform/log/log.ts";
-import { within } from "../platform/within.ts";
-import { createAlarm } from "./alarm.ts";
 import { isDeepStrictEqual } from "node:util";
 
+import { isoNow, within } from "../platform/clock.ts";
+import type { PendingFiles } from "../platform/files/pending-files.ts";
+import type { Log } from "../platform/log/log.ts";
+import { createAlarm } from "./alarm.ts";
 import { createLook } from "../look/look.ts";
 import { createVerification } from "../look/verify.ts";
 import { createWatch } from "../look/watch.ts";

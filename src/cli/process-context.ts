@@ -2,9 +2,8 @@ import type { Writable } from "node:stream";
 
 import { errorCode } from "../platform/files/files.ts";
 import type { LogStream } from "../platform/log/log-output.ts";
-import { ownCommand } from "../platform/own-command.ts";
-import type { Questions } from "../platform/questions.ts";
-import { EXIT, type Person } from "../platform/terminal.ts";
+import { ownCommand } from "../platform/text/shell-word.ts";
+import { EXIT, type Person, type Questions } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
 import { createTerminal, type ProgramTerminal } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { Questions } from "../platform/questions.ts";
+import type { Questions } from "../platform/terminal.ts";
 
 /** The part of the process that questions need. */
 export interface AskedProcess {

@@ -1,6 +1,5 @@
 import type { OperationInput, OperationOf } from "../client/operation-client.ts";
-import type { Questions } from "../platform/questions.ts";
-import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Questions, type Terminal } from "../platform/terminal.ts";
 import { type Sent, showAsItIs } from "./failure.ts";
 import { refuse } from "./refuse.ts";
 import type { Answer, Service } from "./service.ts";

@@ -7,7 +7,7 @@ import type { CallResult } from "../client/call-result.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
-import { within } from "../platform/within.ts";
+import { within } from "../platform/clock.ts";
 import type { OperatorContext } from "./context.ts";
 import { isCurrent, listCurrentDeployments } from "./deployments/find.ts";
 import { defined } from "../platform/defined.ts";

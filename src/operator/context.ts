@@ -1,6 +1,5 @@
 import type { Machine } from "../platform/machine.ts";
-import type { Questions } from "../platform/questions.ts";
-import type { ExitCode, Terminal } from "../platform/terminal.ts";
+import type { ExitCode, Questions, Terminal } from "../platform/terminal.ts";
 import type { OperatorFlags } from "./flags.ts";
 
 /** A command of robot-policy. Arguments that were not given are undefined. */

@@ -2,7 +2,7 @@ import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import { chosenDuration } from "../platform/text/relative-time.ts";
-import { within } from "../platform/within.ts";
+import { within } from "../platform/clock.ts";
 import { failureText, type Sent } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { isTemporary } from "./lists/show-list.ts";

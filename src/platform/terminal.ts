@@ -68,6 +68,13 @@ export interface TableLayout {
   readonly hidden: readonly string[];
 }
 
+/** Asks a person at the terminal. */
+export interface Questions {
+  /** @returns what was typed; null at the end of the input. */
+  ask(question: string): Promise<string | null>;
+  close(): void;
+}
+
 /** The terminal of somebody who answers questions. */
 export interface Person {
   readonly input: Readable;

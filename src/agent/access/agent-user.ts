@@ -6,7 +6,7 @@ import { hiddenByUnit } from "../../look/findings.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { within } from "../../platform/within.ts";
+import { within } from "../../platform/clock.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
 

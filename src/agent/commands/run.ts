@@ -1,8 +1,7 @@
 import { maskWholeKeys } from "../../api/wire/service-key.ts";
 import { openLogOutput } from "../../platform/log/log-output.ts";
-import type { Log } from "../../platform/log/log.ts";
-import { createLog } from "../../platform/log/pino-log.ts";
-import { feedWatchdog } from "../../platform/systemd/watchdog.ts";
+import { createLog, type Log } from "../../platform/log/log.ts";
+import { feedWatchdog } from "../../platform/systemd/notify.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { type Agent, createAgent } from "../agent.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";

@@ -1,8 +1,7 @@
 import type { Environment } from "../../client/transport/proxy.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, within } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { within } from "../../platform/within.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";

@@ -8,7 +8,7 @@
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { createIdentityClient } from "../../client/identity-client.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { within } from "../../platform/within.ts";
+import { within } from "../../platform/clock.ts";
 import { createAlarm } from "../alarm.ts";
 import type { IdentityStatus } from "../status.ts";
 import { atHome, createPace, judgeRenewal, type Later, type RefusedState } from "./answers.ts";

@@ -1,6 +1,6 @@
 import { beyondSpec } from "../../api/api.ts";
 import { Secret } from "../../client/secret.ts";
-import { within } from "../../platform/within.ts";
+import { within } from "../../platform/clock.ts";
 import type { OperatorContext } from "../context.ts";
 import { type Failure, isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";

@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
 import systemdNotify from "systemd-notify";
 
+import type { Clock } from "../clock.ts";
 import { errorCode } from "../files/files.ts";
 import { visible } from "../text/visible.ts";
 
@@ -139,4 +140,20 @@ function watchdogPeriod(environment: NotifyEnvironment, processId: number): numb
 
 function oneLine(text: string): string {
   return visible(text.replaceAll(/\s+/g, " ").slice(0, STATUS_LIMIT));
+}
+
+/**
+ * Sends watchdog pings at half the timeout until the signal aborts (sd_watchdog_enabled(3)). They depend only on the event loop: a database
+ * or service that is down is no reason to restart the program.
+ */
+export async function feedWatchdog(
+  notify: Pick<Notify, "watchdog" | "watchdogMs">,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (notify.watchdogMs === null) return;
+  while (!signal.aborted) {
+    notify.watchdog();
+    await clock.sleep(notify.watchdogMs / 2, signal).catch(() => {});
+  }
 }

@@ -1,9 +1,8 @@
 import { pino } from "pino";
 
 import { maskWholeKeys } from "../../api/wire/service-key.ts";
-import { jsonLine, lineSettings } from "../../platform/log/log-line.ts";
+import { jsonLine, lineSettings, type Log } from "../../platform/log/log.ts";
 import type { LogOutput } from "../../platform/log/log-output.ts";
-import type { Log } from "../../platform/log/log.ts";
 import type { LogLevel } from "./log-level.ts";
 
 /** Structured log, one JSON object per line: `event` names the change, other fields describe it. */

@@ -1,7 +1,7 @@
 import type { ProcessContext } from "../../../src/cli/process-context.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { LogStream } from "../../../src/platform/log/log-output.ts";
-import type { Questions } from "../../../src/platform/questions.ts";
+import type { Questions } from "../../../src/platform/terminal.ts";
 import { showOnFailure } from "../run/outputs.ts";
 
 export interface Ran {

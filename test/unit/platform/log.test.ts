@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { maskWholeKeys } from "../../../src/api/wire/service-key.ts";
-import { createLog, type LogOptions } from "../../../src/platform/log/pino-log.ts";
+import { createLog, type LogOptions } from "../../../src/platform/log/log.ts";
 import { endWithTest } from "../../support/programs/children.ts";
 import { execute } from "../../support/programs/execute.ts";
 
@@ -44,7 +44,7 @@ test.each(["json", "text"] as const)("createLog: any line as %s → bounded, wit
 });
 
 const outputPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/log-output.ts"));
-const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/pino-log.ts"));
+const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/log.ts"));
 
 /** Writes 5,000 lines of a kilobyte while nobody reads, and one more on request. */
 const CHATTY = `

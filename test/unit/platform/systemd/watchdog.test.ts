@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Clock } from "../../../../src/platform/clock.ts";
-import { feedWatchdog } from "../../../../src/platform/systemd/watchdog.ts";
+import { feedWatchdog } from "../../../../src/platform/systemd/notify.ts";
 
 /** The actions, oldest first, until the program stops in its third sleep. */
 async function feed(watchdogMs: number | null): Promise<readonly string[]> {

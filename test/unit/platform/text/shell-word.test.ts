@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { ownCommand } from "../../../src/platform/own-command.ts";
+import { ownCommand } from "../../../../src/platform/text/shell-word.ts";
 
 test.each([
   ["/usr/bin/robot-policy-agent", "robot-policy-agent"],
