@@ -1,8 +1,5 @@
-import type { LookupFunction, Socket } from "node:net";
+import type { LookupFunction } from "node:net";
 
-import type { buildConnector } from "undici";
-
-import { connectTcp } from "../../platform/connect-tcp.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
 /** What a request came to. `failed` has a reason in a few words. `abandoned`: the service stopped the request, so nothing is known. */
@@ -43,23 +40,16 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
 
   /** Loaded at the first request, because undici takes 18 MB and many services send none. */
   async function load() {
-    const { Agent, buildConnector: newConnector, request } = await import("undici");
-    const secure = newConnector({ timeout: timeoutMs });
-    const connect = async (...[to, callback]: Parameters<buildConnector.connector>): Promise<void> => {
-      const isSecure = to.protocol === "https:";
-      const limit = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]);
-      let socket: Socket;
-      try {
-        socket = await connectTcp(to.hostname, Number(to.port) || (isSecure ? 443 : 80), limit, lookup);
-      } catch (error) {
-        return callback(error instanceof Error ? error : new Error(String(error)), null);
-      }
-      if (isSecure) secure({ ...to, httpSocket: socket }, callback);
-      else callback(null, socket);
-    };
+    const { Agent, request } = await import("undici");
     const agent = new Agent({
       pipelining: 0,
-      connect: (to, callback) => void connect(to, callback),
+      connect: {
+        timeout: timeoutMs,
+        signal: closing.signal,
+        // Node gives up an address before it tries the next one, by default after 250 ms, too soon for a slow link.
+        autoSelectFamilyAttemptTimeout: Math.ceil(timeoutMs / 3),
+        ...(lookup === undefined ? {} : { lookup }),
+      },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       maxHeaderSize: HEADER_BYTES_MAXIMUM,
@@ -111,6 +101,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "host name not resolved"],
   ["EHOSTUNREACH", "host unreachable"],
   ["ENETUNREACH", "network unreachable"],
+  ["UND_ERR_CONNECT_TIMEOUT", "no connection in time"],
   ["UND_ERR_HEADERS_TIMEOUT", "no answer in time"],
   ["UND_ERR_HEADERS_OVERFLOW", "headers too large"],
 ]);
