@@ -5,8 +5,9 @@
  * values and never retry: the caller decides that (platform/retry.ts). The credential is loaded before each request, so that a replaced key
  * file is used at once (load-credential.ts).
  *
- * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it, with proxies (transport/proxy.ts),
- * private certificate authorities (transport/certificates.ts) and time limits (transport/limits.ts), which the first request loads.
+ * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it; the first request loads
+ * transport/sender.ts, which has undici open connections: through which proxy (proxy.ts), trusting whom (certificates.ts), and what its
+ * errors mean (failure.ts).
  */
 import type { ZodType } from "zod";
 
@@ -17,7 +18,6 @@ import type { CallResult } from "./call-result.ts";
 import { type Credential, type CredentialProblem, describeCredential } from "./credential.ts";
 import type { HeldRegistration } from "./robot-answers.ts";
 import { sendRequest, type ServiceAccess, type ServiceRequest, unreachable } from "./send-request.ts";
-import { loadLate } from "./transport/load-late.ts";
 
 /** The operations that a robot computer uses. They throw only for bugs. */
 export type ServiceClient = ReturnType<typeof createClient>;
@@ -44,7 +44,7 @@ export function createClient(options: ClientOptions) {
     if (sent.kind === "unreachable") return sent;
     // Loaded with the first answer: the schemas take 10 ms, a third of a start, and most starts need none.
     try {
-      await loadLate(() => import("zod"));
+      await import("zod");
     } catch (error) {
       return unreachable(error, secret);
     }

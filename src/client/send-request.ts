@@ -1,4 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
+import { errorCode } from "../platform/files/files.ts";
 import type { Unreachable } from "./call-result.ts";
 import type { Secret } from "./secret.ts";
 import {
@@ -59,9 +60,14 @@ export async function sendRequest(
 
 /** @throws the error itself if it is a bug. */
 export function unreachable(error: unknown, secret: Secret | null): Unreachable {
-  if (!(error instanceof TransportError)) throw error;
-  const detail = secret === null ? error.message : secret.redactFrom(error.message);
-  return { kind: "unreachable", reason: error.reason, code: error.code, detail };
+  if (error instanceof TransportError) {
+    const detail = secret === null ? error.message : secret.redactFrom(error.message);
+    return { kind: "unreachable", reason: error.reason, code: error.code, detail };
+  }
+  // What a request needs is loaded with it, and may be unreadable for a while (EMFILE).
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  return { kind: "unreachable", reason: "other", code, detail: `cannot read a part of this program (${code})` };
 }
 
 /** The headers of every request, in the order they are sent. */

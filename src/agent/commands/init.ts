@@ -8,7 +8,8 @@ import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/t
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
-import { checkRegion } from "../doctor/asking.ts";
+import { listRegions } from "../doctor/region.ts";
+import { withAccess } from "../doctor/service.ts";
 import { absolute, type Answers, documentsOf, isComplete, wrongAnswers } from "../init/answers.ts";
 import { findObstacle, kindOf, type Places, stepsHere, stepsInImage, writeBoth } from "../init/places.ts";
 import { type Interviewed, interview } from "../init/questions.ts";
@@ -226,8 +227,7 @@ async function regionsOf(answers: Answers, context: InitContext): Promise<readon
   const { service } = await documentsOf({ ...answers, region: NO_REGION });
   if (service === null) return [];
   context.terminal.note(`Asking ${service.url} for its regions …`);
-  const verdict = await checkRegion(context, service, NO_REGION, null, context.signal);
-  return verdict.status === "warn" ? (verdict.regions ?? []) : [];
+  return (await withAccess(context, service, (access) => listRegions(access, null, context.signal))) ?? [];
 }
 
 /** No region of a service. */

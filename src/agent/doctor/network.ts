@@ -1,13 +1,16 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
+import { once } from "node:events";
+import { connect, isIP } from "node:net";
 
-import type { Proxy } from "../../client/transport/proxy.ts";
-import { hostOf, portOf } from "../../client/transport/service-url.ts";
-import { ADDRESS_LIMIT, connectToFirst } from "../../platform/connect-tcp.ts";
+import type { CallResult } from "../../client/call-result.ts";
+import { codeOfFailure } from "../../client/transport/failure.ts";
+import type { Proxy, ProxyProblem } from "../../client/transport/proxy.ts";
+import { addressLimitMs, hostOf, portOf } from "../../client/transport/service-url.ts";
+import { isUnknownIssuer, looksLikeClock } from "../../client/transport/transport.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { type Examined, fail, type Limit, ok } from "./check.ts";
+import { fail, type Found, type Limit, ok, skip, type Verdict } from "./check.ts";
 
 /** The host that requests connect to: the service or the proxy. */
 export interface Hop {
@@ -30,13 +33,13 @@ export function dnsLimit({ host }: Hop, limitMs: number): Limit {
   return { limitMs, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
 }
 
+/** More addresses of one host are not shown and tried. */
+const ADDRESS_LIMIT = 16;
+
 type Resolve = (host: string, options: { readonly all: true }) => Promise<readonly LookupAddress[]>;
 
 /** Checks that the name has addresses. @param resolve the system's resolver. */
-export async function checkDns(
-  { host, setting }: Hop,
-  resolve: Resolve = lookup,
-): Promise<Examined<readonly string[]>> {
+export async function checkDns({ host, setting }: Hop, resolve: Resolve = lookup): Promise<Found<readonly string[]>> {
   if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
   try {
     const found = await resolve(host, { all: true });
@@ -59,17 +62,30 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
 }
 
 /** Checks that one of the addresses accepts connections, as requests do. Sends nothing. */
-export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<true>> {
+export async function checkTcp(
+  hop: Hop,
+  addresses: readonly string[],
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Found<true>> {
   const { host, port } = hop;
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  const socket = connect({
+    host,
+    port,
+    signal,
+    autoSelectFamilyAttemptTimeout: addressLimitMs(limitMs),
+    lookup: (_host, _options, answer) => answer(null, found),
+  });
   try {
-    const socket = await connectToFirst(addresses, port, signal);
-    const address = socket.remoteAddress ?? host;
-    socket.destroy();
-    return { verdict: ok(`${address} port ${port} accepts connections`), value: true };
+    await once(socket, "connect");
+    return { verdict: ok(`${socket.remoteAddress ?? host} port ${port} accepts connections`), value: true };
   } catch (error) {
     signal.throwIfAborted();
-    const code = errorCode(error) ?? "unknown";
+    const code = codeOfFailure(error) ?? "unknown";
     return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code, hop));
+  } finally {
+    socket.destroy();
   }
 }
 
@@ -84,4 +100,39 @@ function tcpRemedy(code: string, { program, setting }: Hop): string {
     default:
       return "check network and firewall";
   }
+}
+
+export function explainProxyProblem({ code, what }: ProxyProblem): Verdict {
+  const remedy =
+    code === "PROXY_INSECURE" ? "use https in service.url" : "write service.proxy or HTTPS_PROXY as http://HOST:PORT";
+  return fail(EXIT.unreachable, what, remedy);
+}
+
+/**
+ * Judges whether the proxy lets requests through; later errors belong to the other checks.
+ *
+ * @param isOfShell the environment of this command names the proxy.
+ */
+export function judgeProxy(proxy: Proxy | null, isOfShell: boolean, url: URL, result: CallResult<unknown>): Verdict {
+  if (proxy === null) return ok("none is used for this service");
+  const failure = result.kind === "unreachable" ? result : null;
+  if (failure?.code?.startsWith("CA_FILE_") === true) return skip("needs tls");
+  if (failure?.reason === "proxy") {
+    const { code, detail } = failure;
+    return fail(EXIT.unreachable, detail, proxyRemedy(code));
+  }
+  const of = isOfShell ? "; this shell names it, for the agent service.proxy or its unit has to" : "";
+  return ok(`${proxy.url.host} lets us through to ${url.host}${of}`);
+}
+
+export const NAME_AUTHORITY = "write that authority's certificate (PEM) to a file and set it as service.ca_file";
+export const SET_CLOCK =
+  "if the clock is wrong, set it: timedatectl; if it is right, the server has to renew its certificate";
+
+function proxyRemedy(code: string | null): string {
+  if (isUnknownIssuer(code)) return NAME_AUTHORITY;
+  if (looksLikeClock(code)) return SET_CLOCK;
+  return code === "HTTP_407"
+    ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
+    : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
 }

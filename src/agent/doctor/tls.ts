@@ -1,118 +1,107 @@
 import type { X509Certificate } from "node:crypto";
-import { once } from "node:events";
-import { isIP, type Socket } from "node:net";
-import { connect as connectTls, TLSSocket } from "node:tls";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { TLSSocket } from "node:tls";
 
+import type { CallResult, Unreachable } from "../../client/call-result.ts";
 import { printable } from "../../client/printable.ts";
-import { looksLikeClock, isUnknownIssuer, OTHER_AUTHORITY, TransportError } from "../../client/transport/transport.ts";
-import { openUntilTls } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
-import { hostOf, portOf } from "../../client/transport/service-url.ts";
-import { trustingConnector } from "../../client/transport/trusted-connection.ts";
+import { hostOf, isLoopback, portOf } from "../../client/transport/service-url.ts";
+import {
+  DEFAULT_TIMEOUTS,
+  isUnknownIssuer,
+  looksLikeClock,
+  OTHER_AUTHORITY,
+} from "../../client/transport/transport.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { isObject } from "../../platform/is-object.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { CommandContext } from "../commands/context.ts";
-import { type Examined, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
+import { fail, ok, skip, type Verdict, warn } from "./check.ts";
+import { NAME_AUTHORITY, SET_CLOCK } from "./network.ts";
 
 /** The route to the service. */
-export interface Route {
+interface Route {
   readonly url: URL;
   readonly proxy: Proxy | null;
   readonly caFile: string | null;
 }
 
-/** The result of connecting. */
-export type Attempt =
-  | { readonly kind: "connected"; readonly socket: Socket }
-  | { readonly kind: "failed"; readonly error: TransportError };
+/** What a TLS connection to the service showed. */
+export interface Handshake {
+  readonly protocol: string;
+  readonly certificate: X509Certificate;
+}
 
 const DAY_MS = 86_400_000;
 /** Automatic renewal happens earlier than this. */
 const SHORT_VALIDITY_DAYS = 14;
 const NAME_LIMIT = 100;
 
+/** undici publishes each connection here before it sends the request (its documentation, "Diagnostics Channel Support"). */
+const CONNECTED = "undici:client:connected";
+
 /**
- * Opens the connection as a request does: through the proxy, with TLS and the same trusted certificates.
+ * Runs `work`, which sends a request to this URL, and also gives the handshake of its connection; null for none.
  *
- * @throws the signal's reason.
+ * @param onHandshake called once it is done.
  */
-export async function attemptConnection(
-  route: Route,
-  { machine: { files, clock }, environment }: Pick<CommandContext, "machine" | "environment">,
-  signal: AbortSignal,
-): Promise<Attempt> {
+export async function withHandshake<T>(
+  url: URL,
+  work: () => Promise<T>,
+  onHandshake: () => void = () => {},
+): Promise<readonly [T, Handshake | null]> {
+  let seen: Handshake | null = null;
+  const onConnected = (message: unknown) => {
+    const handshake = readHandshake(message, url);
+    if (handshake === null) return;
+    seen = handshake;
+    onHandshake();
+  };
+  subscribe(CONNECTED, onConnected);
   try {
-    return {
-      kind: "connected",
-      socket: await trustingConnector(files, route.caFile, clock, environment)(route, signal),
-    };
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    return { kind: "failed", error };
+    return [await work(), seen];
+  } finally {
+    unsubscribe(CONNECTED, onConnected);
   }
 }
 
-export function connectionLimit({ url, proxy }: Route, limitMs: number): Limit {
-  const through = proxy === null ? "" : ` through proxy ${proxy.url.host}`;
-  const what = `no connection to ${url.host}${through} within ${limitMs / 1000} s`;
-  return {
-    limitMs,
-    late: fail(EXIT.unreachable, what, "something on the network path drops packets: check firewall, proxy and MTU"),
-  };
+function readHandshake(message: unknown, url: URL): Handshake | null {
+  if (!isObject(message) || !isObject(message["connectParams"])) return null;
+  const { socket } = message;
+  // Not the connection to a proxy.
+  if (!(socket instanceof TLSSocket) || message["connectParams"]["host"] !== url.host) return null;
+  const certificate = socket.getPeerX509Certificate();
+  return certificate === undefined ? null : { certificate, protocol: socket.getProtocol() ?? "TLS" };
 }
 
-/** Checks that the proxy opens the connection; later errors belong to the TLS check. */
-export function judgeProxy(proxy: Proxy, url: URL, attempt: Attempt): Verdict {
-  const { host } = proxy.url;
-  if (attempt.kind === "failed" && isOwnMistake(attempt.error)) return skip("needs tls");
-  if (attempt.kind === "connected" || attempt.error.reason !== "proxy")
-    return ok(`${host} lets us through to ${url.host}`);
-  const { code, message } = attempt.error;
-  return { ...fail(EXIT.unreachable, message, proxyRemedy(code)), isAboutAuthority: isUnknownIssuer(code) };
-}
-
-const NAME_AUTHORITY = "write that authority's certificate (PEM) to a file and set it as service.ca_file";
-const SET_CLOCK = "if the clock is wrong, set it: timedatectl; if it is right, the server has to renew its certificate";
-
-/** What a person does about a failure at the proxy. */
-export function proxyRemedy(code: string | null): string {
-  if (isUnknownIssuer(code)) return NAME_AUTHORITY;
-  if (looksLikeClock(code)) return SET_CLOCK;
-  return code === "HTTP_407"
-    ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
-    : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
-}
-
-/** Checks the service's certificate: chain, dates, name. */
-export async function examineTls(
+/** Judges the service's certificate: chain, dates, name. @param contact what a request came to. */
+export async function judgeTls(
   route: Route,
-  attempt: Attempt,
+  { handshake, result }: { readonly handshake: Handshake | null; readonly result: CallResult<unknown> },
   clock: Clock,
   signal: AbortSignal,
-): Promise<Examined<true>> {
-  if (attempt.kind === "connected") {
-    const verdict = judgeCertificate(attempt.socket, clock);
-    attempt.socket.destroy();
-    return { verdict, value: true };
-  }
-  const { error } = attempt;
-  const isServed = error.reason === "tls" && (!isOwnMistake(error) || error.code === OTHER_AUTHORITY);
+): Promise<Verdict> {
+  if (route.url.protocol === "http:") return judgePlainHttp(route.url);
+  if (handshake !== null) return judgeCertificate(handshake, clock);
+  if (result.kind !== "unreachable") return ok("the service proved its name");
+  const isServed = result.reason === "tls" && (!isOwnMistake(result.code) || result.code === OTHER_AUTHORITY);
   const refused = isServed ? await lookAtCertificate(route, signal) : null;
-  return explainRefusal(route, error, refused, clock);
+  return explainRefusal(route, result, refused, clock);
 }
 
-function judgeCertificate(socket: Socket, clock: Clock): Verdict {
-  if (!(socket instanceof TLSSocket)) return ok("not used");
-  const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return ok(socket.getProtocol() ?? "TLS");
+function judgePlainHttp(url: URL): Verdict {
+  if (isLoopback(url.hostname)) return skip("not used: plain http that stays on this machine");
+  return warn("not used: the API key travels unencrypted", "use https in service.url");
+}
+
+function judgeCertificate({ protocol, certificate }: Handshake, clock: Clock): Verdict {
   const days = Math.floor((Date.parse(certificate.validTo) - clock.wallMs()) / DAY_MS);
-  const what = `${socket.getProtocol()}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
+  const what = `${protocol}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
   return days < SHORT_VALIDITY_DAYS ? warn(`${what}: ${days} days left`, "have the service renew it") : ok(what);
 }
 
 function explainRefusal(
   { url, caFile }: Route,
-  error: TransportError,
+  error: Unreachable,
   certificate: X509Certificate | null,
   clock: Clock,
 ): Verdict {
@@ -122,9 +111,9 @@ function explainRefusal(
     const what = `the certificate comes from ${issuerOf(certificate)}, which is not among the authorities in ${caFile ?? ""}`;
     const remedy =
       "put that authority's certificate (PEM) into this file, or name another one as service.ca_file; or have the service send its whole chain, if it is an intermediate";
-    return { ...no(what, remedy), isAboutAuthority: true };
+    return no(what, remedy);
   }
-  if (isOwnMistake(error)) return { ...no(error.message, "correct service.ca_file"), isAboutAuthority: true };
+  if (isOwnMistake(error.code)) return no(error.detail, "correct service.ca_file");
   if (certificate !== null && looksLikeClock(error.code)) {
     const { validFrom, validTo } = certificate;
     const now = day(clock.wallMs());
@@ -138,42 +127,42 @@ function explainRefusal(
     const remedy = isAlone
       ? `${NAME_AUTHORITY}; or have the service send its whole chain, if it is an intermediate`
       : NAME_AUTHORITY;
-    return { ...no(what, remedy), isAboutAuthority: true };
+    return no(what, remedy);
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;
     return no(what, "use one of those names in service.url, or have the certificate issued for this one");
   }
-  return no(error.message, `inspect the connection: openssl s_client -connect ${url.hostname}:${portOf(url)}`);
+  if (certificate === null && (error.code === "CONNECT_TIMEOUT" || error.code === "TOTAL_TIMEOUT"))
+    return no(error.detail, "something on the network path drops packets: check firewall, proxy and MTU");
+  return no(error.detail, `inspect the connection: openssl s_client -connect ${url.hostname}:${portOf(url)}`);
 }
 
-function isOwnMistake({ code }: TransportError): boolean {
+function isOwnMistake(code: string | null): boolean {
   return code?.startsWith("CA_FILE_") === true;
 }
 
 /**
  * Fetches the certificate that was refused, for its names and dates.
  *
- * This connection is made without verification. Nothing is written to it, and it ends with the handshake.
+ * This connection is made without verification. No more than `HEAD /` is sent over it, without a key, and it ends after the handshake.
  */
 async function lookAtCertificate({ url, proxy }: Route, signal: AbortSignal): Promise<X509Certificate | null> {
-  const opened = await openUntilTls({ url, proxy, certificates: undefined }, signal).catch(() => null);
-  if (opened === null) return null;
-  const host = hostOf(url);
-  const socket = connectTls({
-    socket: opened,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    rejectUnauthorized: false,
-  });
-  try {
-    await once(socket, "secureConnect", { signal });
-    return socket.getPeerX509Certificate() ?? null;
-  } catch {
-    signal.throwIfAborted();
-    return null;
-  } finally {
-    socket.destroy();
-  }
+  const { openDispatcher } = await import("../../client/transport/sender.ts");
+  const trust = { certificates: undefined, isVerified: false };
+  const over = new AbortController();
+  const ended = AbortSignal.any([signal, over.signal]);
+  const dispatcher = openDispatcher({ url, proxy }, trust, DEFAULT_TIMEOUTS, ended);
+  const ask = { origin: url.origin, path: "/", method: "HEAD", signal: ended } as const;
+  const [, handshake] = await withHandshake(
+    url,
+    () => dispatcher.request(ask).catch(() => null),
+    // Later, because Node crashes when a socket is destroyed while it reports its handshake.
+    () => setImmediate(() => over.abort()),
+  );
+  void dispatcher.destroy();
+  signal.throwIfAborted();
+  return handshake?.certificate ?? null;
 }
 
 /** Makes text from an unverified certificate safe for a terminal. */

@@ -43,7 +43,11 @@ function judgeLoaded({ loadState, unitFileState, needsReload }: ServiceUnit): Ve
     case "not-found":
       return warn("there is no unit: nothing starts the agent at boot", "robot-policy-agent install, or its package");
     case "masked":
-      return fail(EXIT.failed, "the unit is masked, so that it cannot start", unmasking(unitFileState));
+      return fail(
+        EXIT.failed,
+        "the unit is masked, so that it cannot start",
+        `systemctl unmask ${unitFileState === "masked-runtime" ? "--runtime " : ""}${SERVICE_NAME}`,
+      );
     default:
       return fail(
         EXIT.failed,
@@ -94,50 +98,9 @@ function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdic
   return ok(`${unitFileState === "" ? "" : `${unitFileState} and `}running${describeDropIns(unit)}`);
 }
 
-/** systemd.exec(5), `$SERVICE_RESULT`. */
+/** In the words of systemd (systemd.exec(5), `$SERVICE_RESULT`), and with its exit code or signal. */
 function describeEnd({ result, exitStatus }: ServiceUnit): string {
-  switch (result) {
-    case "watchdog":
-      return "it hung, and the watchdog ended it";
-    case "oom-kill":
-      return "it exceeded its memory limit";
-    case "timeout":
-      return "it did not start or stop in time";
-    case "start-limit-hit":
-      return "it was started too often";
-    case "exit-code":
-      return describeExit(exitStatus);
-    case "signal":
-    case "core-dump":
-      return `killed by signal ${exitStatus}`;
-    case "resources":
-      return "systemd could not prepare it (a folder, a credential, a limit)";
-    default:
-      return result;
-  }
-}
-
-/** systemd.exec(5), "Process exit codes": those of systemd before the program runs. */
-const BEFORE_THE_PROGRAM: ReadonlyMap<string, string> = new Map([
-  ["203", "the program cannot be executed"],
-  ["216", "its group does not exist"],
-  ["217", "its user does not exist"],
-  ["226", "its mount namespace cannot be set up"],
-  ["228", "the kernel refuses its system call filter"],
-  ["233", "its runtime directory cannot be created"],
-  ["238", "its state directory cannot be created"],
-  ["239", "its cache directory cannot be created"],
-  ["241", "its configuration directory cannot be created"],
-  ["243", "its credentials cannot be loaded"],
-]);
-
-function describeExit(exitStatus: string): string {
-  const why = BEFORE_THE_PROGRAM.get(exitStatus);
-  return why === undefined ? `exit code ${exitStatus}` : `systemd could not start it: ${why} (${exitStatus})`;
-}
-
-function unmasking(unitFileState: string): string {
-  return `systemctl unmask ${unitFileState === "masked-runtime" ? "--runtime " : ""}${SERVICE_NAME}`;
+  return ["exit-code", "signal", "core-dump"].includes(result) ? `${result} ${exitStatus}` : result;
 }
 
 function soFar(restarts: number): string {

@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { join } from "node:path";
 import { getCACertificates } from "node:tls";
 
+import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import { errorCode, type Files } from "../../platform/files/files.ts";
-import type { Environment } from "./proxy.ts";
+import { errorCode, type Files, type FileStat, sameStat } from "../../platform/files/files.ts";
+import { TransportError } from "./transport.ts";
 
 /** The bundle of a whole distribution has about 250 KiB. */
 const CA_FILE_LIMIT_BYTES = 1_048_576;
@@ -71,21 +71,46 @@ export function trustedCertificates(extra: readonly string[]): string[] | undefi
   return extra.length === 0 ? undefined : [...new Set([...getCACertificates("default"), ...extra])];
 }
 
-/** A folder of a distribution has a few hundred files. */
-const STORE_LIMIT = 4096;
+/** Timestamps of files may be this coarse, so a file that changed later may change again without another stat (NFS, FAT). */
+const SETTLED_AFTER_MS = 2000;
 
 /**
- * The certificates in the system's store, which has a folder and a file, as OpenSSL names them. What cannot be read is left out. Node's
- * getCACertificates("system") reads the store once in a process, so it does not know an authority that was put there later.
+ * Reads the certificates of the CA file for each connection, and only its stat while it stays as it is: a heartbeat each 30 s would
+ * otherwise wake a thread four times to open, stat, read and close it.
+ *
+ * @returns a function that throws TransportError.
  */
-export async function systemCertificates(files: Files, environment: Environment): Promise<readonly string[]> {
-  const { SSL_CERT_DIR: folder = "/etc/ssl/certs", SSL_CERT_FILE: file = "/etc/ssl/cert.pem" } = environment;
-  const names = await files.list(folder).catch(() => []);
-  const found = new Set<string>();
-  for (const path of [file, ...names.slice(0, STORE_LIMIT).map((name) => join(folder, name))]) {
-    const bytes = await readBounded(files, path, CA_FILE_LIMIT_BYTES).catch(() => null);
-    if (bytes === null || bytes === "too-large") continue;
-    for (const pem of new TextDecoder().decode(bytes).match(PEM_CERTIFICATE) ?? []) found.add(pem);
+export function createAuthorities(
+  files: Files,
+  caFile: string | null,
+  clock: Pick<Clock, "monotonicMs">,
+): () => Promise<readonly string[]> {
+  if (caFile === null) return async () => [];
+  let known: { readonly stat: FileStat; readonly sinceMs: number } | null = null;
+  /** As read when the file had settled. */
+  let settled: readonly string[] | null = null;
+
+  return async () => {
+    const nowMs = clock.monotonicMs();
+    const stat = await statOf(files, caFile);
+    if (stat === null || known === null || !sameStat(stat, known.stat)) {
+      known = stat === null ? null : { stat, sinceMs: nowMs };
+      settled = null;
+    }
+    if (settled !== null) return settled;
+    const result = await readCaFile(files, caFile);
+    if (result.kind === "ca-problem") throw new TransportError("tls", result.code, result.what);
+    if (known !== null && nowMs - known.sinceMs >= SETTLED_AFTER_MS) settled = result.certificates;
+    return result.certificates;
+  };
+}
+
+/** Null where there is no such file: to read it tells why. */
+async function statOf(files: Files, path: string): Promise<FileStat | null> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return null;
   }
-  return [...found].filter(isCertificate);
 }

@@ -2,7 +2,6 @@ import { BlockList, isIP } from "node:net";
 
 import { Secret } from "../secret.ts";
 import { hostOf, isLoopback, portOf } from "./service-url.ts";
-import { TransportError } from "./transport.ts";
 
 /** The value of `proxy` for no proxy, even if the environment names one. */
 export const DIRECT = "none";
@@ -65,22 +64,6 @@ export function parseProxy(address: string): Proxy | ProxyProblem {
   url.username = "";
   url.password = "";
   return { kind: "proxy", url, authorization };
-}
-
-/** The headers for the proxy itself. */
-export function proxyHeaders({ authorization }: Proxy): Readonly<Record<string, string>> {
-  return authorization === null ? {} : { "proxy-authorization": authorization.reveal() };
-}
-
-/** The error for a status with which the proxy refuses a request. */
-export function refusal({ url }: Proxy, status: number): TransportError {
-  return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${explain(status)}`);
-}
-
-function explain(status: number): string {
-  if (status === 407) return "requires a valid user name and password (407)";
-  if (status === 403) return "does not allow connections to this service (403)";
-  return `cannot reach the service (${status})`;
 }
 
 /** Lower case first, as curl does. */

@@ -1,37 +1,87 @@
+import { getCACertificates } from "node:tls";
+import { isIP, type LookupFunction } from "node:net";
+
+import { Agent, buildConnector, Client, type Dispatcher, ProxyAgent } from "undici";
+
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
-import { exchange } from "./exchange.ts";
-import { startLimits } from "./limits.ts";
+import { createAuthorities, trustedCertificates } from "./certificates.ts";
+import { describeFailure, describeTunnelFailure, refusalOfProxy, type Route } from "./failure.ts";
 import { chooseProxy, type Environment, type Proxy } from "./proxy.ts";
-import { parseServiceUrl } from "./service-url.ts";
-import { type Transport, TransportError } from "./transport.ts";
-import { trustingConnector } from "./trusted-connection.ts";
+import { addressLimitMs, LOCALHOST, parseServiceUrl } from "./service-url.ts";
+import {
+  type HttpAnswer,
+  type HttpRequest,
+  isUnknownIssuer,
+  OTHER_AUTHORITY,
+  type Timeouts,
+  type Transport,
+  TransportError,
+} from "./transport.ts";
 
 export interface UndiciTransportOptions {
   /** PEM file of certificate authorities to trust in addition to the usual ones; null for none. An edit of it counts for the next connection. */
   readonly caFile: string | null;
   /** See `ProxySettings`. */
   readonly proxy: string | null;
-  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and where the system's certificates are. */
+  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly environment: Environment;
   /** Allows plain http to other machines. */
   readonly allow_insecure: boolean;
   readonly files: Files;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "monotonicMs">;
 }
 
 /** The part of undici-transport.ts that is imported lazily. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {
-  const connect = trustingConnector(options.files, options.caFile, options.clock, options.environment);
-  return async (request, signal) => {
+  const { caFile } = options;
+  const readAuthorities = createAuthorities(options.files, caFile, options.clock);
+  let ofSystem: readonly string[] = [];
+  return async (request, caller) => {
     const url = safeUrl(request.url, options.allow_insecure);
-    const proxy = proxyFor(url, options);
-    using limits = startLimits(request.timeouts, options.clock, signal);
-    const socket = await connect({ url, proxy }, limits.signal);
-    limits.connected();
-    // Awaited here: returning ends the time limits.
-    return await exchange(socket, request, url.protocol === "http:" ? proxy : null, limits);
+    const route: Route = { url, proxy: proxyFor(url, options) };
+    const { timeouts } = request;
+    const deadline = AbortSignal.timeout(timeouts.totalMs);
+    const signal = AbortSignal.any([caller, deadline]);
+    const ofFile = usesTls(route) ? await readAuthorities() : [];
+
+    const sendTrusting = async (store: readonly string[]): Promise<HttpAnswer> => {
+      const certificates = trustedCertificates([...ofFile, ...store]);
+      try {
+        return await exchange(route, request, { certificates, isVerified: true }, signal);
+      } catch (error) {
+        if (caller.aborted) throw new TransportError("aborted", "ABORTED", "the request was aborted");
+        if (deadline.aborted) {
+          throw new TransportError("timeout", "TOTAL_TIMEOUT", `no whole answer within ${timeouts.totalMs / 1000} s`);
+        }
+        throw describeFailure(error, route, timeouts);
+      }
+    };
+
+    try {
+      return await sendTrusting(ofSystem);
+    } catch (error) {
+      if (!hasUnknownIssuer(error)) throw error;
+    }
+    // Only now, because it has hundreds of files, and few robots need it.
+    const store = getCACertificates("system");
+    try {
+      const answer = await sendTrusting(store);
+      ofSystem = store;
+      return answer;
+    } catch (error) {
+      if (caFile === null || !hasUnknownIssuer(error)) throw error;
+      throw new TransportError(error.reason, OTHER_AUTHORITY, `${error.message}; it is not among those in ${caFile}`);
+    }
   };
+}
+
+function hasUnknownIssuer(error: unknown): error is TransportError {
+  return error instanceof TransportError && isUnknownIssuer(error.code);
+}
+
+function usesTls({ url, proxy }: Route): boolean {
+  return url.protocol === "https:" || proxy?.url.protocol === "https:";
 }
 
 /** Checks the URL of each request, so that no key is sent unencrypted whatever the configuration allows. */
@@ -39,8 +89,12 @@ function safeUrl(text: string, allowInsecure: boolean): URL {
   const url = new URL(text);
   // Only the origin: operations have paths and queries.
   const checked = parseServiceUrl(url.origin, allowInsecure);
-  if (checked.kind === "url") return url;
-  throw new TransportError("other", "SERVICE_URL", `${checked.what}; ${checked.fix}`);
+  if (checked.kind === "url-problem") {
+    throw new TransportError("other", "SERVICE_URL", `${checked.what}; ${checked.fix}`);
+  }
+  // RFC 6066 section 3: the server name of TLS has no dot at its end.
+  url.hostname = url.hostname.replace(/\.$/, "");
+  return url;
 }
 
 function proxyFor(url: URL, options: UndiciTransportOptions): Proxy | null {
@@ -53,4 +107,139 @@ function proxyFor(url: URL, options: UndiciTransportOptions): Proxy | null {
     case "proxy-problem":
       throw new TransportError("proxy", choice.code, choice.what);
   }
+}
+
+/** Sends one request over a connection of its own, because registrations are weeks apart, and reads the answer's body up to the limit. */
+async function exchange(
+  route: Route,
+  { method, headers, body, timeouts, answerLimitBytes }: HttpRequest,
+  trust: Trust,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const { url } = route;
+  // Node connects a socket even if its signal has aborted before.
+  signal.throwIfAborted();
+  const dispatcher = openDispatcher(route, trust, timeouts, signal);
+  try {
+    const answer = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers,
+      body,
+      headersTimeout: timeouts.headersMs,
+      bodyTimeout: 0,
+      reset: true,
+      signal,
+    });
+    const content = await readUpTo(answerLimitBytes, answer.body);
+    return { status: answer.statusCode, headers: singleValues(answer.headers), ...content };
+  } finally {
+    void dispatcher.destroy();
+  }
+}
+
+/** The certificates to trust; undefined for Node's own. Verification is off only to look at a certificate that was refused. */
+export interface Trust {
+  readonly certificates: readonly string[] | undefined;
+  readonly isVerified: boolean;
+}
+
+/** The maximum size of an answer's headers; undici closes the connection beyond it. */
+const HEADERS_LIMIT_BYTES = 16_384;
+
+/**
+ * Opens the connections of a request: TCP, proxy and TLS, as the route requires.
+ *
+ * @param signal closes them, whatever they wait for.
+ */
+export function openDispatcher(
+  { url, proxy }: Route,
+  trust: Trust,
+  timeouts: Timeouts,
+  signal: AbortSignal,
+): Dispatcher {
+  const to = ({ hostname }: URL) => ({
+    timeout: timeouts.connectMs,
+    autoSelectFamilyAttemptTimeout: addressLimitMs(timeouts.connectMs),
+    ...(hostname === LOCALHOST ? { lookup: lookUpLoopback } : {}),
+    ...(trust.certificates === undefined ? {} : { ca: [...trust.certificates] }),
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect.
+    rejectUnauthorized: trust.isVerified,
+    allowH2: false,
+    signal,
+  });
+  const options = { allowH2: false, maxHeaderSize: HEADERS_LIMIT_BYTES };
+  if (proxy === null) return new Agent({ ...options, connect: to(url) });
+  return new ProxyAgent({
+    ...options,
+    uri: proxy.url.href,
+    ...(proxy.authorization === null ? {} : { token: proxy.authorization.reveal() }),
+    proxyTls: to(proxy.url),
+    requestTls: to(url),
+    clientFactory(origin) {
+      const connect = withoutAddressAsName(buildConnector(to(proxy.url)));
+      return markErrors(
+        new Client(origin, { ...options, connect, headersTimeout: timeouts.connectMs }),
+        proxy,
+        timeouts,
+      );
+    },
+  });
+}
+
+/** undici names a proxy by its address, too, and Node refuses an address as a server name (RFC 6066 section 3). */
+function withoutAddressAsName(connect: buildConnector.connector): buildConnector.connector {
+  return (to, done) => connect(isIP(to.hostname) === 0 ? to : { ...to, servername: "" }, done);
+}
+
+/** Has the errors of a client, which asks the proxy for a connection to the service, say that they are of the proxy. */
+function markErrors(client: Client, proxy: Proxy, timeouts: Timeouts): Dispatcher {
+  const ask = client.connect.bind(client);
+  return Object.assign(client, {
+    async connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+      try {
+        const answer = await ask(options);
+        if (answer.statusCode === 200) return answer;
+        answer.socket.destroy();
+        throw refusalOfProxy(proxy, answer.statusCode);
+      } catch (error) {
+        throw error instanceof TransportError ? error : describeTunnelFailure(error, proxy, timeouts);
+      }
+    },
+  });
+}
+
+const LOOPBACK_ADDRESSES = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/** Plain http to `localhost` is allowed because it stays on this machine, so no resolver is asked (RFC 6761 section 6.3). */
+const lookUpLoopback: LookupFunction = (_host, { all }, callback) => {
+  if (all === true) callback(null, LOOPBACK_ADDRESSES);
+  else callback(null, "127.0.0.1", 4);
+};
+
+async function readUpTo(
+  limitBytes: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<Pick<HttpAnswer, "body" | "complete">> {
+  const chunks: Uint8Array[] = [];
+  let freeBytes = limitBytes;
+  for await (const chunk of body) {
+    chunks.push(chunk.subarray(0, freeBytes));
+    if (chunk.byteLength > freeBytes) return { body: Buffer.concat(chunks), complete: false };
+    freeBytes -= chunk.byteLength;
+  }
+  return { body: Buffer.concat(chunks), complete: true };
+}
+
+/** Joins repeated headers, as RFC 9110 section 5.3 allows. */
+function singleValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const single: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) single[name.toLowerCase()] = typeof value === "string" ? value : value.join(", ");
+  }
+  return single;
 }

@@ -47,7 +47,7 @@ export function parseServiceUrl(text: string, allowInsecure: boolean): ServiceUr
 
 /**
  * True for addresses of this machine (RFC 1122, RFC 4291) and for `localhost`, in the form `URL.hostname` gives. A resolver may give
- * `NAME.localhost` another address (RFC 6761 section 6.3 is only a "should"); `localhost` itself is never looked up (connection.ts).
+ * `NAME.localhost` another address (RFC 6761 section 6.3 is only a "should"); `localhost` itself is never looked up (sender.ts).
  */
 export function isLoopback(hostname: string): boolean {
   const name = hostname.replace(/\.$/, "");
@@ -64,6 +64,11 @@ export function hostOf(url: URL): string {
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;
+}
+
+/** For `autoSelectFamilyAttemptTimeout`: Node gives up an address before it tries the next one, by default after 250 ms, too soon for a slow link. */
+export function addressLimitMs(connectMs: number): number {
+  return Math.ceil(connectMs / 3);
 }
 
 function problem(code: ServiceUrlProblem, what: string, fix: string): ServiceUrl {

@@ -24,7 +24,7 @@ export interface HttpRequest {
 }
 
 export interface Timeouts {
-  /** Name lookup, connection, proxy and TLS handshake together. */
+  /** Name lookup, connection and TLS handshake together; behind a proxy, for its connection, its answer and the TLS handshake each. */
   readonly connectMs: number;
   /** From the connection to the end of the answer's headers. */
   readonly headersMs: number;
@@ -79,10 +79,7 @@ export class TransportError extends Error {
 /** The code of an unknown issuer although there is a CA file: it is the wrong one. */
 export const OTHER_AUTHORITY = "CA_FILE_OTHER_AUTHORITY";
 
-/**
- * True for OpenSSL's errors about an unknown issuer. Only then is the system's certificate store read, which has hundreds of files, and which
- * few robots need.
- */
+/** True for OpenSSL's errors about an unknown issuer. */
 export function isUnknownIssuer(code: string | null): boolean {
   return code !== null && UNKNOWN_ISSUER.has(code);
 }

@@ -1,4 +1,3 @@
-import { loadLate } from "./load-late.ts";
 import type { UndiciTransportOptions } from "./sender.ts";
 import type { Transport } from "./transport.ts";
 
@@ -9,33 +8,27 @@ import type { Transport } from "./transport.ts";
  */
 export function createUndiciTransport(options: UndiciTransportOptions): Transport {
   const closing = new AbortController();
-  let sender: Promise<Transport["send"]> | null = null;
+  let send: Transport["send"] | null = null;
 
-  function loaded(): Promise<Transport["send"]> {
-    sender ??= load(options).catch((error: unknown) => {
-      sender = null;
-      throw error;
-    });
-    return sender;
+  async function load(): Promise<Transport["send"]> {
+    // Before the module that needs it: if no file descriptor is left to read it (EMFILE), this import can be repeated, but not that one.
+    await import("undici");
+    const { createSender } = await import("./sender.ts");
+    send ??= createSender(options);
+    return send;
   }
 
   return {
     async send(request, signal) {
-      const send = await loaded();
-      return send(request, AbortSignal.any([signal, closing.signal]));
+      const sendNow = send ?? (await load());
+      return sendNow(request, AbortSignal.any([signal, closing.signal]));
     },
     prepare() {
       // Deferred, because loading would delay the caller's timer by 10 ms. A failure is reported by the request.
-      setImmediate(() => void loaded().catch(() => {}));
+      setImmediate(() => void load().catch(() => {}));
     },
     async close() {
       closing.abort();
     },
   };
-}
-
-async function load(options: UndiciTransportOptions): Promise<Transport["send"]> {
-  await loadLate(() => import("undici"));
-  const { createSender } = await import("./sender.ts");
-  return createSender(options);
 }

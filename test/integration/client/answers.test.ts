@@ -416,3 +416,23 @@ test("listRobots, localhost → loopback without a DNS lookup", async () => {
     lookup.mockRestore();
   }
 });
+
+test.each([
+  ["http", {}],
+  ["https", {}],
+  ["http", { allow_insecure: true, isProxied: true }],
+  ["https", { isProxied: true }],
+])("send over %s, %j, to a server that closes each connection at once → one connection", async (scheme, how) => {
+  let connections = 0;
+  await using server = await serveTcp((socket) => {
+    connections += 1;
+    socket.end();
+  });
+  const { isProxied = false, ...settings } = { isProxied: false, ...how };
+  const at = `127.0.0.1:${server.port}`;
+  const result = await (isProxied
+    ? listed(`${scheme}://service.test`, { ...settings, proxy: `http://${at}` })
+    : listed(`${scheme}://${at}`));
+  expect(result).toMatchObject({ kind: "unreachable" });
+  expect(connections).toBe(1);
+});

@@ -32,11 +32,14 @@ test.each([
   expect(proxy.requests).toEqual([{ what: `CONNECT service.test:${server.port}`, authorization: BASIC }]);
 });
 
-test("scenario 11: https proxy → connected to over TLS", async () => {
-  await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
-  await using proxy = await serveProxy(null, authority.issue("localhost"));
-  const url = `https://service.test:${server.port}`;
-  const settings = { proxy: `https://localhost:${proxy.port}` };
+test.each([
+  ["localhost", "service.test"],
+  ["127.0.0.1", "127.0.0.1"],
+])("scenario 11: https proxy at %s → connected to over TLS, for %s", async (at, name) => {
+  await using server = await serveHttps(authority.issue(name), answerEmpty);
+  await using proxy = await serveProxy(null, authority.issue(at));
+  const url = `https://${name}:${server.port}`;
+  const settings = { proxy: `https://${at}:${proxy.port}` };
   expect(await listed(url, { ...settings, caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
   expect(await listed(url, settings)).toMatchObject({
     kind: "unreachable",

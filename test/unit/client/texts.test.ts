@@ -5,6 +5,7 @@ import { isPathParameter, operationUrl } from "../../../src/client/address.ts";
 import { isOfNetwork } from "../../../src/client/call-result.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";
+import { unreachable } from "../../../src/client/send-request.ts";
 import { isLoopback, parseServiceUrl } from "../../../src/client/transport/service-url.ts";
 
 test.each([
@@ -117,4 +118,14 @@ test.each([
   [502, true, false],
 ])("isOfNetwork: %i, with a web page: %s", (status, isWebPage, expected) => {
   expect(isOfNetwork({ status, detail: "no", isWebPage })).toBe(expected);
+});
+
+test("unreachable: a part of the program cannot be read for now → the request fails, a bug is thrown", () => {
+  const exhausted = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  expect(unreachable(exhausted, null)).toMatchObject({
+    kind: "unreachable",
+    reason: "other",
+    detail: "cannot read a part of this program (EMFILE)",
+  });
+  expect(() => unreachable(new SyntaxError("x"), null)).toThrow(SyntaxError);
 });

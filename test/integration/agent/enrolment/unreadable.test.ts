@@ -49,7 +49,7 @@ test("identity file unreadable, no agent → doctor says so, --setup sends nothi
   expect(setup.code).toBe(1);
   expect(setup.stderr).toContain("error: the identity of this robot cannot be read (ELOOP)");
   expect(proxy.requests).toEqual([]);
-  expect((await robot.run(["doctor"])).stdout).toMatch(/^fail {2}identity +the identity of this robot cannot be read/m);
+  expect((await robot.run(["doctor"])).stdout).toMatch(/^fail {2}key +the identity of this robot cannot be read/m);
   const key = await robot.run(["set-key", "--from", robot.keyPath]);
   expect(key.code).toBe(0);
   expect(key.stdout).toContain("It is not used for now: the identity of this robot cannot be read (ELOOP).");

@@ -2,25 +2,16 @@ import { readdir } from "node:fs/promises";
 
 import { describe, expect, test } from "vitest";
 
-import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts";
-import { CHECK_IDS, fail, ok, startExamination, type Verdict } from "../../../../src/agent/doctor/check.ts";
-import { checkDisk } from "../../../../src/agent/doctor/keeping.ts";
-import { examineTls } from "../../../../src/agent/doctor/tls.ts";
-import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
-import type { Registration } from "../../../../src/agent/registration/record.ts";
-import { TransportError } from "../../../../src/client/transport/transport.ts";
+import { CHECK_IDS, combine, examine, fail, ok, skip, type Verdict, warn } from "../../../../src/agent/doctor/check.ts";
+import { judgeClock, judgeKey } from "../../../../src/agent/doctor/service.ts";
+import { checkDisk } from "../../../../src/agent/doctor/state.ts";
+import { judgeTls } from "../../../../src/agent/doctor/tls.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../../src/platform/machine.ts";
 import { temporaryFolder } from "../../look/machine.ts";
 import { HeldClock } from "../robot-in-process.ts";
-
-function clockAt(wall: string): Clock {
-  return { ...systemClock, wallMs: () => Date.parse(wall) };
-}
-
-const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
 
 test("checkDisk: killed while it writes → no file is left", async () => {
   const stateDirectory = await temporaryFolder();
@@ -42,151 +33,95 @@ test("checkDisk: killed while it writes → no file is left", async () => {
   expect(left).toEqual([]);
 });
 
-describe("judgeKey", () => {
-  const request = { name: "arm-7", robot_type_id: "t", region: "r", configuration_digest: `sha256:${"a".repeat(64)}` };
-  const registration: Registration = {
-    service_url: "https://policy.example",
-    machine: null,
-    request,
-    in_doubt: false,
-    files: [],
-    robot: { ...request, id: "rob_1", created_at: "", site: null, labels: {} },
-    registered_at: "2026-01-31T08:00:00.000Z",
-  };
-  const judged = (status: number, detail: string, registered: boolean) => {
-    const result = {
-      kind: "refused",
-      status,
-      detail,
-      validation: null,
-      retryAfterMs: null,
-      request_id: null,
-    } as const;
-    return judgeKey({ result, dated: null }, registered ? registration : null, {
-      source: "key-file",
-      where: "/etc/api-key",
-    });
-  };
-
-  test.each([
-    [
-      "a key with only the scope for setup, robot registered",
-      403,
-      "The API key lacks the scope robots:read",
-      true,
-      "ok",
-    ],
-    ["a key with only the scope for setup, before setup", 403, "The API key lacks the scope robots:read", false, "ok"],
-    ["refused for another reason, but registered", 403, "not with this key", true, "warn"],
-    ["refused for another reason", 403, "not with this key", false, "fail"],
-    ["revoked", 401, "Invalid API key", true, "fail"],
-  ] as const)("judgeKey: %s", (_case, status, detail, registered, verdict) => {
-    expect(judged(status, detail, registered).status).toBe(verdict);
-  });
-
-  test("judgeKey: bad key → names the program that creates keys", () => {
-    expect(judged(401, "Invalid API key", true)).toMatchObject({
-      remedy: expect.stringContaining("robot-policy-service keys create"),
-    });
-  });
+test.each([
+  ["a key with only the scope for setup", 403, "The API key lacks the scope robots:read", false, "ok"],
+  ["refused for another reason, but registered", 403, "not with this key", true, "warn"],
+  ["refused for another reason", 403, "not with this key", false, "fail"],
+  ["revoked", 401, "Invalid API key", true, "fail"],
+] as const)("judgeKey: %s", (_case, status, detail, isRegistered, verdict) => {
+  const refused = { kind: "refused", status, detail, validation: null, retryAfterMs: null, request_id: null } as const;
+  const judged = judgeKey(refused, isRegistered, { source: "key-file", where: "/etc/api-key" });
+  expect(judged.status).toBe(verdict);
+  if (judged.status === "fail") expect(judged.remedy).toContain("robot-policy-service keys create");
 });
 
-describe("startExamination", () => {
-  test("run: check → verdict to the display, value to later checks", async () => {
-    const examination = startExamination(systemClock, new AbortController().signal);
-    const value = await examination.run("dns", { limitMs: 1000, late: LATE }, async () => ({
-      verdict: ok("found"),
-      value: 7,
-    }));
-    expect(value).toBe(7);
-    expect(await examination.result("dns")).toMatchObject({ id: "dns", verdict: { status: "ok", what: "found" } });
+describe("examine", () => {
+  const LATE: Verdict = fail(4, "nothing within 1 s", "wait");
+  const limit = { limitMs: 1000, late: LATE };
+  const on = (clock: Clock, signal = new AbortController().signal) => ({
+    machine: { ...systemMachine({}, process.pid), clock },
+    signal,
   });
 
-  test("run: hanging check → timeout verdict at its limit, its signal aborts", async () => {
+  test("check → verdict to the display, value to later checks", async () => {
+    const examined = await examine(on(systemClock), "dns", limit, async () => ({ verdict: ok("found"), value: 7 }));
+    expect(examined).toMatchObject({ value: 7, result: { id: "dns", verdict: { status: "ok", what: "found" } } });
+  });
+
+  test("hanging check → verdict of its limit, its signal aborts", async () => {
     const clock = new HeldClock();
-    const examination = startExamination(clock, new AbortController().signal);
-    let aborted = false;
-    const running = examination.run("dns", { limitMs: 1000, late: LATE }, (signal) => {
-      signal.addEventListener("abort", () => {
-        aborted = true;
-      });
+    const aborted = Promise.withResolvers<void>();
+    const running = examine(on(clock), "dns", limit, (signal) => {
+      signal.addEventListener("abort", () => aborted.resolve());
       return new Promise<never>(() => {});
     });
     clock.step(1000);
-    expect(await running).toBeNull();
-    expect((await examination.result("dns")).verdict).toBe(LATE);
-    expect(aborted).toBe(true);
+    expect((await running).result.verdict).toBe(LATE);
+    await aborted.promise;
   });
 
-  test("run: check that fails by its aborted signal → timeout verdict", async () => {
-    const clock = new HeldClock();
-    const examination = startExamination(clock, new AbortController().signal);
-    const running = examination.run("tcp", { limitMs: 1000, late: LATE }, async (signal) => {
-      await clock.sleep(10_000, signal);
-      return { verdict: ok("never"), value: null };
-    });
-    clock.step(1000);
-    await running;
-    expect((await examination.result("tcp")).verdict).toBe(LATE);
-  });
-
-  test("run: interrupt → ends at once", async () => {
+  test("interrupt → ends at once", async () => {
     const interrupt = new AbortController();
-    const examination = startExamination(systemClock, interrupt.signal);
-    const running = examination.run("dns", { limitMs: 60_000, late: LATE }, () => new Promise<never>(() => {}));
+    const running = examine(on(systemClock, interrupt.signal), "dns", limit, () => new Promise<never>(() => {}));
     interrupt.abort(new Error("interrupted"));
     await expect(running).rejects.toThrow("interrupted");
   });
 
-  test("run: system error → verdict, bug → thrown", async () => {
-    const examination = startExamination(systemClock, new AbortController().signal);
-    const limit = { limitMs: 1000, late: LATE };
-    await examination.run("disk", limit, () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
-    expect((await examination.result("disk")).verdict).toMatchObject({ status: "fail", exitCode: 1 });
-    await expect(examination.run("state", limit, () => Promise.reject(new TypeError("bug")))).rejects.toThrow("bug");
-  });
-
-  test("CHECK_IDS: unique, and each a single word for scripts", () => {
-    expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
-    for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
+  test("system error → verdict, bug → thrown", async () => {
+    const failing = (error: Error) =>
+      examine(on(systemClock), "state", limit, async () => {
+        throw error;
+      });
+    const { result } = await failing(Object.assign(new Error("no"), { code: "EIO" }));
+    expect(result.verdict).toMatchObject({ status: "fail", exitCode: 1 });
+    await expect(failing(new TypeError("bug"))).rejects.toThrow("bug");
   });
 });
 
-describe("checkClock", () => {
-  test("scenario 3: clock at 1970, no answer to compare with → error", () => {
-    expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null, "unknown")).toMatchObject({
-      status: "fail",
-      exitCode: 4,
-      what: "the clock says 1970-01-01T00:01, before this program was written",
-    });
+test("CHECK_IDS: unique, and each a single word for scripts", () => {
+  expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
+  for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
+});
+
+test.each([
+  ["what is in order", [ok("a"), skip("b"), ok("c")], ok("a, c")],
+  ["nothing was checked", [skip("a"), skip("b")], skip("a")],
+  ["all troubles, the worst first", [warn("a", "A"), ok("b"), fail(4, "c", "C")], fail(4, "c; a", "C; A")],
+] as const)("combine: %s", (_what, verdicts, expected) => {
+  expect(combine(verdicts)).toEqual(expected);
+});
+
+describe("judgeClock", () => {
+  const at = (wall: string): Clock => ({ ...systemClock, wallMs: () => Date.parse(wall) });
+
+  test.each([
+    ["1970-01-01T00:01:00Z", null, "fail"],
+    ["2030-01-01T00:00:00Z", null, "skip"],
+    ["2030-01-01T00:00:00Z", true, "skip"],
+    ["2030-01-01T00:00:00Z", false, "warn"],
+  ])("scenario 3: %s, nothing to compare with, kept by a time service: %s → %s", (now, isKept, status) => {
+    expect(judgeClock(at(now), null, isKept).status).toBe(status);
   });
 
   test.each([
-    ["unknown", "skip"],
-    ["synchronized", "skip"],
-    ["not-synchronized", "warn"],
-    ["not-installed", "warn"],
-  ] as const)("checkClock: plausible time, time service %s → %s", (service, status) => {
-    expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
-  });
-
-  test.each([
-    ["NTPSynchronized=yes\nCanNTP=yes\n", "synchronized"],
-    ["CanNTP=yes\nNTPSynchronized=no\n", "not-synchronized"],
-    ["CanNTP=no\nNTPSynchronized=no\n", "not-installed"],
-    // Set by a program unknown to systemd.
-    ["CanNTP=no\nNTPSynchronized=yes\n", "synchronized"],
-    ["", "unknown"],
-  ])("readTimeService: %j → %s", (shown, service) => {
-    expect(readTimeService(shown)).toBe(service);
-  });
-
-  test("checkClock: no time service installed → the remedy names the package", () => {
-    for (const now of ["1970-01-01T00:01:00Z", "2030-01-01T00:00:00Z"]) {
-      expect(checkClock(clockAt(now), null, "not-installed")).toMatchObject({
-        remedy: expect.stringContaining("sudo apt install systemd-timesyncd"),
-      });
-    }
+    [0, "ok", "the clocks agree"],
+    [10 * 60_000, "warn", "the clock is 10 minutes behind the service's"],
+    [-10 * 60_000, "warn", "the clock is 10 minutes ahead of the service's"],
+    [26 * 3_600_000, "fail", "the clock is 26 hours behind the service's"],
+    [3 * 86_400_000, "fail", "the clock is 3 days behind the service's"],
+  ])("the service's clock is %i ms ahead → %s", (aheadMs, status, what) => {
+    const hereMs = Date.parse("2030-01-01T00:00:00Z");
+    expect(judgeClock(systemClock, { hereMs, serviceMs: hereMs + aheadMs }, null)).toMatchObject({ status, what });
   });
 
   test("RELEASED_AT_MS: in the past", () => {
@@ -197,10 +132,10 @@ describe("checkClock", () => {
 test.each([
   ["https://policy.example", "policy.example:443"],
   ["https://[::1]:8443", "[::1]:8443"],
-])("examineTls: %s, refused for an unknown reason → a command for that port", async (address, connected) => {
+])("judgeTls: %s, refused for an unknown reason → a command for that port", async (address, connected) => {
   const route = { url: new URL(address), proxy: null, caFile: null };
-  const error = new TransportError("reset", null, "the connection broke");
-  const examined = await examineTls(route, { kind: "failed", error }, systemClock, new AbortController().signal);
+  const result = { kind: "unreachable", reason: "reset", code: null, detail: "the connection broke" } as const;
+  const verdict = await judgeTls(route, { handshake: null, result }, systemClock, new AbortController().signal);
   // openssl-s_client(1): without a port it connects to 4433.
-  expect(examined).toMatchObject({ remedy: `inspect the connection: openssl s_client -connect ${connected}` });
+  expect(verdict).toMatchObject({ remedy: `inspect the connection: openssl s_client -connect ${connected}` });
 });

@@ -23,7 +23,7 @@ test("checkTcp: no route to one address, and nothing listens at the other → th
   const hop = { host: "policy.example", port, program: "service", setting: "service.url" } as const;
   // Linux has no route for connections to the broadcast address.
   const addresses = ["255.255.255.255", "127.0.0.1"];
-  expect(await checkTcp(hop, addresses, new AbortController().signal)).toMatchObject({
+  expect(await checkTcp(hop, addresses, 10_000, new AbortController().signal)).toMatchObject({
     status: "fail",
     what: `cannot connect to policy.example port ${port} (ECONNREFUSED)`,
     remedy: "nothing listens there: check the port in service.url, and that the service runs",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { createAuthorities } from "../../../../src/client/transport/trusted-connection.ts";
+import { createAuthorities } from "../../../../src/client/transport/certificates.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { type Authority, createAuthority } from "../../../integration/client/authority.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { judgeIdentity } from "../../../../src/agent/doctor/identity.ts";
+import { judgeIdentity } from "../../../../src/agent/doctor/key.ts";
 import { createIdentityFiles } from "../../../../src/agent/identity/identity-files.ts";
 import { createKey } from "../../../../src/agent/identity/key.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -37,5 +37,5 @@ test.each([
       expires_at: "2100-01-01T00:00:00Z",
       interval_s: 5,
     });
-  expect(await judgeIdentity({ machine, userId: 0 }, { stateDirectory }, initial, null)).toMatchObject(verdict);
+  expect(await judgeIdentity({ machine, userId: 0 }, { stateDirectory }, initial.service)).toMatchObject(verdict);
 });

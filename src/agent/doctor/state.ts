@@ -1,6 +1,6 @@
 import type { StatsFs } from "node:fs";
-import { access, constants, statfs } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
 
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -14,7 +14,7 @@ import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
-import { type Examined, fail, ok, skip, type Verdict, warn } from "./check.ts";
+import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 
 /** The agent writes only a few KB, but with less than this the next package upgrade or log fills the disk. */
 const LITTLE_SPACE_BYTES = 32 * 1024 * 1024;
@@ -24,52 +24,51 @@ const PROBE_BYTES = 64 * 1024;
 const FEW_INODES = 1000;
 const PROBE_NAME = ".doctor-probe";
 
-/** Checks that the saved registration is readable, valid, of this machine and under this name. */
+/**
+ * Checks that the saved registration is readable, valid, of this machine and under this name, and that its folder can be written and has space.
+ *
+ * @param stateProblem why the running agent could not write: root may be able to where the agent is not.
+ */
 export async function checkState(
-  { machine }: CommandContext,
-  { stateDirectory }: Folders,
+  subject: Subject,
   configuration: AgentConfiguration | null,
-  { relation }: AgentUser,
-): Promise<Examined<Registration>> {
+  stateProblem: string | null,
+): Promise<Found<Registration>> {
+  const { verdict, value } = await checkRegistration(subject, configuration);
+  const { context, folders, agentUser } = subject;
+  return { verdict: combine([verdict, await checkDisk(context, folders, agentUser, stateProblem)]), value };
+}
+
+async function checkRegistration(
+  { context: { machine }, folders: { stateDirectory }, agentUser: { relation } }: Subject,
+  configuration: AgentConfiguration | null,
+): Promise<{ readonly verdict: Verdict; readonly value: Registration | null }> {
+  const nothing = (verdict: Verdict) => ({ verdict, value: null });
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
     if (relation === "other" && state.problem.code === "state-unreadable")
-      return skip(`this user may not read ${stateDirectory}`);
+      return nothing(skip(`this user may not read ${stateDirectory}`));
     const { what, where, fix } = state.problem;
-    return fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix);
+    return nothing(fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix));
   }
   const { registration, setAside } = state;
   if (setAside !== null) {
-    const what = `${setAside} is damaged and not used`;
-    return warn(what, "nothing: the agent moves it aside and registers again");
+    const remedy = "nothing: the agent moves it aside and registers again";
+    return nothing(warn(`${setAside} is damaged and not used`, remedy));
   }
-  if (registration === null) return ok("nothing is registered yet");
-  const verdict = judgeRegistration(
-    registration,
-    machine.identity.hostname(),
-    await machine.identity.machine(),
-    configuration,
-  );
-  return { verdict, value: registration };
-}
-
-function judgeRegistration(
-  registration: Registration,
-  hostname: string,
-  machine: string | null,
-  configuration: AgentConfiguration | null,
-): Verdict {
+  if (registration === null) return nothing(ok("nothing is registered yet"));
   const registeredAs = registration.request.name;
-  if (isOtherMachine(registration, machine)) {
+  const here = { hostname: machine.identity.hostname(), machine: await machine.identity.machine() };
+  if (isOtherMachine(registration, here.machine)) {
     const what = `written on another machine, as ${registeredAs}: a copied image, or a new main board`;
-    return fail(EXIT.conflict, what, OTHER_MACHINE_FIX);
+    return { verdict: fail(EXIT.conflict, what, OTHER_MACHINE_FIX), value: registration };
   }
-  const name = configuration === null ? registeredAs : robotName(configuration, { hostname, machine });
-  if (name !== registeredAs) {
-    const what = `registered as ${registeredAs}, but robot.name is now ${name}`;
-    return fail(EXIT.conflict, what, OTHER_NAME_FIX);
-  }
-  return ok(`registered as ${registeredAs} since ${registration.registered_at}, on this machine`);
+  const name = configuration === null ? registeredAs : robotName(configuration, here);
+  const verdict =
+    name === registeredAs
+      ? ok(`registered as ${registeredAs} since ${registration.registered_at}, on this machine`)
+      : fail(EXIT.conflict, `registered as ${registeredAs}, but robot.name is now ${name}`, OTHER_NAME_FIX);
+  return { verdict, value: registration };
 }
 
 /**
@@ -84,17 +83,6 @@ export async function checkDisk(
   stateProblem: string | null,
 ): Promise<Verdict> {
   const { files } = machine;
-  try {
-    await files.stat(stateDirectory);
-  } catch (error) {
-    if (relation === "other" && errorCode(error) === "EACCES")
-      return skip(`this user may not access ${stateDirectory}`);
-    if (errorCode(error) !== "ENOENT") throw error;
-    const verdict = await checkAncestor(stateDirectory, dirname(stateDirectory));
-    return relation === "absent" && verdict.status === "fail"
-      ? skip(`${stateDirectory} does not exist yet; the installation creates it with the agent's user`)
-      : verdict;
-  }
   const path = join(stateDirectory, `${PROBE_NAME}-${processId}`);
   try {
     const file = await files.createExclusive(path, 0o600);
@@ -107,7 +95,9 @@ export async function checkDisk(
       await file.close();
     }
   } catch (error) {
-    if (relation === "other" && errorCode(error) === "EACCES")
+    const code = errorCode(error);
+    if (code === "ENOENT") return skip(`${stateDirectory} does not exist yet`);
+    if (relation === "other" && code === "EACCES")
       return skip(`this user may not write to ${stateDirectory}, which is correct`);
     return unwritable(stateDirectory, error);
   }
@@ -115,7 +105,7 @@ export async function checkDisk(
     return fail(
       EXIT.failed,
       `this user can write the state, but the agent cannot: ${stateProblem}`,
-      `look at its owner and the disk: ls -ld ${shellWord(stateDirectory)}; df -h ${shellWord(stateDirectory)}; df -i ${shellWord(stateDirectory)}`,
+      `look at its owner and the disk: ls -ld ${shellWord(stateDirectory)}; df -h ${shellWord(stateDirectory)}`,
     );
   return judgeRoom(stateDirectory, await statfs(stateDirectory));
 }
@@ -125,7 +115,7 @@ export function judgeRoom(
   { bavail, bsize, files, ffree }: Pick<StatsFs, "bavail" | "bsize" | "files" | "ffree">,
 ): Verdict {
   const freeBytes = bavail * bsize;
-  const room = `${directory} can be written; ${Math.floor(freeBytes / 1024 ** 2)} MiB are free`;
+  const room = `${directory} can be written, ${Math.floor(freeBytes / 1024 ** 2)} MiB are free`;
   if (freeBytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${shellWord(directory)}`);
   // Some filesystems count none (btrfs).
   if (files > 0 && ffree < FEW_INODES)
@@ -133,29 +123,15 @@ export function judgeRoom(
   return ok(room);
 }
 
-/** Creates nothing: checks the nearest existing parent to see whether the agent can create the folder. */
-async function checkAncestor(directory: string, ancestor: string): Promise<Verdict> {
-  try {
-    await access(ancestor, constants.W_OK | constants.X_OK);
-    return ok(`${directory} does not exist yet and can be created`);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" && dirname(ancestor) !== ancestor)
-      return checkAncestor(directory, dirname(ancestor));
-    return unwritable(ancestor, error);
-  }
-}
-
 function unwritable(directory: string, error: unknown): Verdict {
   const code = errorCode(error);
   if (code === undefined) throw error;
   const failed = (what: string, remedy: string) => fail(EXIT.failed, directory + what, remedy);
+  const folder = shellWord(directory);
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return failed(
-        `: the disk is full (${code})`,
-        `make room: df -h ${shellWord(directory)}; df -i ${shellWord(directory)}`,
-      );
+      return failed(`: the disk is full (${code})`, `make room: df -h ${folder}; df -i ${folder}`);
     case "EROFS":
       return failed(
         " is on a read-only filesystem; each start checks with the service",
@@ -163,8 +139,8 @@ function unwritable(directory: string, error: unknown): Verdict {
       );
     case "EACCES":
     case "EPERM":
-      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${shellWord(directory)}`);
+      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${folder}`);
     default:
-      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${shellWord(directory)}`);
+      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${folder}`);
   }
 }

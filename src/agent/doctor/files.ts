@@ -1,28 +1,23 @@
 import { explainAccess } from "../../access/access.ts";
-import type { Credential } from "../../client/credential.ts";
 import { unsuitable, systemErrorFinding } from "../../look/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { lookAtKey } from "../access/check-access.ts";
 import { type AgentUser, type Denial, explainDenial } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { Folders } from "../configuration/folders.ts";
 import { readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
-import { type Examined, fail, ok, skip, type Verdict, warn } from "./check.ts";
+import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 import { isError } from "../../manifest/finding.ts";
 
 const ALL_FINDINGS = "show all findings: robot-policy-agent check";
 
-/** Checks that the configuration is valid, and that the agent can read it and its certificates. */
-export async function checkConfiguration(
-  { machine }: CommandContext,
-  folders: Folders,
-  agentUser: AgentUser,
-): Promise<Examined<AgentConfiguration>> {
+/** Checks that the configuration is valid, that the agent can read it and its certificates, and that this user can check that. */
+export async function checkConfiguration(subject: Subject): Promise<Found<AgentConfiguration>> {
+  const { agentUser, folders, context } = subject;
+  const { machine } = context;
   const document = await readConfigurationNow(machine, folders.configPath);
   const findings = documentFindings(document);
   const configuration = document.reading.value;
@@ -32,14 +27,16 @@ export async function checkConfiguration(
   const all = name === null ? findings : [...findings, locate(document, name)];
   const { ca_file: caFile } = configuration.service;
   const denied = await judgeAccess([folders.configPath, ...(caFile === null ? [] : [caFile])], agentUser);
-  return { verdict: denied ?? judgeFindings(all, folders.configPath), value: configuration };
+  const verdict = denied ?? judgeFindings(all, folders.configPath);
+  if (agentUser.relation !== "other") return { verdict, value: configuration };
+  const who = `user ${context.userId}, but the agent runs as ${agentUser.name}: some checks are not possible`;
+  return { verdict: combine([verdict, warn(who, "sudo robot-policy-agent doctor")]), value: configuration };
 }
 
 export async function checkManifest(
-  { machine }: CommandContext,
+  { agentUser, context: { machine } }: Subject,
   configuration: AgentConfiguration,
-  agentUser: AgentUser,
-): Promise<Examined<RobotManifest>> {
+): Promise<Found<RobotManifest>> {
   const document = await readManifestNow(machine, configuration.manifest);
   const manifest = document.reading.value;
   const what = `${configuration.manifest}: ${manifest?.robot_type_id ?? ""}`;
@@ -70,29 +67,11 @@ function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdi
   return isError(worst) ? fail(EXIT.invalid, what, ALL_FINDINGS) : warn(what, ALL_FINDINGS);
 }
 
-/** The user of this command, and whether it can check the permissions of the agent. */
-export function judgeUser({ relation, name: agentName }: AgentUser, userId: number): Verdict {
-  switch (relation) {
-    case "same":
-      return ok(`${agentName}, as the agent`);
-    case "root":
-      return ok(`root, checking permissions for ${agentName}, the user of the agent`);
-    case "absent":
-      return skip(`user ${userId}; the user of the agent, ${agentName}, does not exist yet`);
-    case "other":
-      return warn(
-        `user ${userId}, but the agent runs as ${agentName}: some checks are not possible`,
-        "sudo robot-policy-agent doctor",
-      );
-  }
-}
-
 /** Checks that every configuration file exists, is a regular file, and can be read by the agent. Does not read them, as `check` does. */
 export async function checkFiles(
-  context: CommandContext,
+  { context, agentUser }: Subject,
   configuration: AgentConfiguration,
   manifest: RobotManifest,
-  agentUser: AgentUser,
 ): Promise<Verdict> {
   const resolved = configurationFiles(configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
@@ -142,32 +121,4 @@ function split(message: string): Denial {
   const [what = "", ...remedy] = message.split("; ");
   const fallback = "correct the file, or its path in the manifest";
   return { what, remedy: remedy.length === 0 ? fallback : remedy.join("; ") };
-}
-
-/** @param identity the verdict on the identity: a robot that is to get a credential of its own needs no key until then. */
-export async function checkKey(
-  context: CommandContext,
-  folders: Folders,
-  configuration: AgentConfiguration,
-  agentUser: AgentUser,
-  identity: Verdict | null,
-): Promise<Examined<Credential>> {
-  const found = await lookAtKey(context, folders, configuration.service, agentUser);
-  switch (found.kind) {
-    case "credential":
-      if (found.source === "enrolment")
-        return { verdict: ok(`the robot's own credential, in ${found.where}`), value: found };
-      return { verdict: ok(`found in ${found.where}, with a valid format`), value: found };
-    case "closed":
-      return skip(`user ${context.userId} may not read ${found.where}, which is correct`);
-    case "credential-problem":
-      if (isOpen(identity) && (found.code === "not-enrolled" || found.code === "key-missing"))
-        return skip("none yet: the robot gets a credential of its own");
-      return fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix);
-  }
-}
-
-/** What is to be done about the identity is said there. */
-function isOpen(identity: Verdict | null): boolean {
-  return identity?.status === "warn" || identity?.status === "fail";
 }

@@ -1,30 +1,66 @@
+import type { Credential } from "../../client/credential.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { type KeyLook, lookAtKey } from "../access/check-access.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { keyFingerprint } from "../../platform/ed25519.ts";
 import { belonging, createIdentityFiles, unreadableIdentity } from "../identity/identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX, REFUSED_FIX } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
-import { fail, ok, skip, type Verdict, warn } from "./check.ts";
+import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 
-const NONE = "none: the robot uses an API key";
+/** What there is to authenticate with. */
+export interface KeyFacts {
+  readonly credential: Credential | null;
+  /** What is left to do for a robot that has no credential of its own yet, but is to get one; null for another. */
+  readonly enrolment: { readonly what: string; readonly remedy: string } | null;
+}
 
 /**
- * The robot's own credential, and how it stands with the service.
+ * Checks the robot's own credential, or its API key.
  *
  * @param identity what the running agent says; null when none runs, or it has none.
  */
+export async function checkKey(
+  { context, folders, agentUser }: Subject,
+  configuration: AgentConfiguration,
+  identity: IdentityStatus | null,
+): Promise<Found<KeyFacts>> {
+  const own = identity === null ? await judgeIdentity(context, folders, configuration.service) : judgeRunning(identity);
+  const found = await lookAtKey(context, folders, configuration.service, agentUser);
+  const isOpen = own?.status === "warn" || own?.status === "fail";
+  if (found.kind === "credential") {
+    const isOwn = found.source === "enrolment";
+    const there = ok(`${isOwn ? "the robot's own credential" : "found"} in ${found.where}, with a valid format`);
+    const verdict = own === null || !(isOwn || isOpen) ? there : own;
+    return { verdict, value: { credential: found, enrolment: null } };
+  }
+  const enrolment = own?.status === "warn" ? { what: own.what, remedy: own.remedy } : null;
+  return { verdict: judgeMissing(found, own, context.userId), value: { credential: null, enrolment } };
+}
+
+function judgeMissing(
+  found: Exclude<KeyLook, { readonly kind: "credential" }>,
+  own: Verdict | null,
+  userId: number,
+): Verdict {
+  if (found.kind === "closed") return own ?? skip(`user ${userId} may not read ${found.where}, which is correct`);
+  const problem = fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix);
+  if (own === null) return problem;
+  // A robot that is to get a credential of its own needs no key until then.
+  return found.code === "not-enrolled" || found.code === "key-missing" ? own : combine([problem, own]);
+}
+
+/** The robot's own credential as it is on the disk; null for a robot that uses an API key. */
 export async function judgeIdentity(
   { machine, userId }: Pick<CommandContext, "machine" | "userId">,
   { stateDirectory }: Pick<Folders, "stateDirectory">,
-  { service }: AgentConfiguration,
-  identity: IdentityStatus | null,
-): Promise<Verdict> {
-  if (identity !== null) return judgeRunning(identity);
+  service: AgentConfiguration["service"],
+): Promise<Verdict | null> {
   try {
     const { key, enrolment, credential, setAside } = await createIdentityFiles(machine.files, stateDirectory).load(
       false,
@@ -32,7 +68,7 @@ export async function judgeIdentity(
     const [torn] = setAside;
     if (torn !== undefined)
       return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrolls this robot again");
-    if (key === null && service.identity !== "enrolled") return ok(NONE);
+    if (key === null && service.identity !== "enrolled") return null;
     if (key !== null && isOtherMachine(key, await machine.identity.machine()))
       return warn(
         "of another computer, as in a copied image; it is not used",
