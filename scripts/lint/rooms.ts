@@ -10,12 +10,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   access: ["api", "platform"],
   client: ["api", "platform"],
+  documents: ["api", "platform"],
   look: ["api", "platform"],
-  manifest: ["api", "platform"],
-  agent: ["access", "client", "look", "manifest", "api", "platform"],
-  installer: ["access", "client", "look", "manifest", "api", "platform"],
-  operator: ["access", "client", "look", "manifest", "api", "platform"],
-  service: ["client", "look", "manifest", "api", "platform"],
+  manifest: ["documents", "api", "platform"],
+  agent: ["access", "client", "documents", "look", "manifest", "api", "platform"],
+  installer: ["access", "client", "documents", "look", "manifest", "api", "platform"],
+  operator: ["access", "client", "documents", "look", "manifest", "api", "platform"],
+  service: ["client", "documents", "look", "manifest", "api", "platform"],
   console: ["api", "platform"],
 };
 

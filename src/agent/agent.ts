@@ -32,7 +32,7 @@ import { createStopping } from "./stopping.ts";
 import { STATES } from "./states.ts";
 import { dueAfter, stateAfter } from "./step.ts";
 import type { AgentState, DaemonStatus, StatusDocument } from "./status.ts";
-import { isError } from "../manifest/finding.ts";
+import { isError } from "../documents/findings.ts";
 
 export type Agent = ReturnType<typeof createAgent>;
 

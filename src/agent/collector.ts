@@ -1,6 +1,6 @@
 import type { Look, LookRequest, Unsettled } from "../look/look.ts";
 import { requestsFor, type Snapshot, takeSnapshot } from "../look/snapshot.ts";
-import { isError } from "../manifest/finding.ts";
+import { isError } from "../documents/findings.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { Documents } from "./configuration/documents.ts";

@@ -8,7 +8,7 @@ import type { Confirmation } from "./registration/confirmation.ts";
 import type { Registration } from "./registration/record.ts";
 import { STATES } from "./states.ts";
 import type { ConfirmationStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
-import { isError } from "../manifest/finding.ts";
+import { isError } from "../documents/findings.ts";
 
 /** The parts of a status document, from the daemon or a one-shot command. */
 export interface AgentFacts extends Pick<StatusDocument, "state" | "watching" | "daemon" | "hanging" | "identity"> {

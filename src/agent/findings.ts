@@ -1,9 +1,9 @@
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { FileFinding } from "../look/findings.ts";
-import type { Finding } from "../manifest/finding.ts";
+import type { Finding } from "../documents/findings.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
-import { pointerOf } from "../manifest/path.ts";
+import { pointerOf } from "../documents/pointer.ts";
 import type { Reading } from "./configuration/documents.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 

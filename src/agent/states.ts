@@ -11,7 +11,7 @@ import {
   unreachableFix,
 } from "./remedies.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
-import { isError } from "../manifest/finding.ts";
+import { isError } from "../documents/findings.ts";
 
 interface StateRow {
   /** For `status` and one-shot commands. */

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 
 import { maskSecrets } from "../api/wire/service-key.ts";
-import { nearest } from "../manifest/nearest.ts";
+import { nearest } from "../documents/nearest.ts";
 import { EXIT, type Terminal } from "../platform/terminal.ts";
 import { type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "./command-table.ts";
 

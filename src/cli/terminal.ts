@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 
-import { maskProblem } from "../manifest/secrets.ts";
+import { maskProblem } from "../documents/secrets.ts";
 import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";

@@ -1,8 +1,8 @@
-import { described, fail, Fields, type Place, type Reader, wrongType } from "./fields.ts";
-import { below, pointer } from "./path.ts";
-import { collapse, configurationPathProblem, unsuitability } from "./paths.ts";
-import { isRepeated, list, string, text } from "./readers.ts";
-import { shownPath } from "./shown.ts";
+import { described, fail, Fields, type Place, type Reader, wrongType } from "../documents/fields.ts";
+import { below, pointer } from "../documents/pointer.ts";
+import { collapse, configurationPathProblem, unsuitability } from "../documents/paths.ts";
+import { isRepeated, list, string, text } from "../documents/readers.ts";
+import { shownPath } from "../documents/shown.ts";
 
 /** A file that decides how the robot behaves. */
 export interface ConfigurationFileEntry {

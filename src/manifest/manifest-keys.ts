@@ -1,10 +1,10 @@
 /** The keys of a manifest that every robot type has. Those of a custom type are in custom/shape.ts. */
 import { TYPE_ID } from "../api/robot-terms.ts";
 import { configurationFiles } from "./configuration-files.ts";
-import { described, fail, type Reader } from "./fields.ts";
-import { optional, required, withDefault } from "./keys.ts";
-import { oneOf, string, text } from "./readers.ts";
-import { shown } from "./shown.ts";
+import { described, fail, type Reader } from "../documents/fields.ts";
+import { optional, required, withDefault } from "../documents/keys.ts";
+import { oneOf, string, text } from "../documents/readers.ts";
+import { shown } from "../documents/shown.ts";
 
 const MANIFEST_SCHEMA = "robot-manifest/v1";
 const MANIFEST_STATUSES = ["draft", "ready"] as const;

@@ -11,16 +11,16 @@ import { type ConfigurationFileEntry, warnOfNoFiles } from "./configuration-file
 import type { Body } from "./custom/body.ts";
 import type { Contract } from "./custom/contract.ts";
 import type * as custom from "./custom/custom.ts";
-import { type Document, readDocument } from "./document.ts";
-import { type Check, fieldsOf, type Place } from "./fields.ts";
-import type { Finding } from "./finding.ts";
-import { readKeys } from "./keys.ts";
+import { type Document, readDocument } from "../documents/document.ts";
+import { type Check, fieldsOf, type Place } from "../documents/fields.ts";
+import type { Finding } from "../documents/findings.ts";
+import { readKeys } from "../documents/keys.ts";
 import { FILES, IDENTITY } from "./manifest-keys.ts";
-import type { Position } from "./lines.ts";
-import { nearest } from "./nearest.ts";
-import { below } from "./path.ts";
-import { startCheck } from "./settings.ts";
-import { type Node, valueOf } from "./yaml/tree.ts";
+import type { Position } from "../documents/lines.ts";
+import { nearest } from "../documents/nearest.ts";
+import { below } from "../documents/pointer.ts";
+import { startCheck } from "../documents/settings.ts";
+import { type Node, valueOf } from "../documents/tree.ts";
 
 export interface RobotManifest {
   readonly form: "by-id" | "custom";

@@ -1,7 +1,7 @@
 import type { CatalogRow } from "./catalog/catalog.ts";
 import { BODY } from "./custom/shape.ts";
-import type { Schema } from "./fields.ts";
-import { mappingSchema } from "./keys.ts";
+import type { Schema } from "../documents/fields.ts";
+import { mappingSchema } from "../documents/keys.ts";
 import { FILES, IDENTITY } from "./manifest-keys.ts";
 
 /** JSON Schema (2020-12) of a manifest, for editors. Rules that a schema cannot express are left to `check`. */

@@ -1,5 +1,5 @@
 import { isPathParameter } from "../client/address.ts";
-import { nearest } from "../manifest/nearest.ts";
+import { nearest } from "../documents/nearest.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 
 /** Reports a problem. @returns the exit code with which the command ends. */

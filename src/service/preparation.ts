@@ -1,4 +1,4 @@
-import type { Finding } from "../manifest/finding.ts";
+import type { Finding } from "../documents/findings.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { type CertificatePair, readCertificatePair, type TlsFiles } from "./kernel/connections/tls.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";

@@ -2,7 +2,7 @@ import { summarize } from "../../manifest/catalog/axes.ts";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import type { Normalized, Pair } from "../../manifest/custom/body.ts";
-import { nearest } from "../../manifest/nearest.ts";
+import { nearest } from "../../documents/nearest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 
 import { lerobotUnit } from "../../manifest/catalog/hints.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { accessFindings, type KeyLook, lookAtKey, withDenials } from "../access/check-access.ts";

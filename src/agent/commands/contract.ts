@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import { isContract } from "../../api/is-contract.ts";
 import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";

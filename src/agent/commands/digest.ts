@@ -1,4 +1,4 @@
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 import { explainDigest } from "../../look/digest.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";

@@ -1,5 +1,5 @@
-import { renderFindings } from "../../manifest/excerpt.ts";
-import { maskProblem } from "../../manifest/secrets.ts";
+import { renderFindings } from "../../documents/excerpt.ts";
+import { maskProblem } from "../../documents/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { CONFIGURATION_INVALID } from "../configuration/documents.ts";

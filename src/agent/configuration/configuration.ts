@@ -7,9 +7,9 @@
  */
 import { dirname, join } from "node:path";
 
-import type { Reader, Schema } from "../../manifest/fields.ts";
-import { keysReader, mappingSchema, type ValuesOf } from "../../manifest/keys.ts";
-import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
+import type { Reader, Schema } from "../../documents/fields.ts";
+import { keysReader, mappingSchema, type ValuesOf } from "../../documents/keys.ts";
+import { readSettings, type SettingsReading } from "../../documents/settings.ts";
 import {
   KEYS,
   type LOG,

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { danglingLink, hiddenByUnit, linkTarget } from "../../look/findings.ts";
 import { createLook, type Found, type Look, type LookRequest, type Unsettled } from "../../look/look.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { type Finding, isError } from "../../manifest/finding.ts";
+import { type Finding, isError } from "../../documents/findings.ts";
 import { readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import { type Files, sameStat } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";

@@ -1,6 +1,6 @@
 /** The keys of the agent's configuration: what reads each, its default, and what an editor tells of it. */
 import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS, type RobotTextName } from "../../api/robot-texts.ts";
-import { described, fail, mapping, type Reader } from "../../manifest/fields.ts";
+import { described, fail, mapping, type Reader } from "../../documents/fields.ts";
 import {
   defaultsOf,
   keysReader,
@@ -10,8 +10,8 @@ import {
   required,
   type ValuesOf,
   withDefault,
-} from "../../manifest/keys.ts";
-import { absolutePath, boolean, integer, number, oneOf } from "../../manifest/readers.ts";
+} from "../../documents/keys.ts";
+import { absolutePath, boolean, integer, number, oneOf } from "../../documents/readers.ts";
 import { labels, nameTemplate, proxyAddress, region, registeredText, serviceUrl } from "./readers.ts";
 
 export interface ServiceConfiguration extends ValuesOf<typeof SERVICE>, ValuesOf<typeof TIMEOUTS> {

@@ -1,12 +1,12 @@
 import { DIRECT, parseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
-import { codePoints } from "../../manifest/code-points.ts";
-import { described, fail, read, type Reader, reportSecret, wrongType } from "../../manifest/fields.ts";
-import { below } from "../../manifest/path.ts";
-import { isText, normalText, string, text } from "../../manifest/readers.ts";
-import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
-import { isSecretKey } from "../../manifest/secrets.ts";
-import { shown } from "../../manifest/shown.ts";
+import { codePoints } from "../../documents/code-points.ts";
+import { described, fail, read, type Reader, reportSecret, wrongType } from "../../documents/fields.ts";
+import { below } from "../../documents/pointer.ts";
+import { isText, normalText, string, text } from "../../documents/readers.ts";
+import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../documents/registered-text.ts";
+import { isSecretKey } from "../../documents/secrets.ts";
+import { shown } from "../../documents/shown.ts";
 
 const LABEL_LIMIT = 32;
 const LABEL_KEY_LIMIT = 64;

@@ -10,7 +10,7 @@ import { readConfigurationNow, readManifestNow } from "../configuration/document
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
 import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 
 const ALL_FINDINGS = "show all findings: robot-policy-agent check";
 

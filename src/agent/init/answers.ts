@@ -1,7 +1,7 @@
 /** What `init` is told of a robot, the two files that follow from it, and what their readers find wrong. */
 import { isAbsolute, resolve } from "node:path";
 
-import { isError } from "../../manifest/finding.ts";
+import { isError } from "../../documents/findings.ts";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { type JointUnit, lerobotUnit } from "../../manifest/catalog/hints.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";

@@ -1,6 +1,6 @@
 /** The robot type of a custom manifest. Each value has its position in the file. */
 import type * as terms from "../../api/robot-terms.ts";
-import type { Path } from "../path.ts";
+import type { Path } from "../../documents/pointer.ts";
 
 export type Topology = (typeof terms.TOPOLOGIES)[number];
 export type ActionSemantics = (typeof terms.ACTION_SEMANTICS)[number];

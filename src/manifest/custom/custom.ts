@@ -6,10 +6,10 @@
  * Loaded for such manifests only: a robot of a catalog type boots without it.
  */
 import { CATALOG_ROWS } from "../catalog/rows.ts";
-import type { Fields } from "../fields.ts";
-import type { FindingList } from "../finding-list.ts";
-import { readKeys } from "../keys.ts";
-import { below, type Path, pointer } from "../path.ts";
+import type { Fields } from "../../documents/fields.ts";
+import type { FindingList } from "../../documents/finding-list.ts";
+import { readKeys } from "../../documents/keys.ts";
+import { below, type Path, pointer } from "../../documents/pointer.ts";
 import type { Body, Camera, Spot } from "./body.ts";
 import type { ActionAxis, Contract } from "./contract.ts";
 import { checkFit } from "./fit.ts";

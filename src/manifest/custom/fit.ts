@@ -1,5 +1,5 @@
 /** Stage 5 of a custom type: checks each group and camera against its kind, unit and name (SPEC sections 2.4, 2.5). */
-import type { FindingList } from "../finding-list.ts";
+import type { FindingList } from "../../documents/finding-list.ts";
 import type { Camera, Group, Spot, Unit, Valued } from "./body.ts";
 import { actionOf, boundedElements, elementsOf, sideInName, spotOfKey } from "./group.ts";
 import { BASE_ELEMENTS, kindRules } from "./kinds.ts";

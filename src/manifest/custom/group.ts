@@ -1,5 +1,5 @@
 /** A group with its defaults: its side, and the names and units of its elements. */
-import { below } from "../path.ts";
+import { below } from "../../documents/pointer.ts";
 import type { Action, ActionSemantics, Group, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
 import { BASE_ELEMENTS, defaultAction, kindRules, ROTATION_ELEMENTS } from "./kinds.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";

@@ -1,4 +1,4 @@
-import type { FindingList } from "../finding-list.ts";
+import type { FindingList } from "../../documents/finding-list.ts";
 import type { Limits, Pair, Scalars, Unit, Valued } from "./body.ts";
 import {
   actionOf,

@@ -1,8 +1,8 @@
 /** Stage 4 of a custom type: checks its id, merges the extended base, and requires keys (SPEC sections 3 and 5). */
 import { defined } from "../../platform/defined.ts";
 import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
-import type { FindingList } from "../finding-list.ts";
-import { below } from "../path.ts";
+import type { FindingList } from "../../documents/finding-list.ts";
+import { below } from "../../documents/pointer.ts";
 import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Scalars, Spot, Topology, Valued } from "./body.ts";
 import { kindRules } from "./kinds.ts";
 import { hasDimension } from "./units.ts";

@@ -1,6 +1,6 @@
 /** Stage 6 of a custom type: implausible values, and the robot as a whole (SPEC section 4). */
 import { BOUNDS } from "../../api/robot-terms.ts";
-import type { FindingList } from "../finding-list.ts";
+import type { FindingList } from "../../documents/finding-list.ts";
 import type { Spot } from "./body.ts";
 import {
   actionOf,

@@ -2,12 +2,22 @@
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
 import { CATALOG_ROWS } from "../catalog/rows.ts";
-import { described, fail, type Reader, wrongType } from "../fields.ts";
-import { keysReader, optional, required, withDefault } from "../keys.ts";
-import { nearest } from "../nearest.ts";
-import { boolean, type Count, integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
-import { shown } from "../shown.ts";
-import { scalarType } from "../yaml/tree.ts";
+import { described, fail, type Reader, wrongType } from "../../documents/fields.ts";
+import { keysReader, optional, required, withDefault } from "../../documents/keys.ts";
+import { nearest } from "../../documents/nearest.ts";
+import {
+  boolean,
+  type Count,
+  integer,
+  isRepeated,
+  list,
+  number,
+  oneOf,
+  string,
+  text,
+} from "../../documents/readers.ts";
+import { shown } from "../../documents/shown.ts";
+import { scalarType } from "../../documents/tree.ts";
 import type { Camera, Group, Limits, Normalized, Pair, Scalars, Valued } from "./body.ts";
 
 const name: Reader<string> = described({ type: "string", pattern: NAME.source }, (place) => {

@@ -1,7 +1,7 @@
 import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM, type AllowedKeyView } from "../../api/allowed-keys.ts";
 import { beyondSpec } from "../../api/api.ts";
 import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
-import type { Finding } from "../../manifest/finding.ts";
+import type { Finding } from "../../documents/findings.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";

@@ -1,9 +1,9 @@
-import { readDocument, type Subject } from "../../manifest/document.ts";
-import { renderFindings } from "../../manifest/excerpt.ts";
-import type { Reader } from "../../manifest/fields.ts";
-import type { Finding } from "../../manifest/finding.ts";
-import { pointerOf } from "../../manifest/path.ts";
-import { startCheck } from "../../manifest/settings.ts";
+import { readDocument, type Subject } from "../../documents/document.ts";
+import { renderFindings } from "../../documents/excerpt.ts";
+import type { Reader } from "../../documents/fields.ts";
+import type { Finding } from "../../documents/findings.ts";
+import { pointerOf } from "../../documents/pointer.ts";
+import { startCheck } from "../../documents/settings.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";

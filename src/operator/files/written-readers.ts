@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { fail, read, type Reader, wrongType } from "../../manifest/fields.ts";
-import { below } from "../../manifest/path.ts";
-import { string } from "../../manifest/readers.ts";
-import { shown } from "../../manifest/shown.ts";
+import { fail, read, type Reader, wrongType } from "../../documents/fields.ts";
+import { below } from "../../documents/pointer.ts";
+import { string } from "../../documents/readers.ts";
+import { shown } from "../../documents/shown.ts";
 
 /** A list. Reports a wrong length, and reads the items nevertheless to report all findings. */
 export function listOf<T>(

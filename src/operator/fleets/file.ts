@@ -8,8 +8,8 @@ import {
   READINESS_MODES,
   SELECTION_ROBOTS_COUNT,
 } from "../../api/fleets.ts";
-import { fail, mapping, type Reader } from "../../manifest/fields.ts";
-import { integer, oneOf } from "../../manifest/readers.ts";
+import { fail, mapping, type Reader } from "../../documents/fields.ts";
+import { integer, oneOf } from "../../documents/readers.ts";
 import { defined } from "../../platform/defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 

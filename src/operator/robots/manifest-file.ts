@@ -1,5 +1,5 @@
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { renderFindings } from "../../manifest/excerpt.ts";
+import { renderFindings } from "../../documents/excerpt.ts";
 import { MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 
 import { givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
-import { fail, mapping, type Reader } from "../../manifest/fields.ts";
-import { string } from "../../manifest/readers.ts";
-import { shown } from "../../manifest/shown.ts";
+import { fail, mapping, type Reader } from "../../documents/fields.ts";
+import { string } from "../../documents/readers.ts";
+import { shown } from "../../documents/shown.ts";
 import { defined } from "../../platform/defined.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";

@@ -4,10 +4,10 @@
  * It is read with the strict reader of the robot manifest, which reports all mistakes at once, each with line and column. The place of the
  * data is optional, because flags can name it too.
  */
-import { fail, mapping, type Reader } from "../../manifest/fields.ts";
-import { defaultsOf, keysReader, readKeys, type ValuesOf, withDefault } from "../../manifest/keys.ts";
-import { absolutePath, boolean, integer, list, type NumberBounds, oneOf, string } from "../../manifest/readers.ts";
-import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
+import { fail, mapping, type Reader } from "../../documents/fields.ts";
+import { defaultsOf, keysReader, readKeys, type ValuesOf, withDefault } from "../../documents/keys.ts";
+import { absolutePath, boolean, integer, list, type NumberBounds, oneOf, string } from "../../documents/readers.ts";
+import { readSettings, type SettingsReading } from "../../documents/settings.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "../installations/index.ts";
 import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
@@ -17,7 +17,7 @@ import { WEBHOOK_SETTINGS, type WebhookSettings } from "../webhooks/index.ts";
 import { type Keep, readKeep } from "./keep.ts";
 import { readLimits, readRateLimit, readSeconds } from "./limits.ts";
 import { isAddressOrNetwork, isWritten, listenAddress, networks } from "./readers.ts";
-import { shown } from "../../manifest/shown.ts";
+import { shown } from "../../documents/shown.ts";
 
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400 } as const;

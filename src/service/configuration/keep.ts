@@ -1,5 +1,5 @@
-import { fail, type Fields, mapping, type Place, type Reader } from "../../manifest/fields.ts";
-import { absolutePath, integer } from "../../manifest/readers.ts";
+import { fail, type Fields, mapping, type Place, type Reader } from "../../documents/fields.ts";
+import { absolutePath, integer } from "../../documents/readers.ts";
 import { databaseUrl, isWritten } from "./readers.ts";
 
 /** Where data is stored. */

@@ -1,5 +1,5 @@
-import { fail, type Fields, mapping, type Place, type Reader } from "../../manifest/fields.ts";
-import { boolean, integer, number, type NumberBounds } from "../../manifest/readers.ts";
+import { fail, type Fields, mapping, type Place, type Reader } from "../../documents/fields.ts";
+import { boolean, integer, number, type NumberBounds } from "../../documents/readers.ts";
 import { RATE_LIMITS, type RateLimit, type RateLimits } from "../kernel/traffic/limits.ts";
 import { SERVICE_LIMITS, type ServiceLimits } from "../limits.ts";
 

@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from "node:net";
 
-import { fail, type Place, type Reader } from "../../manifest/fields.ts";
-import { list, string } from "../../manifest/readers.ts";
-import { shown } from "../../manifest/shown.ts";
+import { fail, type Place, type Reader } from "../../documents/fields.ts";
+import { list, string } from "../../documents/readers.ts";
+import { shown } from "../../documents/shown.ts";
 import { type ListenAddress, parseListenAddress } from "../kernel/connections/listen-address.ts";
 import { hasPassword } from "../kernel/store/store-problem.ts";
 

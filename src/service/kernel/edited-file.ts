@@ -1,5 +1,5 @@
-import { renderFindings } from "../../manifest/excerpt.ts";
-import type { Finding } from "../../manifest/finding.ts";
+import { renderFindings } from "../../documents/excerpt.ts";
+import type { Finding } from "../../documents/findings.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Terminal } from "../../platform/terminal.ts";

@@ -2,11 +2,11 @@ import * as z from "zod";
 
 import { ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { fail, mapping, type Reader } from "../../manifest/fields.ts";
-import { nearest } from "../../manifest/nearest.ts";
-import { integer, isRepeated, list, oneOf, string, text } from "../../manifest/readers.ts";
-import { isSecretKey } from "../../manifest/secrets.ts";
-import { shown } from "../../manifest/shown.ts";
+import { fail, mapping, type Reader } from "../../documents/fields.ts";
+import { nearest } from "../../documents/nearest.ts";
+import { integer, isRepeated, list, oneOf, string, text } from "../../documents/readers.ts";
+import { isSecretKey } from "../../documents/secrets.ts";
+import { shown } from "../../documents/shown.ts";
 import { type AxesRequirement, AXIS_UNITS, type Requirements } from "./requirements.ts";
 
 /** A longer URL is probably a mistake. */

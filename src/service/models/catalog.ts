@@ -6,13 +6,13 @@
  * robots a checkpoint can drive.
  */
 import { REGION_LENGTH } from "../../api/robots.ts";
-import { fail, mapping, type Place, type Reader } from "../../manifest/fields.ts";
-import { nearest } from "../../manifest/nearest.ts";
-import { below, pointer } from "../../manifest/path.ts";
-import { list, string, text } from "../../manifest/readers.ts";
-import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
-import { shown } from "../../manifest/shown.ts";
-import { valueOf } from "../../manifest/yaml/tree.ts";
+import { fail, mapping, type Place, type Reader } from "../../documents/fields.ts";
+import { nearest } from "../../documents/nearest.ts";
+import { below, pointer } from "../../documents/pointer.ts";
+import { list, string, text } from "../../documents/readers.ts";
+import { readSettings, type SettingsReading } from "../../documents/settings.ts";
+import { shown } from "../../documents/shown.ts";
+import { valueOf } from "../../documents/tree.ts";
 import { defaultHealthUrl, endpointUrl, matching, moment, requirements, unique } from "./catalog-readers.ts";
 import { isCheckpointId, isSlug } from "./names.ts";
 import { NO_REQUIREMENTS, type Requirements } from "./requirements.ts";

@@ -1,6 +1,6 @@
-import type { Finding } from "../../manifest/finding.ts";
-import { nearest } from "../../manifest/nearest.ts";
-import { shown } from "../../manifest/shown.ts";
+import type { Finding } from "../../documents/findings.ts";
+import { nearest } from "../../documents/nearest.ts";
+import { shown } from "../../documents/shown.ts";
 import type { CatalogFile } from "./apply.ts";
 
 /**

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { contractDigest, contractText } from "../../../src/manifest/custom/contract-text.ts";
-import type { Finding } from "../../../src/manifest/finding.ts";
+import type { Finding } from "../../../src/documents/findings.ts";
 import { type ManifestReading, readManifest } from "../../../src/manifest/manifest.ts";
 
 type GoldenFinding = Omit<Finding, "message">;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import type { SettingsReading } from "../../../../src/manifest/settings.ts";
+import type { SettingsReading } from "../../../../src/documents/settings.ts";
 import {
   type AgentConfiguration,
   configurationSchema,

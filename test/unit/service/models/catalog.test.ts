@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { renderFindings } from "../../../../src/manifest/excerpt.ts";
-import { FINDING_LIMIT } from "../../../../src/manifest/finding-list.ts";
-import type { SettingsReading } from "../../../../src/manifest/settings.ts";
+import { renderFindings } from "../../../../src/documents/excerpt.ts";
+import { FINDING_LIMIT } from "../../../../src/documents/finding-list.ts";
+import type { SettingsReading } from "../../../../src/documents/settings.ts";
 import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
 import { isCheckpointId, isSlug } from "../../../../src/service/models/names.ts";
 import { parseRequirements, printRequirements } from "../../../../src/service/models/requirements.ts";

@@ -1,7 +1,7 @@
 import { type Document, type DocumentRules, readDocument } from "./document.ts";
 import type { Check, Reader } from "./fields.ts";
 import { FindingList } from "./finding-list.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { Position } from "./lines.ts";
 import { secretOffset } from "./secrets.ts";
 

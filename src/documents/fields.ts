@@ -5,13 +5,13 @@
  * before any reader gets them (SPEC sections 5 and 6).
  */
 import type { Subject } from "./document.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { FindingList } from "./finding-list.ts";
 import { nearest } from "./nearest.ts";
-import { below, type Path } from "./path.ts";
+import { below, type Path } from "./pointer.ts";
 import { isPlaceholder, isSecretKey, isSecretValue } from "./secrets.ts";
 import { shown } from "./shown.ts";
-import { type Entry, type MappingNode, type Node, scalarType } from "./yaml/tree.ts";
+import { type Entry, type MappingNode, type Node, scalarType } from "./tree.ts";
 
 /** The state of one run over one document. */
 export interface Check {

@@ -1,6 +1,6 @@
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { Lines } from "./lines.ts";
-import { type Path, pointer } from "./path.ts";
+import { type Path, pointer } from "./pointer.ts";
 
 /** Limit of findings per severity. A hostile file could have hundreds of thousands. */
 export const FINDING_LIMIT = 1000;

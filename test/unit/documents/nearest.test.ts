@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import { nearest } from "../../../src/manifest/nearest.ts";
+import { nearest } from "../../../src/documents/nearest.ts";
 
 const KEYS = [
   "service",

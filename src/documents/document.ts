@@ -6,13 +6,13 @@
  */
 import { isUtf8 } from "node:buffer";
 
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import { FindingList } from "./finding-list.ts";
 import { Lines, type Position } from "./lines.ts";
-import { below, parsePointer, type Path } from "./path.ts";
+import { below, parsePointer, type Path } from "./pointer.ts";
 import { shown } from "./shown.ts";
-import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
-import { readYaml, TOKEN_LIMIT, type YamlDocument } from "./yaml/yaml.ts";
+import type { Entry, MappingNode, Node } from "./tree.ts";
+import { readYaml, TOKEN_LIMIT, type YamlDocument } from "./yaml.ts";
 
 /** The name of a document in messages. */
 export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";

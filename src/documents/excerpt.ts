@@ -1,5 +1,5 @@
 import { characterWidth } from "../platform/text/text-width.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import { maskLine } from "./secrets.ts";
 import { escapeInvisible } from "./shown.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import { renderFindings } from "../../../src/manifest/excerpt.ts";
+import { renderFindings } from "../../../src/documents/excerpt.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 describe("renderFindings", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { below, pointer } from "../../../src/manifest/path.ts";
-import { shown } from "../../../src/manifest/shown.ts";
+import { below, pointer } from "../../../src/documents/pointer.ts";
+import { shown } from "../../../src/documents/shown.ts";
 
 /** A key that the cut after `limit` characters splits, glued to the word before it, so that a half of it is not recognized. */
 const splitKey = (limit: number) => `${"x".repeat(limit - 18)}sk_live_0123456789abcdef01234567`;

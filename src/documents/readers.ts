@@ -1,10 +1,10 @@
 import { codePoints, isPrintableAscii } from "./code-points.ts";
 import { described, fail, read, type Reader, type Spot, wrongType } from "./fields.ts";
 import { nearest } from "./nearest.ts";
-import { below } from "./path.ts";
+import { below } from "./pointer.ts";
 import { pathProblem } from "./paths.ts";
 import { shown, shownPath } from "./shown.ts";
-import { scalarType } from "./yaml/tree.ts";
+import { scalarType } from "./tree.ts";
 
 /** Numbers in JSON syntax; no other syntax is accepted. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;

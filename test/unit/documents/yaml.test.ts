@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { type Node, scalarType } from "../../../src/manifest/yaml/tree.ts";
-import { readYaml, TOKEN_LIMIT } from "../../../src/manifest/yaml/yaml.ts";
+import { type Node, scalarType } from "../../../src/documents/tree.ts";
+import { readYaml, TOKEN_LIMIT } from "../../../src/documents/yaml.ts";
 import { execute } from "../../support/programs/execute.ts";
 import { atPresentSpeed } from "../../support/run/processor.ts";
 import { isLong, times } from "../../support/run/tier.ts";
