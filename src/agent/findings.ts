@@ -1,9 +1,8 @@
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
+import { type Finding, pointer } from "../documents/findings.ts";
 import type { FileFinding } from "../look/findings.ts";
-import type { Finding } from "../documents/findings.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
-import { pointerOf } from "../documents/pointer.ts";
 import type { Reading } from "./configuration/documents.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 
@@ -81,7 +80,7 @@ function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, man
   const source = Object.hasOwn(SOURCES, name) ? SOURCES[name] : undefined;
   if (source === undefined) return { document: configuration, loc: "" };
   const document = source.from === "configuration" ? configuration : manifest;
-  const deeper = field === "labels" ? pointerOf(below) : "";
+  const deeper = field === "labels" ? pointer(below) : "";
   return { document, loc: source.loc + deeper };
 }
 

@@ -56,3 +56,7 @@ function namesOf<Name extends string>(members: Readonly<Record<Name, unknown>>):
 function namesOf(members: object): readonly string[] {
   return Object.keys(members);
 }
+
+/** Clouds name regions like `us-east1`, `westeurope` and `eu/fra`; sites may choose their own names. */
+export const REGION_FORM = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
+export const REGION_EXPECTED = "the code of a region, such as eu-central-1: letters, digits, - _ . and /";

@@ -5,9 +5,8 @@
  * values and never retry: the caller decides that (platform/retry.ts). The credential is loaded before each request, so that a replaced key
  * file is used at once (load-credential.ts).
  *
- * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it; the first request loads
- * transport/sender.ts, which has undici open connections: through which proxy (proxy.ts), trusting whom (certificates.ts), and what its
- * errors mean (failure.ts).
+ * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it, with proxies (transport/proxy.ts),
+ * private certificate authorities (transport/certificates.ts) and time limits (transport/limits.ts), which the first request loads.
  */
 import type { ZodType } from "zod";
 
@@ -17,7 +16,7 @@ import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
 import { type Credential, type CredentialProblem, describeCredential } from "./credential.ts";
 import type { HeldRegistration } from "./robot-answers.ts";
-import { sendRequest, type ServiceAccess, type ServiceRequest, unreachable } from "./send-request.ts";
+import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
 
 /** The operations that a robot computer uses. They throw only for bugs. */
 export type ServiceClient = ReturnType<typeof createClient>;
@@ -42,12 +41,7 @@ export function createClient(options: ClientOptions) {
     const { secret } = credential;
     const sent = await sendRequest(options, request, secret, signal);
     if (sent.kind === "unreachable") return sent;
-    // Loaded with the first answer: the schemas take 10 ms, a third of a start, and most starts need none.
-    try {
-      await import("zod");
-    } catch (error) {
-      return unreachable(error, secret);
-    }
+    // Loaded with the first answer: most starts need none.
     const { readAnswer } = await import("./answer.ts");
     const { answer, wallMs } = sent;
     const result = readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });

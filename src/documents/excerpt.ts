@@ -1,7 +1,7 @@
 import { characterWidth } from "../platform/text/text-width.ts";
 import type { Finding } from "./findings.ts";
 import { maskLine } from "./secrets.ts";
-import { escapeInvisible } from "./shown.ts";
+import { escapeInvisible } from "./texts.ts";
 
 export interface ExcerptOptions {
   /** The file's path as the operator knows it. */

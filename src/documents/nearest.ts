@@ -1,3 +1,5 @@
+import { distance } from "fastest-levenshtein";
+
 /** Longer words are not typing mistakes, and slow to compare. */
 const LONGEST_WORD = 64;
 
@@ -15,40 +17,27 @@ export function nearest(written: string, words: Iterable<string>): string | unde
   if (written.length > LONGEST_WORD) return undefined;
   const normal = normalize(written);
   const candidates = Array.from(words, (word) => ({ word, normal: normalize(word) }));
-  const found = nearestByDistance(normal, candidates) ?? onlyWhole(normal, candidates) ?? onlyStart(normal, candidates);
-  return found?.word;
+  const closest = candidates
+    .map(({ word, normal: other }) => ({ word, slips: slips(normal, other) }))
+    .filter(({ slips }) => slips <= Math.max(1, Math.floor(normal.length / 3)))
+    .sort((a, b) => a.slips - b.slips)[0];
+  // `type_id` and `config_files` are parts of `robot_type_id` and `configuration_files`.
+  const wholes = candidates.filter((word) => isPiece(normal.split("_"), word.normal.split("_")));
+  // `degrees` and `percentage` begin with `deg` and `percent`.
+  const starts = candidates.filter((word) => word.normal.length >= SHORTEST_START && normal.startsWith(word.normal));
+  return (closest ?? only(normal.length < SHORTEST_PIECE ? [] : wholes) ?? only(starts))?.word;
 }
 
-interface Candidate {
-  readonly word: string;
-  /** The word as it is compared. */
-  readonly normal: string;
+/** Edits that make one word of the other. Two neighbours that are swapped, and nothing else, are one slip. */
+function slips(a: string, b: string): number {
+  const edits = distance(a, b);
+  if (edits !== 2 || a.length !== b.length) return edits;
+  const at = Array.from(a).findIndex((letter, index) => letter !== b[index]);
+  return a[at] === b[at + 1] && a[at + 1] === b[at] ? 1 : edits;
 }
 
-function nearestByDistance(written: string, candidates: readonly Candidate[]): Candidate | undefined {
-  let best: Candidate | undefined;
-  let bestSlips = Math.max(1, Math.floor(written.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const slips = editDistance(written, candidate.normal, bestSlips);
-    if (slips < bestSlips) {
-      best = candidate;
-      bestSlips = slips;
-    }
-  }
-  return best;
-}
-
-/** `type_id` and `config_files` are parts of `robot_type_id` and `configuration_files`. */
-function onlyWhole(written: string, candidates: readonly Candidate[]): Candidate | undefined {
-  if (written.length < SHORTEST_PIECE) return undefined;
-  const wholes = candidates.filter(({ normal }) => isPiece(written.split("_"), normal.split("_")));
-  return wholes.length === 1 ? wholes[0] : undefined;
-}
-
-/** `degrees` and `percentage` begin with `deg` and `percent`. */
-function onlyStart(written: string, candidates: readonly Candidate[]): Candidate | undefined {
-  const starts = candidates.filter(({ normal }) => normal.length >= SHORTEST_START && written.startsWith(normal));
-  return starts.length === 1 ? starts[0] : undefined;
+function only<T>(found: readonly T[]): T | undefined {
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** True when each part is a prefix of a part of the whole, in order; the whole may have more parts. */
@@ -67,28 +56,4 @@ function normalize(word: string): string {
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase()
     .replaceAll(/[-. ]/g, "_");
-}
-
-/** The edit distance with swaps of neighbours (optimal string alignment); `limit` where the lengths alone differ by as much. */
-function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) >= limit) return limit;
-  let before: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const isSame = a[i - 1] === b[j - 1];
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const replaced = at(row, j - 1) + (isSame ? 0 : 1);
-      const swapped = isSwap ? at(before, j - 2) + 1 : replaced;
-      next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
-    }
-    before = row;
-    row = next;
-  }
-  return at(row, b.length);
-}
-
-function at(row: readonly number[], index: number): number {
-  return row[index] ?? Number.POSITIVE_INFINITY;
 }

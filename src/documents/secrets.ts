@@ -57,3 +57,10 @@ export function maskLine(line: string): string {
 function names(): RegExp {
   return /(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]{1,100}(?=["']?\s{0,10}[:=])/gu;
 }
+
+const ADDRESS_WITH_CREDENTIALS = /:\/\/[^/@\s]+@/;
+
+/** Whether a text, which every operator of the organization can read, contains a URL with a user name or password. */
+export function holdsCredentials(text: string): boolean {
+  return ADDRESS_WITH_CREDENTIALS.test(text);
+}

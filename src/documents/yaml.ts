@@ -1,72 +1,119 @@
 /**
- * Reads short YAML 1.2 documents with the `yaml` package. The documents are untrusted. Anchors, aliases, tags and directives are reported, never
- * resolved.
+ * Opens the YAML 1.2 files that people write, with the `yaml` package: bytes become plain values with positions, or findings.
+ *
+ * These are stages 1 and 2 of the manifest's specification, section 5: size, encoding, syntax, one document; depth, forbidden constructs,
+ * duplicate keys. The files are untrusted: tokens and depth are bounded, and anchors, aliases, tags and directives are reported, never
+ * resolved. read.ts holds the values to a schema.
  */
+import { isUtf8 } from "node:buffer";
+
 import {
   Composer,
-  type Document,
+  type Document as YamlDocument,
   isAlias,
   isMap,
   isScalar,
   isSeq,
   Lexer,
+  LineCounter,
   type ParsedNode,
   Parser,
-  type YAMLMap,
 } from "yaml";
 
-import type { Construct, Entry, MappingNode, Node, ScalarNode } from "./tree.ts";
+import { type Finding, type Mistake, type Path, parsePointer, placed, type Position } from "./findings.ts";
+import { codePoints, shown } from "./texts.ts";
 
-/** Limit of tokens, which keeps the tree of a hostile text of 1 MiB below 100 MB. */
+/** The name of a document in messages. */
+export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";
+
+export interface DocumentRules {
+  readonly subject: Subject;
+  readonly sizeLimitBytes: number;
+}
+
+/** A value in its document. Offsets are UTF-16 indexes into the text. */
+export interface Node {
+  /** The first character of the value, after an anchor or tag; for an empty value, that of its key or list. */
+  readonly offset: number;
+  /** The first character of its key; in a list and at the root, that of the value. */
+  readonly keyOffset: number;
+  /** As JSON has it. A number in another notation than that of JSON is NaN. */
+  readonly value: unknown;
+  /** The text of a scalar, without its quotes; null for lists and mappings. */
+  readonly source: string | null;
+  /** By key, or by index as a text. */
+  readonly children: ReadonlyMap<string, Node>;
+}
+
+export interface Document {
+  readonly text: string;
+  readonly root: Node;
+  /** The node at a path; undefined where nothing is written. */
+  node(path: Path): Node | undefined;
+  /** The offset of a path; for a missing value, that of the nearest ancestor. */
+  offset(path: Path): number;
+  /** The position of a UTF-16 offset. */
+  position(offset: number): Position;
+  /** The position of a JSON Pointer, as `offset` has it. */
+  locate(loc: string): Position;
+}
+
+export type DocumentOpening =
+  | { readonly kind: "document"; readonly document: Document }
+  | { readonly kind: "refused"; readonly findings: readonly Finding[] };
+
+/** Keeps the tree of a hostile text of 1 MiB below 100 MB. */
 export const TOKEN_LIMIT = 50_000;
-/** Deeper collections are not read. The limit for documents (document.ts) is lower. */
+/** The deepest level of a value below the root. */
+const DEPTH_LIMIT = 32;
+/** Deeper collections are not parsed, because the composer is recursive. */
 const NESTING_LIMIT = 128;
 /** Limit of empty lines that are parsed at the end of a padded file. */
 const PADDING_LIMIT = 100;
+const LINE_FEED = 10;
 /** Characters that YAML forbids (YAML 1.2.2, section 5.1), and lone carriage returns, which other readers do not treat as line ends. */
 // oxlint-disable-next-line no-control-regex
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)/;
+/** Numbers in JSON syntax; no other notation is accepted. */
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
-export interface YamlDocument {
-  readonly kind: "document";
-  /** A null scalar for an empty text or document. */
-  readonly root: Node;
-  /** Forbidden constructs by node; for a key, by entry. */
-  readonly constructs: ReadonlyMap<object, readonly Construct[]>;
-  /** Offsets of the directives' lines. */
-  readonly directives: readonly number[];
-}
-
-/** Why a text cannot be parsed completely. */
-export type YamlFailure =
-  | { readonly kind: "syntax"; readonly offset: number; readonly message: string }
-  /** More than `TOKEN_LIMIT`. */
-  | { readonly kind: "size" }
-  /** A second document starts at `offset`. */
-  | { readonly kind: "second-document"; readonly offset: number };
-
-export function readYaml(text: string): YamlDocument | YamlFailure {
+export function openDocument(bytes: Uint8Array, { subject, sizeLimitBytes }: DocumentRules): DocumentOpening {
+  if (bytes.byteLength > sizeLimitBytes) {
+    return refuse("too_large", `${subject} is ${bytes.byteLength} bytes; the limit is ${sizeLimitBytes}`);
+  }
+  if (!isUtf8(bytes)) return refuse("not_utf8", `${subject} is not valid UTF-8`);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const position = positionsOf(text);
   const unprintable = UNPRINTABLE.exec(text);
   if (unprintable !== null) {
     const code = unprintable[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-    return { kind: "syntax", offset: unprintable.index, message: `a control character (U+${code})` };
+    return refuse("yaml_syntax", `a control character (U+${code})`, position(unprintable.index));
   }
   const parsed = parse(text);
-  if (parsed === null) return { kind: "size" };
+  if (parsed === null) return refuse("too_large", `${subject} holds more than ${TOKEN_LIMIT} words and marks of YAML`);
   const { documents, directives, isCut } = parsed;
   const [error] = documents.flatMap(({ errors }) => errors);
-  if (error !== undefined && !isCut)
-    return { kind: "syntax", offset: error.pos[0], message: withoutSource(error.message) };
+  if (error !== undefined && !isCut) {
+    return refuse("yaml_syntax", withoutSource(error.message), position(error.pos[0]));
+  }
   const [first, second] = documents;
-  if (second !== undefined) return { kind: "second-document", offset: second.range[0] };
-  const constructs = new Map<object, readonly Construct[]>();
-  return { kind: "document", root: nodeOf(first?.contents ?? null, 0, constructs), constructs, directives };
+  if (second !== undefined) {
+    return refuse("yaml_documents", "one document per file; a second one starts here", position(second.range[0]));
+  }
+  const walk: Walk = { subject, mistakes: [], isTooDeep: false, lineOf: (offset) => position(offset).line };
+  for (const offset of directives) forbid(walk, "a directive", [], offset);
+  const root = nodeOf(walk, first?.contents ?? null, [], { offset: 0, keyOffset: null });
+  if (walk.mistakes.length > 0) return { kind: "refused", findings: placed(walk.mistakes, position) };
+  return { kind: "document", document: documentOf(text, root, position) };
 }
 
-const LINE_FEED = 10;
+function refuse(id: string, message: string, position: Position = { line: 1, column: 1 }): DocumentOpening {
+  return { kind: "refused", findings: [{ id, severity: "error", loc: "", message, ...position }] };
+}
 
 interface Parsed {
-  readonly documents: readonly Document.Parsed[];
+  readonly documents: readonly YamlDocument.Parsed[];
+  /** Offsets of the directives' lines. */
   readonly directives: readonly number[];
   /** Nested too deep to be read completely. */
   readonly isCut: boolean;
@@ -76,13 +123,13 @@ interface Parsed {
 function parse(text: string): Parsed | null {
   const parser = new Parser();
   const composer = new Composer({
-    schema: "failsafe",
+    schema: "core",
     resolveKnownTags: false,
     uniqueKeys: false,
     logLevel: "silent",
     prettyErrors: false,
   });
-  const documents: Document.Parsed[] = [];
+  const documents: YamlDocument.Parsed[] = [];
   const directives: number[] = [];
   const take = (tokens: ReturnType<Parser["next"]>) => {
     for (const token of tokens) {
@@ -115,58 +162,145 @@ function withoutPadding(text: string): string {
   return text.slice(0, end + PADDING_LIMIT);
 }
 
-type Constructs = Map<object, readonly Construct[]>;
-
-/** @param owner the position for a missing value: that of its key or list. */
-function nodeOf(node: ParsedNode | null, owner: number, constructs: Constructs): Node {
-  const read = unmarked(node, owner, constructs);
-  const found = constructsOf(node);
-  if (found.length > 0) constructs.set(read, found);
-  return read;
+/** The conversion of parsed YAML to nodes, and what is wrong with its form. */
+interface Walk {
+  readonly subject: string;
+  readonly mistakes: Mistake[];
+  isTooDeep: boolean;
+  lineOf(offset: number): number;
 }
 
-function unmarked(node: ParsedNode | null, owner: number, constructs: Constructs): Node {
-  if (isMap(node)) return mappingOf(node, constructs);
-  if (isSeq(node)) {
-    const [offset] = node.range;
-    return { kind: "sequence", offset, items: node.items.map((item) => nodeOf(item, offset, constructs)) };
+/** Where a node belongs: the offset of its key, if it has one, and the offset that stands for an empty value. */
+interface Owner {
+  readonly offset: number;
+  readonly keyOffset: number | null;
+}
+
+function nodeOf(walk: Walk, parsed: ParsedNode | null, path: Path, owner: Owner): Node {
+  const offset = offsetOf(parsed, owner);
+  const keyOffset = owner.keyOffset ?? offset;
+  reportConstructs(walk, parsed, path, offset);
+  if (path.length > DEPTH_LIMIT && !walk.isTooDeep) {
+    walk.isTooDeep = true;
+    walk.mistakes.push(mistake("too_deep", path, offset, `nested more than ${DEPTH_LIMIT} levels`));
   }
-  return scalarOf(node, owner);
+  if (isSeq(parsed)) {
+    const items = parsed.items.map((item, index) => nodeOf(walk, item, [...path, index], { offset, keyOffset: null }));
+    const children = new Map(items.map((item, index) => [String(index), item]));
+    return { offset, keyOffset, value: items.map(({ value }) => value), source: null, children };
+  }
+  if (isMap(parsed)) {
+    const children = childrenOf(walk, parsed, path);
+    // Without a prototype, so that no key has a value that nobody wrote.
+    const value: Record<string, unknown> = Object.create(null);
+    for (const [key, child] of children) value[key] = child.value;
+    return { offset, keyOffset, value, source: null, children };
+  }
+  const source = textOf(parsed);
+  return { offset, keyOffset, value: scalarOf(parsed, source), source, children: NONE };
 }
 
-function scalarOf(node: ParsedNode | null, owner: number): ScalarNode {
-  const text = textOf(node);
-  const plain = node === null || (isScalar(node) && node.type === "PLAIN");
-  return { kind: "scalar", offset: node === null || (plain && text === "") ? owner : node.range[0], plain, text };
-}
+const NONE: ReadonlyMap<string, Node> = new Map();
 
-function mappingOf(node: YAMLMap.Parsed, constructs: Constructs): MappingNode {
-  const entries = node.items.map(({ key, value }) => {
+function childrenOf(walk: Walk, { items }: Extract<ParsedNode, { items: { key: unknown }[] }>, path: Path) {
+  const children = new Map<string, Node>();
+  for (const { key, value } of items) {
     const keyOffset = key.range[0];
-    const entry: Entry = { key: textOf(key), keyOffset, value: nodeOf(value, keyOffset, constructs) };
-    const found = keyConstructsOf(key);
-    if (found.length > 0) constructs.set(entry, found);
-    return entry;
-  });
-  return { kind: "mapping", offset: node.flow === true ? node.range[0] : (entries[0]?.keyOffset ?? 0), entries };
+    const name = textOf(key);
+    const below = [...path, name];
+    const child = nodeOf(walk, value, below, { offset: keyOffset, keyOffset });
+    if (isMap(key) || isSeq(key)) {
+      reportConstructs(walk, key, path, keyOffset);
+      forbid(walk, "a key that is not a scalar", path, keyOffset);
+      continue;
+    }
+    reportConstructs(walk, key, below, keyOffset);
+    if (isScalar(key) && key.type === "PLAIN" && name === "<<") forbid(walk, "a merge key", below, keyOffset);
+    const first = children.get(name);
+    if (first === undefined) {
+      children.set(name, child);
+      continue;
+    }
+    const message = () => `key ${shown(name)} is already set at line ${walk.lineOf(first.keyOffset)}`;
+    walk.mistakes.push(mistake("yaml_duplicate_key", below, keyOffset, message));
+  }
+  return children;
+}
+
+function offsetOf(parsed: ParsedNode | null, owner: Owner): number {
+  if (parsed === null || (isScalar(parsed) && parsed.type === "PLAIN" && parsed.source === "")) return owner.offset;
+  const [first] = isMap(parsed) && parsed.flow !== true ? parsed.items : [];
+  return first === undefined ? parsed.range[0] : first.key.range[0];
+}
+
+/** The value of a scalar; a notation of numbers that JSON does not have gives NaN. */
+function scalarOf(parsed: ParsedNode | null, source: string): unknown {
+  if (!isScalar(parsed)) return parsed === null ? null : source;
+  const { value } = parsed;
+  // No negative zero.
+  if (typeof value === "number") return JSON_NUMBER.test(source) ? value + 0 : Number.NaN;
+  return typeof value === "boolean" || value === null ? value : source;
 }
 
 /** Empty for a collection. */
-function textOf(node: ParsedNode | null): string {
-  if (isAlias(node)) return `*${node.source}`;
-  return isScalar(node) ? node.source : "";
+function textOf(parsed: ParsedNode | null): string {
+  if (isAlias(parsed)) return `*${parsed.source}`;
+  return isScalar(parsed) ? parsed.source : "";
 }
 
-function keyConstructsOf(key: ParsedNode): readonly Construct[] {
-  const found = constructsOf(key);
-  if (isMap(key) || isSeq(key)) return [...found, "a key that is not a scalar"];
-  return isScalar(key) && key.type === "PLAIN" && key.value === "<<" ? [...found, "a merge key"] : found;
+function reportConstructs(walk: Walk, parsed: ParsedNode | null, path: Path, offset: number): void {
+  if (isAlias(parsed)) {
+    forbid(walk, "an alias", path, offset);
+    return;
+  }
+  if (parsed?.anchor !== undefined) forbid(walk, "an anchor", path, offset);
+  if (parsed?.tag !== undefined) forbid(walk, "a tag", path, offset);
 }
 
-function constructsOf(node: ParsedNode | null): readonly Construct[] {
-  if (isAlias(node)) return ["an alias"];
-  const found: Construct[] = [];
-  if (node?.anchor !== undefined) found.push("an anchor");
-  if (node?.tag !== undefined) found.push("a tag");
-  return found;
+function forbid({ mistakes, subject }: Walk, construct: string, path: Path, offset: number): void {
+  mistakes.push(mistake("yaml_forbidden", path, offset, `${construct} is not allowed in a ${subject}`));
+}
+
+function mistake(id: string, path: Path, offset: number, message: Mistake["message"]): Mistake {
+  return { id, severity: "error", path, offset, message };
+}
+
+function documentOf(text: string, root: Node, position: Document["position"]): Document {
+  const follow = (path: Path, isWhole: boolean): Node | undefined => {
+    let node = root;
+    for (const step of path) {
+      const next = node.children.get(String(step));
+      if (next === undefined) return isWhole ? undefined : node;
+      node = next;
+    }
+    return node;
+  };
+  const offset = (path: Path) => (follow(path, false) ?? root).offset;
+  return {
+    text,
+    root,
+    position,
+    node: (path) => follow(path, true),
+    offset,
+    locate: (loc) => position(offset(parsePointer(loc))),
+  };
+}
+
+/**
+ * Positions of offsets in a text, in code points; a byte order mark has no width. Counts on from the last answer in the same line, because a
+ * line may be a megabyte long.
+ */
+function positionsOf(text: string): (offset: number) => Position {
+  const lines = new LineCounter();
+  for (let start = 0; start >= 0; start = text.indexOf("\n", start) + 1 || -1) lines.addNewLine(start);
+  let last = { start: 0, offset: 0, column: 1 };
+  return (offset) => {
+    const { line, col } = lines.linePos(offset);
+    const mark = line === 1 && text.charCodeAt(0) === 0xfeff ? 1 : 0;
+    const start = Math.min(offset, offset - col + 1 + mark);
+    const from = last.start === start && last.offset <= offset ? last : { offset: start, column: 1 };
+    const column = from.column + codePoints(text, from.offset, offset);
+    last = { start, offset, column };
+    return { line, column };
+  };
 }

@@ -1,10 +1,11 @@
-import { described, fail, Fields, type Place, type Reader, wrongType } from "../documents/fields.ts";
-import { below, pointer } from "../documents/pointer.ts";
-import { collapse, configurationPathProblem, unsuitability } from "../documents/paths.ts";
-import { isRepeated, list, string, text } from "../documents/readers.ts";
-import { shownPath } from "../documents/shown.ts";
+/** The files that decide how the robot behaves: SPEC section 2.6. */
+import * as z from "zod";
 
-/** A file that decides how the robot behaves. */
+import type { Path } from "../documents/findings.ts";
+import type { Doubt } from "../documents/read.ts";
+import { formed, list, memberOf, OF_LIST, pathProblem, refuseRepeated, text, textsAt } from "../documents/schemas.ts";
+import { shownPath } from "../documents/texts.ts";
+
 export interface ConfigurationFileEntry {
   /** For people only; the path by default. */
   readonly label: string;
@@ -16,84 +17,95 @@ export interface ConfigurationFileEntry {
 
 export const FILE_COUNT = { minimum: 0, maximum: 64 };
 const LABEL_LIMIT = 128;
+/** The key of the list. */
+const KEY = "configuration_files";
 
-const PATH = {
-  type: "string",
-  maxLength: 4096,
-  pattern: "^(?:/|~/)[^$*?]*[^$*?/]$",
-  description: "Absolute path; ~/ stands for robot.home of the agent's configuration.",
-};
-const LABEL = {
-  type: "string",
-  minLength: 1,
-  maxLength: LABEL_LIMIT,
-  description: "For people only; different for each file.",
-};
-const SCHEMA = {
-  type: "array",
-  maxItems: FILE_COUNT.maximum,
-  items: {
-    anyOf: [
-      PATH,
-      {
-        type: "object",
-        required: ["path"],
-        additionalProperties: false,
-        patternProperties: { "^x-": {} },
-        properties: { label: LABEL, path: PATH },
-      },
-    ],
+const filePath = formed(
+  "config_path",
+  (path) => {
+    const problem = configurationPathProblem(path);
+    return problem === undefined ? undefined : `${shownPath(path)}: ${problem}`;
   },
-};
+  { maxLength: 4096, pattern: "^(?:/|~/)[^$*?]*[^$*?/]$" },
+).describe("Absolute path; ~/ stands for robot.home of the agent's configuration.");
 
-/** The ordered list of SPEC section 2.6; undefined when an item has an error. */
-export const configurationFiles: Reader<readonly ConfigurationFileEntry[]> = described(SCHEMA, (place) => {
-  const seen: Seen = { paths: new Map(), labels: new Map() };
-  const files = list(FILE_COUNT, (item) => readItem(item, seen))(place);
-  const count = place.node.kind === "sequence" ? place.node.items.length : undefined;
-  if (count === 0) warnOfNoFiles(place);
-  return files?.length === count ? files : undefined;
+const file = z.object({
+  label: text(LABEL_LIMIT).describe("For people only; different for each file.").optional(),
+  path: filePath,
 });
 
-export function warnOfNoFiles({ node, path, check }: Place): void {
-  check.findings.warning("no_config_files", path, node.offset, "no configuration files: the digest covers nothing");
+/** The ordered list. */
+export const configurationFiles = list(
+  FILE_COUNT,
+  z.union([filePath, file], { error: () => "a path or {label, path}" }),
+)
+  .superRefine(refuseTwice, OF_LIST)
+  .transform((files) => files.map(entryOf));
+
+function entryOf(file: string | { readonly label?: string | undefined; readonly path: string }, index: number) {
+  const loc = `/${KEY}/${index}`;
+  if (typeof file === "string") return { label: file, path: file, loc };
+  return { label: file.label ?? file.path, path: file.path, loc: `${loc}/path` };
 }
 
-/** Offsets of the first occurrence of values that must not repeat. */
-interface Seen {
-  readonly paths: Map<string, number>;
-  readonly labels: Map<string, number>;
+const LISTED = { id: "config_duplicate", done: "listed", compared: collapse };
+
+/** Refuses files and labels that are listed twice. */
+function refuseTwice(files: unknown, ctx: z.core.$RefinementCtx): void {
+  refuseRepeated(ctx, writtenPaths(files), LISTED);
+  refuseRepeated(ctx, textsAt(files, "label"));
 }
 
-function readItem(place: Place, seen: Seen): ConfigurationFileEntry | undefined {
-  if (place.node.kind !== "mapping") {
-    const path = place.node.kind === "scalar" ? filePath(place, seen) : undefined;
-    if (place.node.kind === "sequence") wrongType(place, "a path or {label, path}");
-    return path === undefined ? undefined : { label: path, path, loc: pointer(place.path) };
+/** What should not be on the list, or is missing there, of a manifest that may have errors. */
+export function doubtsOfFiles(files: unknown): readonly Doubt[] {
+  if (files === undefined || (Array.isArray(files) && files.length === 0)) {
+    return [{ id: "no_config_files", path: [KEY], message: "no configuration files: the digest covers nothing" }];
   }
-  const fields = new Fields(place, place.node);
-  const label = fields.optional("label", (label) => fileLabel(label, seen));
-  const path = fields.required("path", (path) => filePath(path, seen));
-  fields.close();
-  return path === undefined ? undefined : { label: label ?? path, path, loc: pointer(below(place.path, "path")) };
+  return writtenPaths(files).flatMap(({ text, path }) => {
+    const reason = unsuitability(text);
+    if (reason === undefined) return [];
+    const message = `${shownPath(text)} ${reason}; it should not be part of the digest`;
+    return [{ id: "config_unsuitable", path: [KEY, ...path], message }];
+  });
 }
 
-function filePath(place: Place, seen: Seen): string | undefined {
-  const written = string(place);
-  if (written === undefined) return undefined;
-  const { node, path, check } = place;
-  const problem = configurationPathProblem(written);
-  if (problem !== undefined) return fail(place, "config_path", `${shownPath(written)}: ${problem}`);
-  const reason = unsuitability(written);
-  if (reason !== undefined) {
-    const message = `${shownPath(written)} ${reason}; it should not be part of the digest`;
-    check.findings.warning("config_unsuitable", path, node.offset, message);
-  }
-  const rule = { id: "config_duplicate", done: "listed", compared: collapse(written) };
-  return isRepeated(place, written, seen.paths, rule) ? undefined : written;
+/** The valid paths of a list that may be wrong. */
+function writtenPaths(files: unknown): readonly { readonly text: string; readonly path: Path }[] {
+  if (!Array.isArray(files)) return [];
+  return files.flatMap((file: unknown, index) => {
+    const text = typeof file === "string" ? file : memberOf(file, "path");
+    const path = typeof file === "string" ? [index] : [index, "path"];
+    return typeof text === "string" && configurationPathProblem(text) === undefined ? [{ text, path }] : [];
+  });
 }
 
-function fileLabel(place: Place, seen: Seen): string | undefined {
-  const label = text(LABEL_LIMIT)(place);
-  return label === undefined || isRepeated(place, label, seen.labels) ? undefined : label;
+/** Kernel interfaces, not files: their content is not configuration. */
+const KERNEL_FOLDERS = ["/dev/", "/proc/", "/sys/"];
+
+/** Names of files that do not configure the robot's motion, or must not be read. */
+const UNSUITABLE: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
+  { pattern: /\.log$/, reason: "is a log" },
+  { pattern: /^cached_cloud_config_.*\.json$/s, reason: "is a cache that a server rewrites" },
+  { pattern: /^(?:norm_stats|dataset_statistics)\.json$/, reason: "belongs to the checkpoint" },
+  { pattern: /^(?:\.env|id_rsa|id_ed25519|id_ecdsa)$|\.(?:pem|key)$/, reason: "is a credential" },
+];
+
+/** Why a path is invalid in the list; undefined for a valid path. */
+function configurationPathProblem(path: string): string | undefined {
+  if (!path.startsWith("/") && !path.startsWith("~/")) return "not absolute; start it with / or ~/";
+  if (/[$*?]/.test(path)) return "$, * and ? have no meaning here; write the path out";
+  if (path.endsWith("/")) return "a folder, not a file";
+  if (KERNEL_FOLDERS.some((folder) => collapse(path).startsWith(folder))) return "not a configuration file";
+  return pathProblem(path);
+}
+
+/** The path with `//` and `/./` collapsed, to compare two spellings. */
+function collapse(path: string): string {
+  return path.replaceAll(/\/(?:\.?\/)+/g, "/");
+}
+
+/** Why a file should not be in the digest, judged by its name; undefined for a suitable file. */
+function unsuitability(path: string): string | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return UNSUITABLE.find(({ pattern }) => pattern.test(name))?.reason;
 }

@@ -2,25 +2,20 @@
  * The robot manifest: the type of the robot, and the files that configure it (SPEC of the format: robot manifest v1).
  *
  * Reads bytes, and returns findings with line and column, and the manifest if none of them is an error. The stages are those of the
- * specification: document.ts checks bytes and document, this file shape and identity. A manifest without body keys of a custom robot type is
- * *by id*; body keys are read by custom/.
+ * specification: documents/yaml.ts checks bytes and document, documents/read.ts each key by its schema, this file the identity. A manifest
+ * without body keys of a custom robot type is *by id*; body keys are checked by custom/.
  */
-import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
-import type { Catalog } from "./catalog/catalog.ts";
-import { type ConfigurationFileEntry, warnOfNoFiles } from "./configuration-files.ts";
-import type { Body } from "./custom/body.ts";
-import type { Contract } from "./custom/contract.ts";
-import type * as custom from "./custom/custom.ts";
-import { type Document, readDocument } from "../documents/document.ts";
-import { type Check, fieldsOf, type Place } from "../documents/fields.ts";
-import type { Finding } from "../documents/findings.ts";
-import { readKeys } from "../documents/keys.ts";
-import { FILES, IDENTITY } from "./manifest-keys.ts";
-import type { Position } from "../documents/lines.ts";
+import * as z from "zod";
+
+import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import { type Finding, FindingList, placed, type Position } from "../documents/findings.ts";
 import { nearest } from "../documents/nearest.ts";
-import { below } from "../documents/pointer.ts";
-import { startCheck } from "../documents/settings.ts";
-import { type Node, valueOf } from "../documents/tree.ts";
+import { type Doubt, holdTo, mistakeAt, refusedReading } from "../documents/read.ts";
+import { openDocument } from "../documents/yaml.ts";
+import type { Catalog } from "./catalog/ids.ts";
+import { type ConfigurationFileEntry, doubtsOfFiles } from "./configuration-files.ts";
+import type { Contract } from "./custom/contract.ts";
+import { FILES, IDENTITY } from "./manifest-keys.ts";
 
 export interface RobotManifest {
   readonly form: "by-id" | "custom";
@@ -67,94 +62,62 @@ const HINTS: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
+const RULES = { subject: "manifest", sizeLimitBytes: MANIFEST_LIMIT_BYTES, secretAdvice: "", hints: HINTS } as const;
+
+/** A manifest without body keys, which it may have. */
+const BY_ID = z.object({ ...IDENTITY, ...eachOf(BODY_KEYS, () => z.unknown().optional()), ...FILES });
+
+/** The keys that decide how a manifest is read. The document need not be valid. */
+const outline = z.record(z.string(), z.unknown()).catch({});
+
 /** Reads a manifest and reports all findings of all stages that can be reached. */
 export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise<ManifestReading> {
-  const reading = readDocument(bytes, { subject: "manifest", sizeLimitBytes: MANIFEST_LIMIT_BYTES });
-  if (reading.kind === "refused") {
-    return { findings: reading.findings, manifest: null, locate: () => ({ line: 1, column: 1 }) };
+  const opening = openDocument(bytes, RULES);
+  if (opening.kind === "refused") {
+    const { findings, locate } = refusedReading(opening.findings);
+    return { findings, manifest: null, locate };
   }
-  const { document } = reading;
-  const check = startManifestCheck(document);
-  const custom = hasBody(document.root) ? await import("./custom/custom.ts") : null;
-  const shape = checkShape({ node: document.root, path: null, check }, custom);
-  const isChecked = shape !== undefined && !check.findings.hasError && check.placeholders === 0;
-  return {
-    manifest: isChecked ? completeManifest(shape, document, check, catalog, custom) : null,
-    findings: check.findings.toFindings(),
-    locate: (loc) => document.locate(loc),
-  };
-}
-
-type Custom = typeof custom;
-
-function hasBody(root: Node): boolean {
-  return root.kind === "mapping" && root.entries.some(({ key }) => BODY_KEYS.some((body) => body === key));
-}
-
-function startManifestCheck(document: Document): Check {
-  const status = document.root.kind === "mapping" ? valueOf(document.root, "status") : undefined;
-  const isDraft = status?.kind === "scalar" && status.text === "draft";
-  const rules = { subject: "manifest", secretAdvice: "", hints: HINTS } as const;
-  return startCheck(document, rules, isDraft ? "warning" : "error");
-}
-
-/** Stage 3: each key by itself. */
-function checkShape(root: Place, custom: Custom | null): Shape | undefined {
-  const fields = fieldsOf(root);
-  if (fields === undefined) return undefined;
-  const { robot_type_id: robotTypeId, ...keys } = readKeys(fields, IDENTITY);
-  const body = custom?.readCustomBody(fields) ?? null;
-  if (body === null) for (const key of BODY_KEYS) fields.skip(key);
-  const files = readKeys(fields, FILES);
-  fields.close();
-  if (!isWritten(root.node, "configuration_files"))
-    warnOfNoFiles({ ...root, path: below(null, "configuration_files") });
-  return robotTypeId === undefined ? undefined : { ...keys, ...files, robot_type_id: robotTypeId, body };
-}
-
-/** The result of stage 3. */
-interface Shape extends Pick<RobotManifest, "robot_type_id" | "display_name" | "status" | "configuration_files"> {
-  /** Null by id. */
-  readonly body: Body | null;
-}
-
-/** Stages 4 to 6. */
-function completeManifest(
-  { body, ...shape }: Shape,
-  document: Document,
-  check: Check,
-  catalog: Catalog,
-  custom: Custom | null,
-): RobotManifest | null {
-  if (body === null || custom === null) {
-    checkIdentity(shape.robot_type_id, document, check, catalog);
+  const { document } = opening;
+  const written = outline.parse(document.root.value);
+  const custom = BODY_KEYS.some((key) => Object.hasOwn(written, key)) ? await import("./custom/custom.ts") : null;
+  const placeholders = written["status"] === "draft" ? "warning" : "error";
+  const findings = new FindingList(document.offset);
+  const finish = (manifest: RobotManifest | null, mistakes: FindingList["mistakes"]): ManifestReading => ({
+    findings: placed(mistakes, document.position),
+    manifest,
+    locate: document.locate,
+  });
+  const doubts = document.root.source === null && !Array.isArray(document.root.value) ? doubtsOf(written) : [];
+  const warnings = doubts.map((doubt) => mistakeAt(document, "warning", doubt));
+  if (custom === null) {
+    const { value, mistakes } = holdTo(BY_ID, document, RULES, placeholders);
+    if (value === undefined) return finish(null, [...mistakes, ...warnings]);
+    checkIdentity(value.robot_type_id, findings, catalog);
     const none = { contract: null, contractSource: () => "" };
-    return { ...shape, ...none, form: "by-id", unit_from: shape.robot_type_id };
+    const manifest: RobotManifest = { ...value, ...none, form: "by-id", unit_from: value.robot_type_id };
+    return finish(manifest, [...mistakes, ...warnings, ...findings.mistakes]);
   }
-  const { root } = document;
-  const identity = { value: shape.robot_type_id, path: below(null, "robot_type_id"), offset: offsetOfTypeId(document) };
-  const described = custom.describeRobot(
-    { type_id: identity, display_name: shape.display_name, body, root: { path: null, offset: root.offset } },
-    check.findings,
-  );
-  if (described === null) return null;
-  const contract = shape.status === "draft" ? null : described.contract;
-  return { ...shape, ...described, form: "custom", contract };
+  const { value, mistakes } = holdTo(custom.CUSTOM_MANIFEST, document, RULES, placeholders);
+  const described = value === undefined ? null : custom.describeRobot(value, findings);
+  const found = [...mistakes, ...warnings, ...findings.mistakes];
+  if (value === undefined || described === null) return finish(null, found);
+  const { robot_type_id, display_name, status, configuration_files } = value;
+  const contract = status === "draft" ? null : described.contract;
+  const manifest = { robot_type_id, display_name, status, configuration_files, ...described, form: "custom" as const };
+  return finish({ ...manifest, contract }, found);
 }
 
-function offsetOfTypeId({ root }: Document): number {
-  return (root.kind === "mapping" ? valueOf(root, "robot_type_id")?.offset : undefined) ?? 0;
+/** Warnings about a manifest that may have errors. */
+function doubtsOf(written: Readonly<Record<string, unknown>>): readonly Doubt[] {
+  const draft = { id: "status_draft", path: ["status"], message: "draft: the robot will not be registered" };
+  return [...(written["status"] === "draft" ? [draft] : []), ...doubtsOfFiles(written["configuration_files"])];
 }
 
 /** Stage 4, by id: warns of a type that the service may not know. */
-function checkIdentity(robotTypeId: string, document: Document, { findings }: Check, catalog: Catalog): void {
+function checkIdentity(robotTypeId: string, findings: FindingList, catalog: Catalog): void {
   if (catalog.get(robotTypeId)?.hosted === true) return;
   const meant = catalog.has(robotTypeId) ? undefined : nearest(robotTypeId, catalog.keys());
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const message = `${robotTypeId} is not a known hosted type; the service may refuse it${hint}`;
-  findings.warning("type_id_unlisted", below(null, "robot_type_id"), offsetOfTypeId(document), message);
-}
-
-function isWritten(node: Node, key: string): boolean {
-  return node.kind === "mapping" && valueOf(node, key) !== undefined;
+  findings.warning("type_id_unlisted", ["robot_type_id"], message);
 }

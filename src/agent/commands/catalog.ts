@@ -1,7 +1,7 @@
 import { summarize } from "../../manifest/catalog/axes.ts";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
-import type { Normalized, Pair } from "../../manifest/custom/body.ts";
+import type { Pair } from "../../manifest/custom/shape.ts";
 import { nearest } from "../../documents/nearest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
@@ -83,37 +83,30 @@ function describeCameras(cameras: CatalogRow["cameras"]): string {
 
 /** One row for each element, in vector order. */
 async function elementRows(row: CatalogRow): Promise<readonly (readonly string[])[]> {
-  const { catalogGroups } = await import("../../manifest/custom/robot.ts");
+  const { baseGroup } = await import("../../manifest/custom/robot.ts");
   const { boundedIndex, elementsOf, scalarAt } = await import("../../manifest/custom/group.ts");
-  const groups = catalogGroups(row, { path: null, offset: 0 });
-  const rows = groups.flatMap((group) => {
-    const { limits, aperture, normalized } = group;
+  const rows = row.groups.map(baseGroup).flatMap((group) => {
+    const { kind, limits, aperture, normalized } = group;
     return elementsOf(group).map((element, index) => {
-      const unit = limits?.value.unit?.value ?? element.unit ?? "";
-      const pair = limits?.value.position?.value[index]?.value;
-      const speeds = limits?.value.velocity?.value;
-      const speed = speeds === undefined ? undefined : scalarAt(speeds, boundedIndex(group, element));
+      const native = element.unit ?? "";
+      const unit = limits?.unit ?? native;
+      const bounded = boundedIndex(group, element);
+      const speed = limits?.velocity === undefined ? undefined : scalarAt(limits.velocity, bounded);
+      const scale =
+        normalized && `1 is ${scalarAt(normalized.full_scale, bounded) ?? ""} ${native} a ${normalized.per}`;
+      const speeds = [speed === undefined ? undefined : `${speed} ${unit}/s`, scale];
       return [
-        `${group.name.value}.${element.name}`,
-        group.kind.value,
-        element.unit ?? "",
+        `${group.name}.${element.name}`,
+        kind,
+        native,
         aperture === undefined
-          ? limitsText(pair, unit)
-          : `closed ${aperture.value.closed}, open ${aperture.value.open}`,
-        [
-          ...(speed === undefined ? [] : [`${speed} ${unit}/s`]),
-          ...(normalized === undefined
-            ? []
-            : [scaleText(normalized.value, boundedIndex(group, element), element.unit ?? "")]),
-        ].join(", "),
+          ? limitsText(limits?.position?.[index], unit)
+          : `closed ${aperture.closed}, open ${aperture.open}`,
+        speeds.filter((each) => each !== undefined).join(", "),
       ];
     });
   });
   return rows.map((cells, index) => [String(index)].concat(cells));
-
-  function scaleText({ full_scale: fullScale, per }: Normalized, index: number, unit: string): string {
-    return `1 is ${scalarAt(fullScale.value, index) ?? ""} ${unit} a ${per}`;
-  }
 }
 
 function limitsText(pair: Pair | undefined, unit: string): string {

@@ -65,7 +65,7 @@ async function describe(manifest: RobotManifest, terminal: Terminal): Promise<vo
     );
     return;
   }
-  const { contractDigest } = await import("../../manifest/custom/contract-text.ts");
+  const { contractDigest } = await import("../../manifest/custom/contract.ts");
   terminal.print(`${terminal.style("bold", normalized.robot_type_id)}  ${normalized.display_name ?? ""}`.trimEnd());
   terminal.table(
     ["", ""],
@@ -86,7 +86,7 @@ async function describeVectors(
   { state_axes: stateAxes, action_axes: actionAxes }: Contract,
   terminal: Terminal,
 ): Promise<void> {
-  const { formulaOf, rangeText } = await import("../../manifest/custom/diff.ts");
+  const { formulaOf, rangeText } = await import("../../api/contract-difference.ts");
   const rows = (axes: readonly (StateAxis & Pick<ActionAxis, "max_step">)[]) =>
     axes.map((axis, index) => [
       String(index),
@@ -128,7 +128,7 @@ async function showDiff(
     else terminal.print(what);
     return EXIT.ok;
   }
-  const { diffContracts } = await import("../../manifest/custom/diff.ts");
+  const { diffContracts } = await import("../../api/contract-difference.ts");
   const changes = diffContracts(before, now);
   if (options.json === true) {
     terminal.json({ changes, note: null });

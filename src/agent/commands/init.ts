@@ -2,8 +2,8 @@ import { dirname, join, resolve } from "node:path";
 
 import { type JointUnit, lerobotUnit } from "../../manifest/catalog/hints.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { holdsCredentials } from "../../documents/registered-text.ts";
-import { shown } from "../../documents/shown.ts";
+import { holdsCredentials } from "../../documents/secrets.ts";
+import { shown } from "../../documents/texts.ts";
 import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";

@@ -7,25 +7,16 @@
  */
 import { dirname, join } from "node:path";
 
-import type { Reader, Schema } from "../../documents/fields.ts";
-import { keysReader, mappingSchema, type ValuesOf } from "../../documents/keys.ts";
-import { readSettings, type SettingsReading } from "../../documents/settings.ts";
-import {
-  KEYS,
-  type LOG,
-  MANIFEST_NAME,
-  type RobotConfiguration,
-  type ServiceConfiguration,
-  type WATCH,
-} from "./keys.ts";
+import type * as z from "zod";
 
-export interface AgentConfiguration {
-  readonly service: ServiceConfiguration;
-  readonly robot: RobotConfiguration;
+import { isLoopback } from "../../client/transport/service-url.ts";
+import { type Doubt, readSettings, type SettingsReading } from "../../documents/read.ts";
+import { type JsonSchema, jsonSchema } from "../../documents/schemas.ts";
+import { CONFIGURATION, MANIFEST_NAME } from "./keys.ts";
+
+export interface AgentConfiguration extends Readonly<z.output<typeof CONFIGURATION>> {
   /** Absolute path of the robot manifest. */
   readonly manifest: string;
-  readonly watch: ValuesOf<typeof WATCH>;
-  readonly log: ValuesOf<typeof LOG>;
 }
 
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
@@ -35,7 +26,12 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["configuration_files", "it belongs to the robot manifest, robot-manifest.yaml"],
 ]);
 
-const SECRET_ADVICE = ": put it into a file of its own and name that as service.key_file";
+const RULES = {
+  subject: "configuration",
+  sizeLimitBytes: CONFIGURATION_LIMIT_BYTES,
+  secretAdvice: ": put it into a file of its own and name that as service.key_file",
+  hints: HINTS,
+} as const;
 
 export interface ConfigurationContext {
   /** Absolute path of the file; the default path of the manifest is in the same folder. */
@@ -45,15 +41,18 @@ export interface ConfigurationContext {
 /** Reads a configuration and reports all findings. */
 export function readConfiguration(
   bytes: Uint8Array,
-  context: ConfigurationContext,
+  { path }: ConfigurationContext,
 ): SettingsReading<AgentConfiguration> {
-  const rules = {
-    subject: "configuration",
-    sizeLimitBytes: CONFIGURATION_LIMIT_BYTES,
-    secretAdvice: SECRET_ADVICE,
-    hints: HINTS,
-  } as const;
-  return readSettings(bytes, rules, readRoot(context));
+  const { value, ...reading } = readSettings(bytes, RULES, CONFIGURATION, doubtsOf);
+  const manifest = value?.manifest ?? join(dirname(path), MANIFEST_NAME);
+  return { ...reading, value: value === null ? null : { ...value, manifest } };
+}
+
+function doubtsOf({ service }: z.output<typeof CONFIGURATION>): readonly Doubt[] {
+  const { protocol, hostname } = new URL(service.url);
+  if (protocol !== "http:" || isLoopback(hostname)) return [];
+  const message = "allow_insecure sends the API key unencrypted: anyone on the network path can read it";
+  return [{ id: "unencrypted_service", path: ["service", "url"], message }];
 }
 
 /** The placeholders of a name template. */
@@ -69,18 +68,11 @@ export function expandName(template: string, facts: NameFacts): string {
   );
 }
 
-function readRoot({ path }: ConfigurationContext): Reader<AgentConfiguration> {
-  return keysReader(KEYS, ({ service, robot, manifest = join(dirname(path), MANIFEST_NAME), ...others }) =>
-    service === undefined || robot === undefined ? undefined : { service, robot, manifest, ...others },
-  );
-}
-
 /** JSON Schema (2020-12) of the agent's configuration, for editors. `check` reports more errors than a schema can. */
-export function configurationSchema(): Schema {
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "Configuration of robot-policy-agent",
-    description: "How to reach the service, who this robot is, and where its manifest lies.",
-    ...mappingSchema(KEYS),
-  };
+export function configurationSchema(): JsonSchema {
+  return jsonSchema(
+    CONFIGURATION,
+    "Configuration of robot-policy-agent",
+    "How to reach the service, who this robot is, and where its manifest lies.",
+  );
 }

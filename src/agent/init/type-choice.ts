@@ -1,5 +1,5 @@
 /** Finds a type of the catalog by the words that people use for it. */
-import type { Catalog } from "../../manifest/catalog/catalog.ts";
+import type { Catalog } from "../../manifest/catalog/ids.ts";
 import { NEIGHBOURS, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
 
 export interface TypeOffer {

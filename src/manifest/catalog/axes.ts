@@ -1,6 +1,7 @@
 import { baseGroup } from "../custom/robot.ts";
 import { type Vectors, vectorsOf } from "../custom/vectors.ts";
-import type { CatalogRow, CatalogType } from "./catalog.ts";
+import type { CatalogRow } from "./catalog.ts";
+import type { CatalogType } from "./ids.ts";
 
 /** One line of the list that `catalog` shows. */
 export interface CatalogSummary extends CatalogType {
@@ -27,9 +28,6 @@ export function summarize(row: CatalogRow): CatalogSummary {
 
 /** The vectors in the contract of a robot that extends this type, without limits that the catalog does not know. */
 export function catalogAxes(row: CatalogRow): Vectors {
-  const vectors = row.groups.map((group) => vectorsOf(baseGroup(group, NOWHERE), row));
+  const vectors = row.groups.map((group) => vectorsOf(baseGroup(group), row));
   return { state: vectors.flatMap(({ state }) => state), action: vectors.flatMap(({ action }) => action) };
 }
-
-/** Catalog rows have no position in a file. */
-const NOWHERE = { path: null, offset: 0 };

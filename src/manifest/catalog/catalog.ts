@@ -1,24 +1,16 @@
 /** Robot types that the service, or this program, knows by name: SPEC section 10. */
 
-import type * as body from "../custom/body.ts";
-
-/** The catalog's types by id, for the check of a manifest. */
-export type Catalog = ReadonlyMap<string, CatalogType>;
-
-export interface CatalogType {
-  readonly display_name: string;
-  /** The service is known to have the type: a robot of exactly this type registers by id alone. */
-  readonly hosted: boolean;
-}
+import type * as shape from "../custom/shape.ts";
+import type { CatalogType } from "./ids.ts";
 
 /** A row of the catalog: a robot type in the manifest's terms, without defaults. */
 export interface CatalogRow extends CatalogType {
   readonly robot_type_id: string;
   /** The source of the facts. */
   readonly source: string;
-  readonly topology: body.Topology;
-  readonly action_semantics: body.ActionSemantics;
-  readonly gripper?: body.Gripper;
+  readonly topology: shape.Topology;
+  readonly action_semantics: shape.ActionSemantics;
+  readonly gripper?: shape.Gripper;
   readonly control_rate_hz: number;
   /** In vector order. */
   readonly groups: readonly CatalogGroup[];
@@ -26,33 +18,7 @@ export interface CatalogRow extends CatalogType {
   readonly cameras: "user" | readonly CatalogCamera[];
 }
 
-/** Vector elements that share a unit. */
-export interface CatalogGroup {
-  readonly name: string;
-  readonly kind: body.Kind;
-  readonly elements?: readonly string[];
-  readonly unit?: body.Unit;
-  readonly angle_unit?: body.AngleUnit;
-  readonly zero?: body.Zero;
-  readonly state?: readonly body.StateQuantity[];
-  readonly action?: body.Action;
-  readonly limits?: {
-    readonly unit?: body.Unit;
-    readonly position?: readonly body.Pair[];
-    readonly velocity?: number | readonly number[];
-  };
-  readonly aperture?: { readonly closed: number; readonly open: number };
-  readonly normalized?: { readonly full_scale: number | readonly number[]; readonly per: body.Period };
-  readonly frame?: string;
-  readonly rotation?: body.Rotation;
-  readonly rotation_frame?: string;
-}
+/** A group, whose kind is known. */
+export type CatalogGroup = shape.Group & { readonly kind: shape.Kind };
 
-export interface CatalogCamera {
-  readonly role: string;
-  readonly mount: body.Mount;
-  readonly side?: body.Side;
-  readonly width: number;
-  readonly height: number;
-  readonly fps: number;
-}
+export type CatalogCamera = Pick<shape.Camera, "role" | "mount" | "side" | "width" | "height" | "fps">;

@@ -1,4 +1,11 @@
-import type { Catalog } from "./catalog.ts";
+/** The catalog's types by id, for the check of a manifest. */
+export type Catalog = ReadonlyMap<string, CatalogType>;
+
+export interface CatalogType {
+  readonly display_name: string;
+  /** The service is known to have the type: a robot of exactly this type registers by id alone. */
+  readonly hosted: boolean;
+}
 
 /** The part of the catalog that the check of a manifest by id needs. rows.ts has the whole catalog, but takes longer to load. */
 export const READY_CATALOG: Catalog = new Map([

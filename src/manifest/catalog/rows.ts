@@ -1,5 +1,5 @@
 /* oxlint-disable approx-constant -- limits are written as their sources print them */
-import type { Pair } from "../custom/body.ts";
+import type { Pair } from "../custom/shape.ts";
 import type { CatalogRow } from "./catalog.ts";
 
 const SO101_ARM = {

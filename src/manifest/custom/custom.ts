@@ -1,35 +1,24 @@
 /**
  * Custom robot types: a manifest that describes its robot itself, or extends a catalog type, is normalized to a contract.
  *
- * shape.ts reads each key (stage 3 of the specification), robot.ts adds the base's values (4), fit.ts checks each group against its kind (5),
+ * shape.ts has each key (stage 3 of the specification), robot.ts adds the base's values (4), fit.ts checks each group against its kind (5),
  * rules.ts checks values and the whole robot (6). A stage with an error is the last one. normalize.ts makes the contract.
  * Loaded for such manifests only: a robot of a catalog type boots without it.
  */
+import { type FindingList, type Path, pointer } from "../../documents/findings.ts";
 import { CATALOG_ROWS } from "../catalog/rows.ts";
-import type { Fields } from "../../documents/fields.ts";
-import type { FindingList } from "../../documents/finding-list.ts";
-import { readKeys } from "../../documents/keys.ts";
-import { below, type Path, pointer } from "../../documents/pointer.ts";
-import type { Body, Camera, Spot } from "./body.ts";
 import type { ActionAxis, Contract } from "./contract.ts";
 import { checkFit } from "./fit.ts";
-import { isInherited, spotOfKey } from "./group.ts";
 import { normalize } from "./normalize.ts";
-import { type CompleteGroup, completeRobot, type Robot, type TypeId } from "./robot.ts";
+import { completeRobot, isInherited, pathInGroup, pathOf, type Robot } from "./robot.ts";
 import { checkRules } from "./rules.ts";
-import { BODY } from "./shape.ts";
+import type { Body, Group } from "./shape.ts";
 
-/** Stage 3: reads the body keys. */
-export function readCustomBody(fields: Fields): Body {
-  return readKeys(fields, BODY);
-}
+export { CUSTOM_MANIFEST } from "./shape.ts";
 
-interface CustomType {
-  readonly type_id: TypeId;
+interface CustomType extends Body {
+  readonly robot_type_id: string;
   readonly display_name: string | null;
-  readonly body: Body;
-  /** The document's own mapping. */
-  readonly root: Spot;
 }
 
 interface DescribedRobot {
@@ -41,11 +30,9 @@ interface DescribedRobot {
 }
 
 /** Stages 4 to 6 and the contract; null when a finding is an error. */
-export function describeRobot(
-  { type_id: typeId, display_name: displayName, body, root }: CustomType,
-  findings: FindingList,
-): DescribedRobot | null {
-  const robot = completeRobot(typeId, body, root, CATALOG_ROWS, findings);
+export function describeRobot(custom: CustomType, findings: FindingList): DescribedRobot | null {
+  const { robot_type_id: typeId, display_name: displayName, ...body } = custom;
+  const robot = completeRobot(typeId, body, CATALOG_ROWS, findings);
   if (robot === undefined || findings.hasError) return null;
   checkFit(robot, findings);
   if (findings.hasError) return null;
@@ -53,14 +40,13 @@ export function describeRobot(
   if (findings.hasError) return null;
   const contract = normalize(robot, displayName);
   if (!isFinite(contract)) {
-    const { path, offset } = robot.groups;
     const message =
       "numbers this small leave nothing of others, or make them too large: look at limits, apertures and the rate";
-    findings.error("not_finite", path, offset, message);
+    findings.error("not_finite", pathOf(robot, "groups"), message);
     return null;
   }
-  const isUnitInherited = robot.groups.value.some(
-    ({ kind, unit }) => kind.value === "arm" && unit !== undefined && isInherited(unit),
+  const isUnitInherited = robot.groups.some(
+    (group) => group.kind === "arm" && group.unit !== undefined && isInherited(group, "unit"),
   );
   return {
     contract,
@@ -84,50 +70,40 @@ function isFinite({ state_axes: stateAxes, action_axes: actionAxes }: Contract):
 /** A path into the contract, as a service reports it in a 422. Untrusted: it may lead nowhere. */
 type ContractPath = readonly (string | number)[];
 
-function sourceOf(robot: Robot, contract: Contract, [member, index, key]: ContractPath): Path {
-  switch (member) {
-    case "robot_type_id":
-    case "display_name":
-      return below(null, member);
-    case "topology":
-    case "action_semantics":
-    case "gripper":
-    case "control_rate_hz":
-      return robot[member]?.path ?? below(null, member);
-    case "groups":
-      return groupSource(robot.groups.value[Number(index)], key) ?? robot.groups.path;
-    case "cameras":
-      return cameraSource(robot.cameras[Number(index)], key) ?? below(null, member);
-    case "state_axes":
-    case "action_axes": {
-      const name = contract[member][Number(index)]?.name.split(".")[0];
-      const group = robot.groups.value.find((group) => group.name.value === name);
-      return groupSource(group, AXIS_KEYS.get(key)) ?? robot.groups.path;
-    }
-    default:
-      return null;
-  }
-}
-
-const GROUP_KEYS = ["name", "kind", "side", "zero", "frame", "rotation", "unit", "limits"] as const;
-type Step = ContractPath[number] | undefined;
-
-/** The group's key that determines a member of its axes. */
-const AXIS_KEYS: ReadonlyMap<Step, (typeof GROUP_KEYS)[number]> = new Map<Step, (typeof GROUP_KEYS)[number]>([
-  ["name", "name"],
+/** The key of a group that determines a member of an axis. */
+const AXIS_KEYS: ReadonlyMap<unknown, keyof Group> = new Map<unknown, keyof Group>([
   ["unit", "unit"],
   ["native", "unit"],
   ["range", "limits"],
   ["max_step", "limits"],
 ]);
+const GROUP_KEYS = ["name", "kind", "side", "zero", "frame", "rotation"] as const;
 
-function groupSource(group: CompleteGroup | undefined, step: Step): Path | undefined {
-  if (group === undefined) return undefined;
-  const key = GROUP_KEYS.find((key) => key === step);
-  return key === undefined ? group.path : spotOfKey(group, key, group[key]).path;
-}
-
-function cameraSource(camera: Camera | undefined, step: Step): Path | undefined {
-  if (camera === undefined) return undefined;
-  return step === undefined ? camera.path : spotOfKey(camera, String(step), undefined).path;
+function sourceOf(robot: Robot, contract: Contract, [member, index, step]: ContractPath): Path {
+  switch (member) {
+    case "robot_type_id":
+    case "display_name":
+      return [member];
+    case "topology":
+    case "action_semantics":
+    case "gripper":
+    case "control_rate_hz":
+      return pathOf(robot, member);
+    case "cameras": {
+      const known = robot.cameras[Number(index)] === undefined ? [] : [index, step];
+      return pathOf(robot, member, ...known.filter((each) => each !== undefined));
+    }
+    case "groups":
+    case "state_axes":
+    case "action_axes": {
+      const name = contract[member][Number(index)]?.name.split(".")[0];
+      const group = robot.groups.find((group) => group.name === name);
+      if (group === undefined) return pathOf(robot, "groups");
+      const key = member === "groups" ? GROUP_KEYS.find((key) => key === step) : AXIS_KEYS.get(step);
+      if (key !== undefined) return pathInGroup(group, key);
+      return group.written === null ? ["extends"] : ["groups", group.written.index];
+    }
+    default:
+      return [];
+  }
 }

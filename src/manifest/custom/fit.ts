@@ -1,9 +1,9 @@
 /** Stage 5 of a custom type: checks each group and camera against its kind, unit and name (SPEC sections 2.4, 2.5). */
-import type { FindingList } from "../../documents/finding-list.ts";
-import type { Camera, Group, Spot, Unit, Valued } from "./body.ts";
-import { actionOf, boundedElements, elementsOf, sideInName, spotOfKey } from "./group.ts";
+import type { FindingList, Path } from "../../documents/findings.ts";
+import { actionOf, boundedElements, elementsOf, sideInName } from "./group.ts";
 import { BASE_ELEMENTS, kindRules } from "./kinds.ts";
-import type { CompleteGroup, Robot } from "./robot.ts";
+import { type CompleteGroup, pathInGroup, pathOf, type Robot } from "./robot.ts";
+import type { Side, Unit } from "./shape.ts";
 import { conversion, hasDimension, isConvertible } from "./units.ts";
 
 const KEYS_BY_KIND = [
@@ -20,17 +20,23 @@ const KEYS_BY_KIND = [
 
 /** Checks every group and camera by itself. */
 export function checkFit(robot: Robot, findings: FindingList): void {
-  for (const group of robot.groups.value) {
-    const check: GroupCheck = { group, robot, findings, rules: kindRules(group.kind.value) };
+  for (const group of robot.groups) {
+    const check: GroupCheck = { group, robot, findings, rules: kindRules(group.kind) };
     checkKeys(check);
     checkUnit(check);
     checkQuantities(check);
     checkElements(check);
     checkRequired(check);
     checkCounts(check);
-    checkSide(group, group.name.value, findings);
+    checkSide(group.side, group.name, pathInGroup(group, "side"), findings);
   }
-  for (const camera of robot.cameras) checkCamera(camera, findings);
+  for (const [index, { mount, side, role }] of robot.cameras.entries()) {
+    const path = pathOf(robot, "cameras", index, "side");
+    if (mount === "wrist") checkSide(side, role, path, findings);
+    else if (side !== undefined) {
+      findings.error("not_applicable", path, `side does not apply to a camera with mount ${mount}`);
+    }
+  }
 }
 
 interface GroupCheck {
@@ -41,151 +47,141 @@ interface GroupCheck {
 }
 
 function checkKeys({ group, robot, findings, rules }: GroupCheck): void {
-  const kind = group.kind.value;
-  const refuse = (key: string, spot: Spot, reason: string) =>
-    findings.error("not_applicable", spot.path, spot.offset, `${key} does not apply to ${reason}`);
+  const { kind, limits } = group;
+  const refuse = (key: string, path: Path, reason: string) =>
+    findings.error("not_applicable", path, `${key} does not apply to ${reason}`);
   for (const key of KEYS_BY_KIND) {
-    const spot = group[key];
-    if (spot !== undefined && !rules.keys.includes(key)) refuse(key, spot, `a ${kind}`);
+    if (group[key] !== undefined && !rules.keys.includes(key)) refuse(key, pathInGroup(group, key), `a ${kind}`);
   }
-  const unit = unitOf(group, rules.units);
+  const unit = unitOf(group.unit, rules.units);
   if (group.zero !== undefined && rules.keys.includes("zero") && unit !== undefined && !hasDimension(unit)) {
-    refuse("zero", group.zero, `unit ${unit}`);
+    refuse("zero", pathInGroup(group, "zero"), `unit ${unit}`);
   }
   if (group.counts_per_turn !== undefined && rules.isJoint && unit !== undefined && unit !== "counts") {
-    refuse("counts_per_turn", group.counts_per_turn, `unit ${unit}`);
+    refuse("counts_per_turn", pathInGroup(group, "counts_per_turn"), `unit ${unit}`);
   }
-  if (group.rotation_frame !== undefined && group.rotation?.value === "none") {
-    refuse("rotation_frame", group.rotation_frame, "an end effector without rotation");
+  if (group.rotation_frame !== undefined && group.rotation === "none") {
+    refuse("rotation_frame", pathInGroup(group, "rotation_frame"), "an end effector without rotation");
   }
-  const action = actionOf(group, robot.action_semantics.value);
+  const action = actionOf(group, robot.action_semantics);
   if (group.normalized !== undefined && (action === "position" || action === "none")) {
-    refuse("normalized", group.normalized, action === "none" ? "a group that is not commanded" : "a position action");
+    const reason = action === "none" ? "a group that is not commanded" : "a position action";
+    refuse("normalized", pathInGroup(group, "normalized"), reason);
   }
-  const limits = group.limits?.value;
-  const limitUnit = limits?.unit?.value ?? unit;
+  const limitUnit = limits?.unit ?? unit;
   const isAngle = rules.isJoint && limitUnit !== undefined && conversion(limitUnit).canonical === "rad";
-  for (const spot of isAngle ? [] : (limits?.position?.value ?? [])) {
-    if (!Number.isFinite(spot.value[0])) refuse("continuous", spot, "what is no angle of a joint");
+  for (const [index, [low]] of (limits?.position ?? []).entries()) {
+    if (isAngle || Number.isFinite(low)) continue;
+    refuse("continuous", pathInGroup(group, "limits", "position", index), "what is no angle of a joint");
   }
-  if (limits?.unit !== undefined && !rules.isJoint) refuse("limits.unit", limits.unit, `a ${kind}`);
+  if (limits?.unit !== undefined && !rules.isJoint) {
+    refuse("limits.unit", pathInGroup(group, "limits", "unit"), `a ${kind}`);
+  }
   if (limits?.position !== undefined && (kind === "gripper" || kind === "base")) {
-    refuse("limits.position", limits.position, `a ${kind}`);
+    refuse("limits.position", pathInGroup(group, "limits", "position"), `a ${kind}`);
   }
 }
 
 /** The unit if its kind allows it. Rules on zero and dimensions apply to no other unit. */
-function unitOf({ unit }: Group, units: readonly Unit[]): Unit | undefined {
-  return unit !== undefined && units.includes(unit.value) ? unit.value : undefined;
+function unitOf(unit: Unit | undefined, units: readonly Unit[]): Unit | undefined {
+  return unit !== undefined && units.includes(unit) ? unit : undefined;
 }
 
 function checkUnit({ group, robot, findings, rules }: GroupCheck): void {
-  const { unit, limits, state } = group;
+  const { kind, unit, limits, state } = group;
   if (unit === undefined) return;
-  if (!rules.units.includes(unit.value)) {
-    const message = `${unit.value} is not a unit of ${group.kind.value}; use ${rules.units.join(", ")}`;
-    findings.error("unit_kind", unit.path, unit.offset, message);
+  if (!rules.units.includes(unit)) {
+    const message = `${unit} is not a unit of ${kind}; use ${rules.units.join(", ")}`;
+    findings.error("unit_kind", pathInGroup(group, "unit"), message);
     return;
   }
-  const limitUnit = limits?.value.unit;
-  if (rules.isJoint && limitUnit !== undefined && !isConvertible(limitUnit.value, unit.value)) {
-    refuseConversion(findings, limitUnit, limitUnit.value, unit.value);
+  const refuse = (path: Path, from: string, to: string) =>
+    findings.error("unit_unconvertible", path, `${from} cannot be converted to ${to}`);
+  if (rules.isJoint && limits?.unit !== undefined && !isConvertible(limits.unit, unit)) {
+    refuse(pathInGroup(group, "limits", "unit"), limits.unit, unit);
   }
-  if (!rules.isJoint || hasDimension(unit.value)) return;
-  for (const quantity of state?.value ?? []) {
-    if (quantity.value !== "position") refuseConversion(findings, quantity, unit.value, `a ${quantity.value}`);
+  if (!rules.isJoint || hasDimension(unit)) return;
+  for (const [index, quantity] of (state ?? []).entries()) {
+    if (quantity !== "position") refuse(pathInGroup(group, "state", index), unit, `a ${quantity}`);
   }
-  if (actionOf(group, robot.action_semantics.value) === "velocity") {
-    refuseConversion(findings, spotOfKey(group, "action", group.action), unit.value, "a velocity");
+  if (actionOf(group, robot.action_semantics) === "velocity") {
+    refuse(pathInGroup(group, "action"), unit, "a velocity");
   }
-}
-
-function refuseConversion(findings: FindingList, { path, offset }: Spot, from: string, to: string): void {
-  findings.error("unit_unconvertible", path, offset, `${from} cannot be converted to ${to}`);
 }
 
 function checkQuantities({ group, robot, findings, rules }: GroupCheck): void {
-  const kind = group.kind.value;
-  const refuse = ({ path, offset }: Spot, quantity: string, whose: string) =>
-    findings.error("quantity_kind", path, offset, `${quantity} is not a quantity of ${whose}`);
-  for (const quantity of group.state?.value ?? []) {
-    if (!rules.state.includes(quantity.value)) refuse(quantity, quantity.value, `${kind} state`);
+  const { kind, rotation } = group;
+  const refuse = (path: Path, quantity: string, whose: string) =>
+    findings.error("quantity_kind", path, `${quantity} is not a quantity of ${whose}`);
+  for (const [index, quantity] of (group.state ?? []).entries()) {
+    if (!rules.state.includes(quantity)) refuse(pathInGroup(group, "state", index), quantity, `${kind} state`);
   }
-  const action = actionOf(group, robot.action_semantics.value);
-  const spot = spotOfKey(group, "action", group.action);
-  if (!rules.actions.includes(action)) refuse(spot, action, `${kind} action`);
-  const rotation = group.rotation?.value;
+  const action = actionOf(group, robot.action_semantics);
+  const path = pathInGroup(group, "action");
+  if (!rules.actions.includes(action)) refuse(path, action, `${kind} action`);
   const cannotAdd = rotation === "quat_xyzw" || rotation === "rot6d";
-  if (kind === "eef" && action === "delta" && cannotAdd) refuse(spot, action, `a rotation written as ${rotation}`);
+  if (kind === "eef" && action === "delta" && cannotAdd) refuse(path, action, `a rotation written as ${rotation}`);
 }
 
 function checkElements({ group, findings }: GroupCheck): void {
-  if (group.kind.value !== "base") return;
-  for (const { value, path, offset } of group.elements?.value ?? []) {
-    if (BASE_ELEMENTS.some((element) => element === value)) continue;
-    findings.error("element_kind", path, offset, `${value} is not a base element; use ${BASE_ELEMENTS.join(", ")}`);
+  if (group.kind !== "base") return;
+  for (const [index, name] of (group.elements ?? []).entries()) {
+    if (BASE_ELEMENTS.some((element) => element === name)) continue;
+    const message = `${name} is not a base element; use ${BASE_ELEMENTS.join(", ")}`;
+    findings.error("element_kind", pathInGroup(group, "elements", index), message);
   }
 }
 
 function checkRequired({ group, findings, rules }: GroupCheck): void {
-  const require = (
+  const needKey = (
     id: string,
     key: "zero" | "aperture" | "frame" | "rotation" | "counts_per_turn",
     message: string,
   ) => {
-    if (group[key] !== undefined) return;
-    const { path, offset } = spotOfKey(group, key, undefined);
-    findings.error(id, path, offset, message);
+    if (group[key] === undefined) findings.error(id, pathInGroup(group, key), message);
   };
-  const unit = unitOf(group, rules.units);
+  const unit = unitOf(group.unit, rules.units);
   if (rules.isJoint && unit !== undefined && hasDimension(unit)) {
-    require("zero_missing", "zero", "say where zero is: urdf, driver or calibrated_mid");
+    needKey("zero_missing", "zero", "say where zero is: urdf, driver or calibrated_mid");
   }
   if (rules.isJoint && unit === "counts") {
-    require("counts_missing", "counts_per_turn", "say how many counts a whole turn of the joint has");
+    needKey("counts_missing", "counts_per_turn", "say how many counts a whole turn of the joint has");
   }
-  if (group.kind.value === "gripper") {
+  if (group.kind === "gripper") {
     const message = "say which native value is closed and which is open; conventions differ";
-    require("aperture_missing", "aperture", message);
+    needKey("aperture_missing", "aperture", message);
   }
-  if (group.kind.value === "eef") {
-    require("eef_frame_missing", "frame", "name the end-effector frame");
-    require("eef_rotation_missing", "rotation", "name the rotation representation");
+  if (group.kind === "eef") {
+    needKey("eef_frame_missing", "frame", "name the end-effector frame");
+    needKey("eef_rotation_missing", "rotation", "name the rotation representation");
   }
 }
 
 /** Lists in limits and full scale have one entry per element. An end effector's number of elements depends on its rotation. */
 function checkCounts({ group, findings }: GroupCheck): void {
-  const kind = group.kind.value;
+  const { kind, limits, normalized } = group;
   if (kind === "eef" && group.rotation === undefined) return;
-  const expect = (list: Valued<unknown> | undefined, expected: number) => {
-    if (list === undefined) return;
-    const found = Array.isArray(list.value) ? list.value.length : 1;
-    if (Array.isArray(list.value) && found === expected) return;
-    const message = `expected ${expected} entries in element order, found ${found}`;
-    findings.error("limits_length", list.path, list.offset, message);
+  const expect = (numbers: unknown, path: Path, expected: number) => {
+    const found = Array.isArray(numbers) ? numbers.length : 1;
+    if (numbers === undefined || (Array.isArray(numbers) && found === expected)) return;
+    findings.error("limits_length", path, `expected ${expected} entries in element order, found ${found}`);
   };
-  const limits = group.limits?.value;
-  if (kind !== "gripper" && kind !== "base") expect(limits?.position, kind === "eef" ? 3 : elementsOf(group).length);
+  if (kind !== "gripper" && kind !== "base") {
+    const count = kind === "eef" ? 3 : elementsOf(group).length;
+    expect(limits?.position, pathInGroup(group, "limits", "position"), count);
+  }
   const count = boundedElements(group).length;
   const needsList = kind === "base" || kind === "eef";
-  if (needsList || typeof limits?.velocity?.value !== "number") expect(limits?.velocity, count);
-  const fullScale = group.normalized?.value.full_scale;
-  if (typeof fullScale?.value !== "number") expect(fullScale, count);
-}
-
-function checkCamera(camera: Camera, findings: FindingList): void {
-  if (camera.side === undefined) return;
-  if (camera.mount === "wrist") {
-    checkSide(camera, camera.role.value, findings);
-    return;
+  if (needsList || typeof limits?.velocity !== "number") {
+    expect(limits?.velocity, pathInGroup(group, "limits", "velocity"), count);
   }
-  const { path, offset } = camera.side;
-  findings.error("not_applicable", path, offset, `side does not apply to a camera with mount ${camera.mount}`);
+  if (typeof normalized?.full_scale !== "number") {
+    expect(normalized?.full_scale, pathInGroup(group, "normalized", "full_scale"), count);
+  }
 }
 
-function checkSide({ side }: Pick<Group, "side">, name: string, findings: FindingList): void {
+function checkSide(side: Side | undefined, name: string, path: Path, findings: FindingList): void {
   const named = sideInName(name);
-  if (side === undefined || named === undefined || side.value === named) return;
-  findings.error("side_conflict", side.path, side.offset, `${name} has side ${side.value}`);
+  if (side === undefined || named === undefined || side === named) return;
+  findings.error("side_conflict", path, `${name} has side ${side}`);
 }

@@ -1,5 +1,5 @@
 /** The keys and values that each kind of group allows: SPEC section 2.4 as a table. */
-import type { Action, ActionSemantics, Group, Kind, StateQuantity, Unit } from "./body.ts";
+import type { Action, ActionSemantics, Group, Kind, StateQuantity, Unit } from "./shape.ts";
 
 interface KindRules {
   /** Only joints may have limits in another unit than their own. */

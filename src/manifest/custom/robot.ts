@@ -1,15 +1,16 @@
 /** Stage 4 of a custom type: checks its id, merges the extended base, and requires keys (SPEC sections 3 and 5). */
+import type { FindingList, Path, PathStep } from "../../documents/findings.ts";
 import { defined } from "../../platform/defined.ts";
 import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
-import type { FindingList } from "../../documents/finding-list.ts";
-import { below } from "../../documents/pointer.ts";
-import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Scalars, Spot, Topology, Valued } from "./body.ts";
 import { kindRules } from "./kinds.ts";
+import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Topology } from "./shape.ts";
 import { hasDimension } from "./units.ts";
 
-/** A group of a complete robot. */
+/** A group of a complete robot: the keys of the manifest, and of the base where the manifest has none. */
 export interface CompleteGroup extends Group {
-  readonly kind: Valued<Kind>;
+  readonly kind: Kind;
+  /** As the manifest has it; null where only the extended type has it. */
+  readonly written: { readonly index: number; readonly keys: Group } | null;
   /** The group of the extended type with this name. */
   readonly base: CompleteGroup | undefined;
 }
@@ -17,107 +18,102 @@ export interface CompleteGroup extends Group {
 /** A robot type with every required key, from the manifest or the base. */
 export interface Robot {
   readonly robot_type_id: string;
-  readonly topology: Valued<Topology>;
-  readonly action_semantics: Valued<ActionSemantics>;
-  readonly gripper: Valued<Gripper> | undefined;
-  readonly control_rate_hz: Valued<number>;
+  readonly topology: Topology;
+  readonly action_semantics: ActionSemantics;
+  readonly gripper: Gripper | undefined;
+  readonly control_rate_hz: number;
   /** In vector order. */
-  readonly groups: Valued<readonly CompleteGroup[]>;
+  readonly groups: readonly CompleteGroup[];
   readonly cameras: readonly Camera[];
   /** Id of the extended type. */
   readonly base_id: string | undefined;
+  /** As the manifest has it. */
+  readonly written: Body;
 }
 
-/** The id of a custom type, with its position. */
-export type TypeId = Valued<string>;
+/** The path of what the extended type gives. */
+const EXTENDS: Path = ["extends"];
+
+/** The path of a key of the body; `extends` where the base has it. */
+export function pathOf({ written }: Pick<Robot, "written">, key: keyof Body, ...below: readonly PathStep[]): Path {
+  return written[key] === undefined && written.extends !== undefined ? EXTENDS : [key, ...below];
+}
+
+/** The path of a key of a group, present or missing; `extends` where the base has it. */
+export function pathInGroup(group: CompleteGroup, key: keyof Group, ...below: readonly PathStep[]): Path {
+  const { written } = group;
+  return written === null || isInherited(group, key) ? EXTENDS : ["groups", written.index, key, ...below];
+}
+
+/** Whether a key of a group is from the base. */
+export function isInherited({ written, ...group }: Pick<CompleteGroup, "written"> & Group, key: keyof Group): boolean {
+  return written === null || (written.keys[key] === undefined && group[key] !== undefined);
+}
 
 /** The robot merged with its base; undefined after an error, which is a finding. */
 export function completeRobot(
-  typeId: TypeId,
+  typeId: string,
   body: Body,
-  root: Spot,
   catalog: readonly CatalogRow[],
   findings: FindingList,
 ): Robot | undefined {
   checkTypeId(typeId, catalog, findings);
-  const row = catalog.find(({ robot_type_id: robotTypeId }) => robotTypeId === body.extends?.value);
-  const merged = row === undefined || body.extends === undefined ? body : merge(body, row, body.extends);
-  const { topology, action_semantics: actionSemantics, control_rate_hz: controlRateHz, groups, cameras } = merged;
-  for (const key of ["topology", "action_semantics", "control_rate_hz", "groups", "cameras"] as const) {
-    if (merged[key] === undefined) requireKey(root, key, findings);
+  const row = catalog.find(({ robot_type_id: robotTypeId }) => robotTypeId === body.extends);
+  const theirs = row?.cameras === "user" ? undefined : row?.cameras.map(baseCamera);
+  const {
+    topology = row?.topology,
+    action_semantics: actionSemantics = row?.action_semantics,
+    control_rate_hz: controlRateHz = row?.control_rate_hz,
+    gripper = row?.gripper,
+    cameras = theirs,
+  } = body;
+  const groups = body.groups === undefined && row === undefined ? undefined : mergeGroups(body.groups ?? [], row);
+  const required = { topology, action_semantics: actionSemantics, control_rate_hz: controlRateHz, groups, cameras };
+  for (const [key, value] of Object.entries(required)) {
+    if (value === undefined) findings.error("missing", [key], `${key} is required`);
   }
-  const bases = row === undefined || body.extends === undefined ? [] : catalogGroups(row, body.extends);
-  const complete = (groups?.value ?? []).map((group) => completeGroup(group, bases, findings));
-  if (findings.hasError || !topology || !actionSemantics || !controlRateHz || !groups || !cameras) return undefined;
+  const complete = (groups ?? []).map((group) => completeGroup(group, findings)).filter((group) => group !== undefined);
+  if (findings.hasError || !topology || !actionSemantics || !controlRateHz || !cameras) return undefined;
   return {
-    robot_type_id: typeId.value,
+    robot_type_id: typeId,
     topology,
     action_semantics: actionSemantics,
-    gripper: merged.gripper,
+    gripper,
     control_rate_hz: controlRateHz,
-    groups: { ...groups, value: complete.filter((group) => group !== undefined) },
-    cameras: cameras.value,
+    groups: complete,
+    cameras,
     base_id: row?.robot_type_id,
+    written: body,
   };
 }
 
-function checkTypeId({ value, path, offset }: TypeId, catalog: readonly CatalogRow[], findings: FindingList): void {
-  const [vendor = ""] = value.split(".");
-  if (catalog.some(({ robot_type_id: robotTypeId }) => robotTypeId === value)) {
-    const message = `${value} is a catalog type; choose your own robot_type_id and write extends: ${value}`;
-    findings.error("catalog_type_redefined", path, offset, message);
+function checkTypeId(typeId: string, catalog: readonly CatalogRow[], findings: FindingList): void {
+  const [vendor = ""] = typeId.split(".");
+  const path = ["robot_type_id"];
+  if (catalog.some(({ robot_type_id: robotTypeId }) => robotTypeId === typeId)) {
+    const message = `${typeId} is a catalog type; choose your own robot_type_id and write extends: ${typeId}`;
+    findings.error("catalog_type_redefined", path, message);
   } else if (catalog.some(({ robot_type_id: robotTypeId }) => robotTypeId.split(".")[0] === vendor)) {
-    findings.error("type_id_reserved", path, offset, `${vendor} is reserved for catalog types`);
+    findings.error("type_id_reserved", path, `${vendor} is reserved for catalog types`);
   }
 }
 
-function completeGroup(
-  group: Group,
-  bases: readonly CompleteGroup[],
-  findings: FindingList,
-): CompleteGroup | undefined {
-  const { kind, name } = group;
-  if (kind === undefined) {
-    requireKey(group, "kind", findings);
-    return undefined;
-  }
-  const { hasElements, hasUnit } = kindRules(kind.value);
-  if (hasElements && group.elements === undefined) requireKey(group, "elements", findings);
-  if (hasUnit && group.unit === undefined) requireKey(group, "unit", findings);
-  return { ...group, kind, base: bases.find((base) => base.name.value === name.value) };
-}
+type MergedGroup = Group & Pick<CompleteGroup, "written" | "base">;
 
-function requireKey({ path, offset }: Spot, key: string, findings: FindingList): void {
-  findings.error("missing", below(path, key), offset, `${key} is required`);
+function mergedGroup(keys: Group, written: CompleteGroup["written"], base: CompleteGroup | undefined): MergedGroup {
+  return { ...keys, written, base };
 }
 
 /** The manifest's values replace the base's. Groups are merged by name and keep the base's order; new groups follow. */
-function merge(body: Body, row: CatalogRow, at: Spot): Body {
-  const { path, offset } = at;
-  const inherited = <T>(value: T | undefined): Valued<T> | undefined =>
-    value === undefined ? undefined : { value, path, offset };
-  const bases = catalogGroups(row, at);
-  const written = body.groups?.value ?? [];
-  const isBase = ({ name }: Group) => bases.some((base) => base.name.value === name.value);
+function mergeGroups(groups: readonly Group[], row: CatalogRow | undefined): readonly MergedGroup[] {
+  const bases = row?.groups.map(baseGroup) ?? [];
+  const written = groups.map((keys, index) => ({ index, keys }));
   const merged = bases.map((base) => {
-    const group = written.find(({ name }) => name.value === base.name.value);
-    return group === undefined ? base : mergeGroup(base, group);
+    const own = written.find(({ keys }) => keys.name === base.name);
+    return own === undefined ? base : mergedGroup(mergeGroup(base, own.keys), own, base);
   });
-  return {
-    extends: body.extends,
-    topology: body.topology ?? inherited(row.topology),
-    action_semantics: body.action_semantics ?? inherited(row.action_semantics),
-    gripper: body.gripper ?? inherited(row.gripper),
-    control_rate_hz: body.control_rate_hz ?? inherited(row.control_rate_hz),
-    groups: {
-      value: [...merged, ...written.filter((group) => !isBase(group))],
-      path: body.groups?.path ?? path,
-      offset: body.groups?.offset ?? offset,
-    },
-    cameras:
-      body.cameras ??
-      inherited(row.cameras === "user" ? undefined : row.cameras.map((camera) => baseCamera(camera, at))),
-  };
+  const added = written.filter(({ keys }) => !bases.some((base) => base.name === keys.name));
+  return [...merged, ...added.map((own) => mergedGroup(own.keys, own, undefined))];
 }
 
 /**
@@ -126,70 +122,32 @@ function merge(body: Body, row: CatalogRow, at: Spot): Body {
  */
 function mergeGroup(base: Group, group: Group): Group {
   const { unit, angle_unit: angleUnit } = group;
-  const isOther = (own: Valued<string> | undefined, theirs: Valued<string> | undefined) =>
-    own !== undefined && own.value !== theirs?.value;
+  const isOther = (own: string | undefined, theirs: string | undefined) => own !== undefined && own !== theirs;
   if (!isOther(unit, base.unit) && !isOther(angleUnit, base.angle_unit)) return { ...base, ...defined(group) };
-  const zero = unit === undefined || hasDimension(unit.value) ? base.zero : undefined;
+  const zero = unit === undefined || hasDimension(unit) ? base.zero : undefined;
   return { ...base, zero, limits: undefined, aperture: undefined, normalized: undefined, ...defined(group) };
 }
 
-/** The groups of a catalog row, all with the position `at`. */
-export function catalogGroups(row: CatalogRow, at: Spot): readonly CompleteGroup[] {
-  return row.groups.map((group) => baseGroup(group, at));
+function completeGroup(group: MergedGroup, findings: FindingList): CompleteGroup | undefined {
+  const { kind, written } = group;
+  const needKey = (key: "kind" | "elements" | "unit") => {
+    if (group[key] === undefined) findings.error("missing", ["groups", written?.index ?? 0, key], `${key} is required`);
+  };
+  if (kind === undefined) {
+    needKey("kind");
+    return undefined;
+  }
+  const { hasElements, hasUnit } = kindRules(kind);
+  if (hasElements) needKey("elements");
+  if (hasUnit) needKey("unit");
+  return { ...group, kind };
 }
 
-/** A group of the catalog, with the position `at`. */
-export function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
-  const { path, offset } = at;
-  const known = <T>(value: T): Valued<T> => ({ value, path, offset });
-  const inherited = <T>(value: T | undefined): Valued<T> | undefined =>
-    value === undefined ? undefined : known(value);
-  const list = <T>(values: readonly T[] | undefined) => inherited(values?.map(known));
-  const scalars = (value: number | readonly number[]): Scalars =>
-    typeof value === "number" ? value : value.map(known);
-  const { limits, normalized } = group;
-  return {
-    path,
-    offset,
-    name: known(group.name),
-    kind: known(group.kind),
-    side: undefined,
-    elements: list(group.elements),
-    unit: inherited(group.unit),
-    angle_unit: inherited(group.angle_unit),
-    counts_per_turn: undefined,
-    zero: inherited(group.zero),
-    state: list(group.state),
-    action: inherited(group.action),
-    limits: inherited(
-      limits && {
-        unit: inherited(limits.unit),
-        position: list(limits.position),
-        velocity: inherited(limits.velocity === undefined ? undefined : scalars(limits.velocity)),
-      },
-    ),
-    aperture: inherited(group.aperture),
-    normalized: inherited(normalized && { full_scale: known(scalars(normalized.full_scale)), per: normalized.per }),
-    frame: inherited(group.frame),
-    rotation: inherited(group.rotation),
-    rotation_frame: inherited(group.rotation_frame),
-    base: undefined,
-  };
+/** A group of the catalog as a group of a robot. */
+export function baseGroup(group: CatalogGroup): CompleteGroup {
+  return { ...group, written: null, base: undefined };
 }
 
-function baseCamera(camera: CatalogCamera, { path, offset }: Spot): Camera {
-  const { role, mount, side, width, height, fps } = camera;
-  return {
-    path,
-    offset,
-    role: { value: role, path, offset },
-    mount,
-    side: side === undefined ? undefined : { value: side, path, offset },
-    width,
-    height,
-    fps: { value: fps, path, offset },
-    rotation_degrees: 0,
-    color_space: "rgb",
-    pixel_dtype: "uint8",
-  };
+function baseCamera(camera: CatalogCamera): Camera {
+  return { ...camera, rotation_degrees: 0, color_space: "rgb", pixel_dtype: "uint8" };
 }

@@ -1,5 +1,5 @@
 /** Units of vector elements and what they are converted to: SPEC section 7, step 3. */
-import type { Unit } from "./body.ts";
+import type { Unit } from "./shape.ts";
 
 /** The contract's units. Dimensionless elements have `1`. */
 export type CanonicalUnit = "rad" | "m" | "1";

@@ -1,7 +1,7 @@
 /** The state and action vectors of a contract: SPEC section 7. */
 import { RATE_UNITS } from "../../api/robot-terms.ts";
-import type { ActionSemantics, Pair } from "./body.ts";
-import type { ActionAxis, AxisQuantity, AxisUnit, StateAxis } from "./contract.ts";
+import type { ActionSemantics, Pair, StateQuantity } from "./shape.ts";
+import type { ActionAxis, StateAxis } from "./contract.ts";
 import {
   actionOf,
   boundedIndex,
@@ -54,15 +54,15 @@ function axisOf(group: CompleteGroup, element: Element, index: number, rateHz: n
   const { limits, normalized } = group;
   const bounded = boundedIndex(group, element);
   const limitScale = limitConversion(group, element);
-  const pair = limits?.value.position?.value[index]?.value;
-  const speed = limits?.value.velocity === undefined ? undefined : scalarAt(limits.value.velocity.value, bounded);
+  const pair = limits?.position?.[index];
+  const speed = limits?.velocity === undefined ? undefined : scalarAt(limits.velocity, bounded);
   return {
     group,
     element,
     ...placement(group, element),
     limits: pair && [pair[0] * limitScale, pair[1] * limitScale],
     speed: speed === undefined || element.unit === null ? undefined : speed * limitScale,
-    full_scale: normalized === undefined ? undefined : scalarAt(normalized.value.full_scale.value, bounded),
+    full_scale: normalized === undefined ? undefined : scalarAt(normalized.full_scale, bounded),
     rate_hz: rateHz,
   };
 }
@@ -71,8 +71,8 @@ function axisOf(group: CompleteGroup, element: Element, index: number, rateHz: n
 function placement(group: CompleteGroup, { unit }: Element): Pick<Axis, "canonical" | "scale" | "offset"> {
   const { kind, aperture } = group;
   if (unit === null) return { canonical: "1", scale: 1, offset: 0 };
-  if (kind.value === "gripper" && aperture !== undefined) {
-    const { closed, open } = aperture.value;
+  if (kind === "gripper" && aperture !== undefined) {
+    const { closed, open } = aperture;
     const scale = 1 / (open - closed);
     return { canonical: "1", scale, offset: -closed * scale };
   }
@@ -112,19 +112,19 @@ type Native = NonNullable<StateAxis["native"]>;
 
 function axisView(
   { group, element, canonical }: Axis,
-  quantity: AxisQuantity,
+  quantity: StateQuantity | "delta",
   { range, native }: { readonly range: Pair | undefined; readonly native: Native | undefined },
 ): StateAxis {
   const [scale, offset] = [rounded(native?.scale ?? 1), rounded(native?.offset ?? 0)];
   return {
-    name: `${group.name.value}.${element.name}.${quantity}`,
+    name: `${group.name}.${element.name}.${quantity}`,
     unit: axisUnit(canonical, quantity),
     ...(range === undefined ? {} : { range: [rounded(range[0]), rounded(range[1])] }),
     ...(native === undefined || (scale === 1 && offset === 0) ? {} : { native: { unit: native.unit, scale, offset } }),
   };
 }
 
-function axisUnit(canonical: CanonicalUnit, quantity: AxisQuantity): AxisUnit {
+function axisUnit(canonical: CanonicalUnit, quantity: StateQuantity | "delta"): StateAxis["unit"] {
   if (canonical === "1" || quantity === "position" || quantity === "delta") return canonical;
   if (quantity === "velocity") return `${canonical}/s`;
   return canonical === "rad" ? "N.m" : "N";
@@ -133,9 +133,9 @@ function axisUnit(canonical: CanonicalUnit, quantity: AxisQuantity): AxisUnit {
 /** The limits, else the unit's range; none of a joint that turns without end. */
 function positionRange({ limits, group, element, canonical }: Axis): Pair | undefined {
   if (limits !== undefined) return Number.isFinite(limits[0]) ? limits : undefined;
-  if (group.kind.value === "gripper" || element.unit === "ratio" || element.unit === "percent") return [0, 1];
+  if (group.kind === "gripper" || element.unit === "ratio" || element.unit === "percent") return [0, 1];
   if (canonical === "1") return [-1, 1];
-  const isRotation = group.kind.value === "eef" && canonical === "rad";
+  const isRotation = group.kind === "eef" && canonical === "rad";
   return isRotation ? [-Math.PI, Math.PI] : undefined;
 }
 
@@ -145,7 +145,7 @@ function canonicalFullScale(
   action: string,
 ): number | undefined {
   if (fullScale === undefined) return undefined;
-  const isPerStep = group.normalized?.value.per === "step";
+  const isPerStep = group.normalized?.per === "step";
   if (action === "velocity") return fullScale * scale * (isPerStep ? rateHz : 1);
   return (fullScale * scale) / (isPerStep ? 1 : rateHz);
 }

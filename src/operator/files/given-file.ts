@@ -1,9 +1,9 @@
-import { readDocument, type Subject } from "../../documents/document.ts";
+import type * as z from "zod";
+
 import { renderFindings } from "../../documents/excerpt.ts";
-import type { Reader } from "../../documents/fields.ts";
-import type { Finding } from "../../documents/findings.ts";
-import { pointerOf } from "../../documents/pointer.ts";
-import { startCheck } from "../../documents/settings.ts";
+import { type Finding, pointer } from "../../documents/findings.ts";
+import { readSettings } from "../../documents/read.ts";
+import type { Subject } from "../../documents/yaml.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
@@ -59,7 +59,7 @@ export interface Unusable {
 
 interface WrittenRules<T> {
   readonly subject: Subject;
-  readonly reader: Reader<T>;
+  readonly schema: z.ZodType<T>;
   /** Messages for wrong keys that operators may try. */
   readonly hints: ReadonlyMap<string, string>;
   readonly json: boolean;
@@ -68,23 +68,20 @@ interface WrittenRules<T> {
 /** Reads a YAML file, or stdin for `-`. Reports all findings at once, each at file:line:column. */
 export async function readWritten<T>(
   path: string,
-  { subject, reader, hints, json }: WrittenRules<T>,
+  { subject, schema, hints, json }: WrittenRules<T>,
   context: OperatorContext,
 ): Promise<Written<T> | Unusable> {
   const name = shownPath(path);
   const bytes = await readGiven(path, LIMIT_BYTES, context);
   if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)], null);
-  const reading = readDocument(bytes, { subject, sizeLimitBytes: LIMIT_BYTES });
-  if (reading.kind === "refused") return refuse(reading.findings, bytes);
-  const { document } = reading;
-  const check = startCheck(document, { subject, secretAdvice: "", hints });
-  const value = reader({ node: document.root, path: null, check });
-  if (value === undefined || check.findings.hasError) return refuse(check.findings.toFindings(), bytes);
+  const rules = { subject, sizeLimitBytes: LIMIT_BYTES, secretAdvice: "", hints };
+  const { value, findings, locate } = readSettings(bytes, rules, schema);
+  if (value === null) return refuse(findings, bytes);
   return {
     kind: "written",
     value,
     places(loc) {
-      const { line, column } = document.locate(pointerOf(loc.slice(1)));
+      const { line, column } = locate(pointer(loc.slice(1)));
       return `${name}:${line}:${column}`;
     },
   };

@@ -15,7 +15,7 @@ import { withService } from "../operator.ts";
 import { refuseFlags, refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { waitTimeout } from "../wait.ts";
-import { FLEET_HINTS, type WrittenFleet, writtenFleet } from "./file.ts";
+import { FLEET_HINTS, fleetFile, type WrittenFleet } from "./file.ts";
 import { readSelection, selectorInFlags } from "./selection-flags.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
@@ -42,8 +42,12 @@ export const fleetsCreate: OperatorCommand = async (flags, context) => {
   const timeoutMs = waitTimeout(flags, terminal);
   const fromFlags = readFlags(flags, terminal);
   if (timeoutMs === null || fromFlags === null) return EXIT.usage;
-  const reader = writtenFleet(fromFlags);
-  const rules = { subject: "fleet", reader, hints: FLEET_HINTS, json: flags.json === true } as const;
+  const rules = {
+    subject: "fleet",
+    schema: fleetFile(fromFlags),
+    hints: FLEET_HINTS,
+    json: flags.json === true,
+  } as const;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
   if (file?.kind === "unusable") return file.exitCode;
   const written = { ...file?.value, ...fromFlags };

@@ -1,11 +1,11 @@
 import { beyondSpec } from "../../api/api.ts";
-import { givenTexts } from "../../api/robot-texts.ts";
+import { givenTexts, REGION_EXPECTED, REGION_FORM } from "../../api/robot-texts.ts";
 import type { RegistrationView } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../documents/registered-text.ts";
-import { shown } from "../../documents/shown.ts";
+import { holdsCredentials } from "../../documents/secrets.ts";
+import { shown } from "../../documents/texts.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { Service } from "../service.ts";
 import type { GivenRegistration, RegistrationBody } from "./registration.ts";

@@ -1,16 +1,17 @@
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-import { givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
+import * as z from "zod";
+
+import { eachOf, givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
-import { fail, mapping, type Reader } from "../../documents/fields.ts";
-import { string } from "../../documents/readers.ts";
-import { shown } from "../../documents/shown.ts";
+import { formed, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
+import { shown } from "../../documents/texts.ts";
 import { defined } from "../../platform/defined.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import { readWritten } from "../files/given-file.ts";
-import { labelMapping, listOf, words } from "../files/written-readers.ts";
+import { labelMapping, words } from "../files/written-readers.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { refuseFlags } from "../refuse.ts";
@@ -37,36 +38,38 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 
 /** Reads the registration file at `path`. Reports all findings. */
 export function readRegistrationFile(path: string, json: boolean, context: OperatorContext) {
-  const rules = { subject: "registration", reader: writtenRegistration(path), hints: HINTS, json } as const;
+  const rules = { subject: "registration", schema: registrationFile(path), hints: HINTS, json } as const;
   return readWritten(path, rules, context);
 }
 
-/** @param path of the file; paths in it are relative to its folder. */
-function writtenRegistration(path: string): Reader<WrittenRegistration> {
-  const folder = dirname(resolve(path));
-  return mapping((fields, place) => {
-    const files = fields.optional("configuration_files", listOf(words, "files", FILES_COUNT));
-    const texts = givenTexts((text) => fields.optional(text, words));
-    const members = defined({
-      name: fields.optional("name", words),
-      robot_type_id: fields.optional("robot_type_id", words),
-      region: fields.optional("region", words),
-      labels: fields.optional("labels", labelMapping),
-      configuration_digest: fields.optional("configuration_digest", digest),
-      configurationFiles: files?.map((file) => resolve(folder, file)),
-    });
-    if (members.configuration_digest !== undefined && files !== undefined) {
-      fail(place, "conflict", "configuration_digest and configuration_files are both set; leave one of them out");
-    }
-    return { ...members, ...texts };
-  });
-}
+const digest = formed("digest_format", (written) =>
+  CONFIGURATION_DIGEST_PATTERN.test(written)
+    ? undefined
+    : `${shown(written)} is not a digest: expected sha256: and 64 hexadecimal digits`,
+);
 
-const digest: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined || CONFIGURATION_DIGEST_PATTERN.test(written)) return written;
-  return fail(place, "digest_format", `${shown(written)} is not a digest: expected sha256: and 64 hexadecimal digits`);
-};
+/** @param path of the file; paths in it are relative to its folder. */
+function registrationFile(path: string) {
+  const folder = dirname(resolve(path));
+  return z
+    .object({
+      name: words.optional(),
+      robot_type_id: words.optional(),
+      region: words.optional(),
+      labels: labelMapping.optional(),
+      configuration_digest: digest.optional(),
+      configuration_files: list(FILES_COUNT, words).optional(),
+      ...eachOf(ROBOT_TEXT_NAMES, () => words.optional()),
+    })
+    .superRefine(({ configuration_digest: given, configuration_files: files }, ctx) => {
+      if (given === undefined || files === undefined) return;
+      const message = "configuration_digest and configuration_files are both set; leave one of them out";
+      refuse(ctx, { id: "conflict", message });
+    }, OF_MAPPING)
+    .transform(({ configuration_files: files, ...members }): WrittenRegistration =>
+      defined({ ...members, configurationFiles: files?.map((file) => resolve(folder, file)) }),
+    );
+}
 
 /** @returns null after reporting what is wrong with the flags. */
 export function readRegistrationFlags(flags: OperatorFlags, terminal: Terminal): WrittenRegistration | null {

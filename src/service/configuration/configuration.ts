@@ -1,26 +1,31 @@
 /**
  * The service's configuration, a YAML file that an administrator edits (config/service.example.yaml).
  *
- * It is read with the strict reader of the robot manifest, which reports all mistakes at once, each with line and column. The place of the
- * data is optional, because flags can name it too.
+ * It is read as strictly as the robot manifest: all mistakes at once, each with line and column. The place of the data is optional, because
+ * flags can name it too.
  */
-import { fail, mapping, type Reader } from "../../documents/fields.ts";
-import { defaultsOf, keysReader, readKeys, type ValuesOf, withDefault } from "../../documents/keys.ts";
-import { absolutePath, boolean, integer, list, type NumberBounds, oneOf, string } from "../../documents/readers.ts";
-import { readSettings, type SettingsReading } from "../../documents/settings.ts";
+import * as z from "zod";
+
+import { readSettings, type SettingsReading } from "../../documents/read.ts";
+import { absolutePath, integer, list, OF_MAPPING, orNull, refuse, rightMembers } from "../../documents/schemas.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "../installations/index.ts";
-import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
 import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../limits.ts";
 import { WEBHOOK_SETTINGS, type WebhookSettings } from "../webhooks/index.ts";
-import { type Keep, readKeep } from "./keep.ts";
-import { readLimits, readRateLimit, readSeconds } from "./limits.ts";
-import { isAddressOrNetwork, isWritten, listenAddress, networks } from "./readers.ts";
-import { shown } from "../../documents/shown.ts";
+import { limits, rateLimit } from "./limits.ts";
+import { databaseUrl, listenAddress, networks, receiver, seconds } from "./readers.ts";
 
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400 } as const;
+const POOL_SIZE = { minimum: 1, maximum: 200 } as const;
+const ALLOWED_MAXIMUM = 256;
+
+/** Where data is stored. */
+export type Keep =
+  | { readonly kind: "data"; readonly directory: string }
+  | { readonly kind: "database"; readonly url: string; readonly poolSize: number | null }
+  | { readonly kind: "database-file"; readonly urlFile: string; readonly poolSize: number | null };
 
 /** Names that other services give these keys. */
 const HINTS: ReadonlyMap<string, string> = new Map([
@@ -35,38 +40,38 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["workers", "one process serves; run more of them on one database to scale out"],
 ]);
 
-const SECRET_ADVICE = ": put it into a file that only the service can read, and name that file";
+const RULES = {
+  subject: "configuration",
+  sizeLimitBytes: CONFIGURATION_LIMIT_BYTES,
+  secretAdvice: ": put it into a file that only the service can read, and name that file",
+  hints: HINTS,
+} as const;
 
 export function readConfiguration(bytes: Uint8Array): SettingsReading<Configuration> {
-  const rules = {
-    subject: "configuration",
-    sizeLimitBytes: CONFIGURATION_LIMIT_BYTES,
-    secretAdvice: SECRET_ADVICE,
-    hints: HINTS,
-  } as const;
-  return readSettings(bytes, rules, readRoot);
+  return readSettings(bytes, RULES, configuration);
 }
 
-const readTls: Reader<TlsFiles> = mapping((fields) => {
-  const certFile = fields.required("cert_file", absolutePath);
-  const keyFile = fields.required("key_file", absolutePath);
-  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
-});
+const tls = z
+  .object({ cert_file: absolutePath, key_file: absolutePath })
+  .transform(({ cert_file: certFile, key_file: keyFile }) => ({ certFile, keyFile }));
 
-const LOG = {
-  level: withDefault(oneOf(...LOG_LEVELS), "info"),
+const log = z.object({
+  level: z.enum(LOG_LEVELS).default("info"),
   /** Log every request at info, not only at debug. */
-  requests: withDefault(boolean, false),
-};
-
-const readAudit: Reader<number | "off"> = mapping((fields, place) => {
-  const forever = fields.optional("keep_forever", boolean) ?? false;
-  const days = fields.optional("retention_days", integer(AUDIT_RETENTION_DAYS)) ?? AUDIT_RETENTION_DAYS.standard;
-  if (forever && isWritten(place, "retention_days")) {
-    fail(place, "conflict", "keep_forever and retention_days are both set; leave one of them out");
-  }
-  return forever ? "off" : days;
+  requests: z.boolean().default(false),
 });
+
+const audit = z
+  .object({ keep_forever: z.boolean().default(false), retention_days: integer(AUDIT_RETENTION_DAYS).optional() })
+  .superRefine((written, ctx) => {
+    const { keep_forever: forever = false } = rightMembers(written, ctx);
+    if (!forever || written.retention_days === undefined) return;
+    const message = "keep_forever and retention_days are both set; leave one of them out";
+    refuse(ctx, { id: "conflict", message });
+  }, OF_MAPPING)
+  .transform(({ keep_forever: forever, retention_days: days = AUDIT_RETENTION_DAYS.standard }) =>
+    forever ? ("off" as const) : days,
+  );
 
 const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
 /** Clients wait ten minutes for an approval by default; a code that can be guessed at for days is no secret. */
@@ -80,69 +85,84 @@ const RECOVERIES = { minimum: 0, maximum: 100 } as const;
 const ONLINE_WINDOW_S = { minimum: 60, maximum: DAY_S } as const;
 
 /** Lifetimes of enrolments and of the credentials of robots. */
-const readIdentity: Reader<IdentitySettings> = mapping((fields) => {
-  const milliseconds = (key: string, bounds: NumberBounds, standardMs: number) =>
-    readSeconds(fields, key, bounds, standardMs);
-  const standard = IDENTITY_SETTINGS;
-  return {
-    codeTtlMs: milliseconds("code_ttl_s", CODE_TTL_S, standard.codeTtlMs),
-    credentialTtlMs: milliseconds("credential_ttl_s", CREDENTIAL_TTL_S, standard.credentialTtlMs),
-    graceMs: milliseconds("grace_s", GRACE_S, standard.graceMs),
-    recoveryWindowMs: milliseconds("recovery_window_s", RECOVERY_WINDOW_S, standard.recoveryWindowMs),
-    recoveries: fields.optional("recoveries", integer(RECOVERIES)) ?? standard.recoveries,
-    onlineWindowMs: milliseconds("online_window_s", ONLINE_WINDOW_S, standard.onlineWindowMs),
-    copiedKey: fields.optional("copied_key", oneOf("freeze", "warn")) ?? standard.copiedKey,
-  };
-});
+const identity = z
+  .object({
+    code_ttl_s: seconds(CODE_TTL_S, IDENTITY_SETTINGS.codeTtlMs),
+    credential_ttl_s: seconds(CREDENTIAL_TTL_S, IDENTITY_SETTINGS.credentialTtlMs),
+    grace_s: seconds(GRACE_S, IDENTITY_SETTINGS.graceMs),
+    recovery_window_s: seconds(RECOVERY_WINDOW_S, IDENTITY_SETTINGS.recoveryWindowMs),
+    recoveries: integer(RECOVERIES).default(IDENTITY_SETTINGS.recoveries),
+    online_window_s: seconds(ONLINE_WINDOW_S, IDENTITY_SETTINGS.onlineWindowMs),
+    copied_key: z.enum(["freeze", "warn"]).default(IDENTITY_SETTINGS.copiedKey),
+  })
+  .transform((written): IdentitySettings => ({
+    codeTtlMs: written.code_ttl_s,
+    credentialTtlMs: written.credential_ttl_s,
+    graceMs: written.grace_s,
+    recoveryWindowMs: written.recovery_window_s,
+    recoveries: written.recoveries,
+    onlineWindowMs: written.online_window_s,
+    copiedKey: written.copied_key,
+  }));
 
-const ALLOWED_MAXIMUM = 256;
-const HOST = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9][a-z0-9-]{0,62})*$/i;
+const webhooks = z
+  .object({
+    allow: list({ minimum: 0, maximum: ALLOWED_MAXIMUM }, receiver).default([...WEBHOOK_SETTINGS.allow]),
+  })
+  .transform((written): WebhookSettings => ({ ...WEBHOOK_SETTINGS, ...written }));
 
-/** A host, an address, or a network (CIDR). */
-const receiver: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined) return undefined;
-  if (isAddressOrNetwork(written) || HOST.test(written)) return written;
-  const message = `${shown(written)} is not a host, address or network, such as hooks.lab or 10.0.0.0/8`;
-  return fail(place, "address_format", message);
-};
+const database = z
+  .object({
+    url: databaseUrl.optional(),
+    url_file: absolutePath.optional(),
+    pool_size: integer(POOL_SIZE).optional(),
+  })
+  .superRefine(({ url, url_file: urlFile }, ctx) => {
+    if (url !== undefined && urlFile !== undefined) {
+      refuse(ctx, { id: "conflict", message: "url and url_file are both set; leave one of them out" });
+    } else if (url === undefined && urlFile === undefined) {
+      refuse(ctx, { id: "missing", message: "one of url and url_file is required" });
+    }
+  }, OF_MAPPING)
+  .transform(({ url, url_file: urlFile, pool_size: poolSize = null }): Keep | null => {
+    if (url !== undefined) return { kind: "database", url, poolSize };
+    return urlFile === undefined ? null : { kind: "database-file", urlFile, poolSize };
+  });
 
-const readWebhooks: Reader<WebhookSettings> = mapping((fields) => ({
-  ...WEBHOOK_SETTINGS,
-  allow: fields.optional("allow", list({ minimum: 0, maximum: ALLOWED_MAXIMUM }, receiver)) ?? WEBHOOK_SETTINGS.allow,
-}));
+const configuration = z
+  .object({
+    listen: listenAddress.default({ host: "127.0.0.1", port: 8080 }),
+    tls: orNull(tls),
+    /** Addresses and networks (CIDR) of proxies whose X-Forwarded-For is trusted. */
+    trusted_proxies: networks.default([]),
+    bootstrap_key_file: orNull(absolutePath),
+    /** Path of the model catalog, which is applied at start. */
+    models: orNull(absolutePath),
+    rate_limit: rateLimit.default(RATE_LIMITS),
+    /** Whether /metrics is served. */
+    metrics: z.boolean().default(true),
+    /** Whether the console is served. */
+    console: z.boolean().default(true),
+    log: log.default({ level: "info", requests: false }),
+    /** How many days entries of the audit log are kept. */
+    audit: audit.default(AUDIT_RETENTION_DAYS.standard),
+    limits: limits.default(SERVICE_LIMITS),
+    identity: identity.default(IDENTITY_SETTINGS),
+    webhooks: webhooks.default(WEBHOOK_SETTINGS),
+    data: absolutePath.optional(),
+    database: database.optional(),
+  })
+  .superRefine(({ data, database }, ctx) => {
+    if (data === undefined || database === undefined) return;
+    const message = "data and database are both set; data is stored in one place, so omit one of them";
+    refuse(ctx, { id: "conflict", message });
+  }, OF_MAPPING)
+  .transform(({ data, database = null, ...settings }) => {
+    const keep: Keep | null = data === undefined ? database : { kind: "data", directory: data };
+    return { ...settings, keep };
+  });
 
-const KEYS = {
-  listen: withDefault(listenAddress, { host: "127.0.0.1", port: 8080 }),
-  tls: withDefault(readTls, null),
-  /** Addresses and networks (CIDR) of proxies whose X-Forwarded-For is trusted. */
-  trusted_proxies: withDefault(networks, []),
-  bootstrap_key_file: withDefault(absolutePath, null),
-  /** Path of the model catalog, which is applied at start. */
-  models: withDefault(absolutePath, null),
-  rate_limit: withDefault(readRateLimit, RATE_LIMITS),
-  /** Whether /metrics is served. */
-  metrics: withDefault(boolean, true),
-  /** Whether the console is served. */
-  console: withDefault(boolean, true),
-  log: withDefault(
-    keysReader(LOG, (log) => log),
-    defaultsOf(LOG),
-  ),
-  /** How many days entries of the audit log are kept. */
-  audit: withDefault(readAudit, AUDIT_RETENTION_DAYS.standard),
-  limits: withDefault(readLimits, SERVICE_LIMITS),
-  identity: withDefault(readIdentity, IDENTITY_SETTINGS),
-  webhooks: withDefault(readWebhooks, WEBHOOK_SETTINGS),
-};
-
-export interface Configuration extends ValuesOf<typeof KEYS> {
-  readonly keep: Keep | null;
-}
+export type Configuration = Readonly<z.output<typeof configuration>>;
 
 /** An empty configuration. */
-export const DEFAULTS: Configuration = { ...defaultsOf(KEYS), keep: null };
-
-const readRoot: Reader<Configuration> = mapping((fields, place) => {
-  return { ...readKeys(fields, KEYS), keep: readKeep(fields, place) };
-});
+export const DEFAULTS: Configuration = configuration.parse({});

@@ -1,5 +1,5 @@
 import type { DeploymentCreate } from "../../api/deployments.ts";
-import { shown } from "../../documents/shown.ts";
+import { shown } from "../../documents/texts.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import { type Answer, refuseInvalid } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";

@@ -1,5 +1,5 @@
 import type { FleetEndpointView } from "../../api/fleet-details.ts";
-import { shown } from "../../documents/shown.ts";
+import { shown } from "../../documents/texts.ts";
 import type { EndpointHealth } from "../kernel/store/tables.ts";
 import type { EndpointFacts } from "./queries.ts";
 

@@ -1,6 +1,6 @@
 import type { PreviewedRobot } from "../../api/fleet-details.ts";
 import type { FleetPreview } from "../../api/fleets.ts";
-import { shown } from "../../documents/shown.ts";
+import { shown } from "../../documents/texts.ts";
 import { endpointWait, missingEndpoint } from "../endpoints/index.ts";
 import { type LongAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";

@@ -1,5 +1,4 @@
-import type { Finding } from "../../documents/findings.ts";
-import type { Position } from "../../documents/lines.ts";
+import type { Finding, Position } from "../../documents/findings.ts";
 import { isoNow } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { readEditedFile } from "../kernel/edited-file.ts";

@@ -5,16 +5,27 @@
  * manifest, which reports all mistakes at once, each with line and column. plan.ts compares it with the store; obstacles.ts checks which
  * robots a checkpoint can drive.
  */
+import * as z from "zod";
+
 import { REGION_LENGTH } from "../../api/robots.ts";
-import { fail, mapping, type Place, type Reader } from "../../documents/fields.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { below, pointer } from "../../documents/pointer.ts";
-import { list, string, text } from "../../documents/readers.ts";
-import { readSettings, type SettingsReading } from "../../documents/settings.ts";
-import { shown } from "../../documents/shown.ts";
-import { valueOf } from "../../documents/tree.ts";
-import { defaultHealthUrl, endpointUrl, matching, moment, requirements, unique } from "./catalog-readers.ts";
-import { isCheckpointId, isSlug } from "./names.ts";
+import { type Doubt, readSettings, type SettingsReading } from "../../documents/read.ts";
+import {
+  list,
+  memberOf,
+  name,
+  OF_MAPPING,
+  refuse,
+  refuseRepeated,
+  rightMembers,
+  text,
+  textsAt,
+  uniqueBy,
+} from "../../documents/schemas.ts";
+import { shown } from "../../documents/texts.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { defaultHealthUrl, endpointUrl, moment, requirements } from "./catalog-readers.ts";
+import { CHECKPOINT_ID, SLUG } from "./names.ts";
 import { NO_REQUIREMENTS, type Requirements } from "./requirements.ts";
 
 export interface Catalog {
@@ -56,107 +67,124 @@ const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
 const ENDPOINTS = { minimum: 0, maximum: 64 } as const;
 const NAME_LIMIT = 128;
 
-const slugText = matching(isSlug, "a slug such as pi0.5: at most 64 lower-case letters, digits and . _ -");
-const checkpointId = matching(
-  isCheckpointId,
-  "a checkpoint id such as ckpt_pi05_base: ckpt_, then lower-case letters, digits and . _ -, at most 64 in all",
-);
-
 /** Messages for keys with the names of other catalogs. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ["name", "a model has a slug and a display_name"],
   ["default_checkpoint_id", "write default_checkpoint"],
 ]);
 
-const SECRET_ADVICE = ": endpoints are called without credentials";
+const RULES = {
+  subject: "catalog",
+  sizeLimitBytes: CATALOG_LIMIT_BYTES,
+  secretAdvice: ": endpoints are called without credentials",
+  hints: HINTS,
+} as const;
 
 export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
-  const rules = {
-    subject: "catalog",
-    sizeLimitBytes: CATALOG_LIMIT_BYTES,
-    secretAdvice: SECRET_ADVICE,
-    hints: HINTS,
-  } as const;
-  return readSettings(bytes, rules, readRoot);
+  return readSettings(bytes, RULES, catalog, unlistedTypes);
 }
 
-/** Names that must be unique in the file, with the offset of their first use. */
-interface Seen {
-  readonly slugs: Map<string, number>;
-  readonly checkpointIds: Map<string, number>;
-}
+const endpoint = z
+  .object({
+    region: text(REGION_LENGTH.maximum),
+    url: endpointUrl,
+    health_url: endpointUrl.optional(),
+  })
+  .transform(({ region, url, health_url: healthUrl = defaultHealthUrl(url) }): CatalogEndpoint => ({
+    region,
+    url,
+    health_url: healthUrl,
+  }));
 
-const readRoot: Reader<Catalog> = mapping((fields) => {
-  const seen: Seen = { slugs: new Map(), checkpointIds: new Map() };
-  const models = fields.required("models", list(MODELS, model(seen)));
-  return models === undefined ? undefined : { models };
+const checkpoint = z.object({
+  id: name(
+    CHECKPOINT_ID,
+    "a checkpoint id such as ckpt_pi05_base: ckpt_, then lower-case letters, digits and . _ -, at most 64 in all",
+  ),
+  created_at: moment,
+  requirements: requirements.default(NO_REQUIREMENTS),
+  endpoints: uniqueBy("region", ENDPOINTS, endpoint),
 });
 
-function model(seen: Seen): Reader<CatalogModel> {
-  return mapping((fields, place) => {
-    const slug = fields.required("slug", unique(seen.slugs, slugText));
-    const displayName = fields.optional("display_name", text(NAME_LIMIT)) ?? slug;
-    const vendor = fields.optional("vendor", text(NAME_LIMIT)) ?? null;
-    const modelType = fields.optional("model_type", text(NAME_LIMIT)) ?? null;
-    const licenseTier = fields.optional("license_tier", text(NAME_LIMIT)) ?? null;
-    const ids: string[] = [];
-    const checkpoints = fields.required("checkpoints", list(CHECKPOINTS, checkpoint(seen, ids))) ?? [];
-    const chosen = fields.optional("default_checkpoint", oneOfCheckpoints(ids));
-    const defaultCheckpointId = chosen ?? newest(checkpoints, place);
-    if (slug === undefined || displayName === undefined || defaultCheckpointId === undefined) return undefined;
-    return {
-      slug,
-      display_name: displayName,
-      vendor,
-      model_type: modelType,
-      license_tier: licenseTier,
-      default_checkpoint_id: defaultCheckpointId,
-      checkpoints,
-    };
-  });
-}
+const label = text(NAME_LIMIT).optional();
 
-/** @param ids receives the ids of the model's checkpoints, also of invalid ones. */
-function checkpoint(seen: Seen, ids: string[]): Reader<CatalogCheckpoint> {
-  return mapping((fields, place) => {
-    const id = fields.required("id", unique(seen.checkpointIds, checkpointId));
-    const createdAt = fields.required("created_at", moment);
-    const needed = fields.optional("requirements", requirements) ?? NO_REQUIREMENTS;
-    const endpoints = fields.required("endpoints", list(ENDPOINTS, endpoint(new Map()))) ?? [];
-    if (id !== undefined) ids.push(id);
-    if (id === undefined || createdAt === undefined) return undefined;
-    return { id, createdAt, requirements: needed, endpoints, loc: pointer(below(place.path, "id")) };
-  });
-}
-
-/** @param regions the regions of the checkpoint so far. */
-function endpoint(regions: Map<string, number>): Reader<CatalogEndpoint> {
-  return mapping((fields) => {
-    const region = fields.required("region", unique(regions, text(REGION_LENGTH.maximum)));
-    const url = fields.required("url", endpointUrl);
-    const healthUrl = fields.optional("health_url", endpointUrl);
-    if (region === undefined || url === undefined) return undefined;
-    return { region, url, health_url: healthUrl ?? defaultHealthUrl(url) };
-  });
-}
-
-function oneOfCheckpoints(ids: readonly string[]): Reader<string> {
-  return (place) => {
-    const written = string(place);
-    if (written === undefined || ids.includes(written)) return written;
-    const near = nearest(written, ids);
+const model = z
+  .object({
+    slug: name(SLUG, "a slug such as pi0.5: at most 64 lower-case letters, digits and . _ -"),
+    display_name: label,
+    vendor: label,
+    model_type: label,
+    license_tier: label,
+    checkpoints: list(CHECKPOINTS, checkpoint),
+    default_checkpoint: z.string().optional(),
+  })
+  .superRefine((written, ctx) => {
+    const { default_checkpoint: chosen } = rightMembers(written, ctx);
+    // Also of a checkpoint that is wrong otherwise.
+    const ids = textsAt(written.checkpoints, "id").flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+    if (chosen === undefined || ids.includes(chosen)) return;
+    const near = nearest(chosen, ids);
     const hint = near === undefined ? "" : `; did you mean ${near}?`;
-    return fail(place, "unknown_checkpoint", `${shown(written)} is not a checkpoint of this model${hint}`);
+    const message = `${shown(chosen)} is not a checkpoint of this model${hint}`;
+    refuse(ctx, { id: "unknown_checkpoint", message, path: ["default_checkpoint"] });
+  }, OF_MAPPING)
+  .superRefine((written, ctx) => {
+    const { checkpoints = [] } = rightMembers(written, ctx);
+    const [first, second] = newestFirst(checkpoints);
+    if (written.default_checkpoint !== undefined || first === undefined || second === undefined) return;
+    if (first.created_at !== second.created_at) return;
+    const message = `${first.id} and ${second.id} are equally new; set default_checkpoint to one of them`;
+    refuse(ctx, { id: "missing", message, path: ["default_checkpoint"] });
+  }, OF_MAPPING);
+
+function newestFirst(checkpoints: readonly z.output<typeof checkpoint>[]): readonly z.output<typeof checkpoint>[] {
+  return checkpoints.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
+}
+
+const catalog = z
+  .object({ models: uniqueBy("slug", MODELS, model) })
+  .superRefine(({ models }, ctx) => {
+    const lists = Array.isArray(models) ? models.map((each) => memberOf(each, "checkpoints")) : [];
+    const ids = lists.flatMap((each, index) => textsAt(each, "id", ["models", index, "checkpoints"]));
+    refuseRepeated(ctx, ids);
+  }, OF_MAPPING)
+  .transform(({ models }): Catalog => ({ models: models.map(completeModel) }));
+
+function completeModel(written: z.output<typeof model>, index: number): CatalogModel {
+  const { slug, display_name: displayName = slug, vendor = null, checkpoints } = written;
+  const { model_type: modelType = null, license_tier: licenseTier = null } = written;
+  return {
+    slug,
+    display_name: displayName,
+    vendor,
+    model_type: modelType,
+    license_tier: licenseTier,
+    // At least one is required.
+    default_checkpoint_id: written.default_checkpoint ?? newestFirst(checkpoints)[0]?.id ?? "",
+    checkpoints: checkpoints.map(({ id, created_at: createdAt, requirements, endpoints }, position) => ({
+      id,
+      createdAt,
+      requirements,
+      endpoints,
+      loc: `/models/${index}/checkpoints/${position}/id`,
+    })),
   };
 }
 
-/** The default checkpoint if none is set. */
-function newest(checkpoints: readonly CatalogCheckpoint[], { node, path, check }: Place): string | undefined {
-  const [first, second] = checkpoints.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
-  const isWritten = node.kind === "mapping" && valueOf(node, "default_checkpoint") !== undefined;
-  if (!isWritten && first !== undefined && first.createdAt === second?.createdAt) {
-    const message = `${first.id} and ${second.id} are equally new; set default_checkpoint to one of them`;
-    check.findings.error("missing", below(path, "default_checkpoint"), node.offset, message);
-  }
-  return first?.id;
+/** Any robot type is accepted. One that looks like a ready type and is not in the ready catalog is probably a typo. */
+function unlistedTypes({ models }: Catalog): readonly Doubt[] {
+  return models.flatMap(({ checkpoints }, model) =>
+    checkpoints.flatMap(({ requirements: { robot_types: types } }, checkpoint) =>
+      types.flatMap((typeId, type) => {
+        const vendor = `${typeId.split(".", 1)[0]}.`;
+        const siblings = [...READY_CATALOG.keys()].filter((known) => known.startsWith(vendor));
+        if (READY_CATALOG.has(typeId) || siblings.length === 0) return [];
+        const meant = nearest(typeId, siblings);
+        const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+        const path = ["models", model, "checkpoints", checkpoint, "requirements", "robot_types", type];
+        const message = `${shown(typeId)} is not a robot type of the ready catalog${hint}`;
+        return [{ id: "type_id_unlisted", path, message }];
+      }),
+    ),
+  );
 }

@@ -1,6 +1,6 @@
 /** Prefix of checkpoint ids; slugs must not have it. */
-const CHECKPOINT_ID = /^ckpt_[a-z0-9](?:[a-z0-9._-]{0,57}[a-z0-9])?$/;
-const SLUG = /^(?!ckpt_)[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
+export const CHECKPOINT_ID = /^ckpt_[a-z0-9](?:[a-z0-9._-]{0,57}[a-z0-9])?$/;
+export const SLUG = /^(?!ckpt_)[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 
 /** Whether a text is a model's slug: one path segment, at most 64 characters. */
 export function isSlug(text: string): boolean {

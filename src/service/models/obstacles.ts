@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-import { shown } from "../../documents/shown.ts";
+import { shown } from "../../documents/texts.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";

@@ -1,6 +1,6 @@
 import type { Finding } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { shown } from "../../documents/shown.ts";
+import { shown } from "../../documents/texts.ts";
 import type { CatalogFile } from "./apply.ts";
 
 /**

@@ -1,22 +1,22 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { type Node, scalarType } from "../../../src/documents/tree.ts";
-import { readYaml, TOKEN_LIMIT } from "../../../src/documents/yaml.ts";
+import type { Finding } from "../../../src/documents/findings.ts";
+import { openDocument, TOKEN_LIMIT } from "../../../src/documents/yaml.ts";
 import { execute } from "../../support/programs/execute.ts";
 import { atPresentSpeed } from "../../support/run/processor.ts";
 import { isLong, times } from "../../support/run/tier.ts";
 
-describe("readYaml", () => {
+describe("openDocument", () => {
   test.each([
-    ["nothing", "", ""],
-    ["only comments", "# a\n  # b\n", ""],
+    ["nothing", "", null],
+    ["only comments", "# a\n  # b\n", null],
     ["a plain text over lines", "a: b\n  c\n\n  d\n", { a: "b c\nd" }],
     ["a list at its key's indentation", "a:\n- b\n- c\nd: e\n", { a: ["b", "c"], d: "e" }],
     ["compact collections", "- - a\n  - b\n- c: d\n  e: f\n", [["a", "b"], { c: "d", e: "f" }]],
-    ["empty values", "a:\nb: ~\nc: []\n", { a: "", b: "~", c: [] }],
+    ["empty values", "a:\nb: ~\nc: []\n", { a: null, b: null, c: [] }],
     ["a bracket closed under its key", "a: [\n  b,\n  c\n]\n", { a: ["b", "c"] }],
-    ["JSON", '{"a":[1,2.5,{"b":"c"}],"d":null}', { a: ["1", "2.5", { b: "c" }], d: "null" }],
+    ["JSON", '{"a":[1,2.5,{"b":"c"}],"d":null}', { a: [1, 2.5, { b: "c" }], d: null }],
     ["a pair inside brackets", "[a: b, c]", [{ a: "b" }, "c"]],
     [
       "double quotes",
@@ -29,12 +29,12 @@ describe("readYaml", () => {
     ["a folded text", "a: >-\n  b\n  c\n\n  d\n   e\n  f\n", { a: "b c\nd\n e\nf" }],
     ["kept and stripped line ends", "- |+\n a\n\n- |-\n b\n\n", ["a\n\n", "b"]],
     ["an explicit indentation", "a: |2\n   b\n  c\n", { a: " b\nc\n" }],
-    ["an explicit key", "? a\n: b\n? c\n", { a: "b", c: "" }],
+    ["an explicit key", "? a\n: b\n? c\n", { a: "b", c: null }],
     ["colons and hashes inside words", "a: b:c#d\nurl: http://x/#y\n", { a: "b:c#d", url: "http://x/#y" }],
     ["markers around the document", "---\na: b\n...\n", { a: "b" }],
     ["CRLF", "a: b\r\nc:\r\n  - d\r\n", { a: "b", c: ["d"] }],
     ["a byte order mark", "\uFEFFa: b\n", { a: "b" }],
-  ])("readYaml: %s", (_, text, value) => {
+  ])("openDocument: %s", (_, text, value) => {
     expect(plainValue(text)).toEqual(value);
   });
 
@@ -64,72 +64,67 @@ describe("readYaml", () => {
     ["a carriage return alone", "a: b\rc: d\n", 4, "a control character (U+000D)"],
     ["a tag with a handle that nothing declares", "a: !b!c d\n", 3, "Could not resolve tag"],
     ["a tag that does not end", "a: !<b\n", 3, "Verbatim tags must end with a >"],
-  ])("readYaml: %s → syntax error with its place", (_, text, offset, message) => {
-    const result = readYaml(text);
-    expect(result).toMatchObject({
-      kind: "syntax",
-      offset,
-      message: typeof message === "string" ? message : expect.stringMatching(message),
-    });
+  ])("openDocument: %s → syntax error with its place", (_, text, offset, message) => {
+    const [finding] = findingsOf(text);
+    const before = text.slice(0, offset).split("\n");
+    expect(finding).toMatchObject({ id: "yaml_syntax", line: before.length, column: (before.at(-1) ?? "").length + 1 });
+    expect(finding?.message).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
   });
 
   test.each([
-    ["two documents", "a: b\n---\nc: d\n", 5],
-    ["after an end marker", "a: b\n...\nc: d\n", 9],
-    ["three documents", "a: b\n---\nc: d\n---\ne: f\n", 5],
-    ["two empty documents", "---\n---\n", 4],
-  ])("readYaml: %s → second document, at its first line", (_, text, offset) => {
-    expect(readYaml(text)).toEqual({ kind: "second-document", offset });
+    ["two documents", "a: b\n---\nc: d\n", 2],
+    ["after an end marker", "a: b\n...\nc: d\n", 3],
+    ["three documents", "a: b\n---\nc: d\n---\ne: f\n", 2],
+    ["two empty documents", "---\n---\n", 2],
+  ])("openDocument: %s → second document, at its first line", (_, text, line) => {
+    expect(placesOf(text)).toEqual([`${line}:1 yaml_documents `]);
   });
 
-  test("readYaml: forbidden constructs → findings at their values and keys", () => {
-    const result = readYaml("%YAML 1.2\n---\na: &x [*x, !t b]\n<<: c\n? [d]\n: e\n");
-    if (result.kind !== "document") throw new Error(result.kind);
-    expect([...result.constructs.values()].flat().sort()).toEqual([
-      "a key that is not a scalar",
-      "a merge key",
-      "a tag",
-      "an alias",
-      "an anchor",
+  test("openDocument: forbidden constructs → findings at their values and keys", () => {
+    expect(findingsOf("%YAML 1.2\n---\na: &x [*x, !t b]\n<<: c\n? [d]\n: e\n").map(wordsOf)).toEqual([
+      "1:1 a directive is not allowed in a manifest",
+      "3:7 an anchor is not allowed in a manifest",
+      "3:8 an alias is not allowed in a manifest",
+      "3:15 a tag is not allowed in a manifest",
+      "4:1 a merge key is not allowed in a manifest",
+      "5:3 a key that is not a scalar is not allowed in a manifest",
     ]);
-    expect(result.directives).toEqual([0]);
-    expect(readYaml("%YAML 1.2\n")).toMatchObject({ kind: "document", directives: [0] });
+    expect(placesOf("%YAML 1.2\n")).toEqual(["1:1 yaml_forbidden "]);
   });
 
   test.each(["!!omap [b: 1]", "!!pairs [b: 1]", "!!set {b}", "!!merge <<", "!!timestamp 2001-01-01", "!!binary YQ=="])(
-    "readYaml: %s → a tag, and not what it stands for",
+    "openDocument: %s → a tag, and not what it stands for",
     (text) => {
-      const result = readYaml(`a: ${text}\n`);
-      if (result.kind !== "document") throw new Error(result.kind);
-      expect([...result.constructs.values()]).toEqual([["a tag"]]);
-      expect(valueOf(result.root)).toEqual(plainValue(`a: ${text.replace(/^!!\w+ /, "")}\n`));
+      expect(findingsOf(`a: ${text}\n`).map(({ message }) => message)).toEqual(["a tag is not allowed in a manifest"]);
     },
   );
 
-  test("readYaml: many empty lines → accepted, a few are kept at the end of a text", () => {
+  test.each([
+    ["null", null, ["", "~", "null", "NULL"]],
+    ["true", true, ["true", "TRUE"]],
+    ["a number of JSON", 1, ["1", "1.0", "10e-1"]],
+    ["a number in another notation", Number.NaN, ["+1", ".5", "5.", "010", "0o17", "0x1F", ".inf", "-.INF", ".nan"]],
+  ])("openDocument: %s of the core schema", (_, value, texts) => {
+    for (const text of texts) expect([text, plainValue(`- ${text}\n`)]).toEqual([text, [value]]);
+    for (const text of texts) expect(plainValue(`- "${text}"\n`)).toEqual([text]);
+  });
+
+  test.each(["no", "on", "yes", "1_000", "10:40", "0b1", "-0x1", "1e", "nUll", "2024-01-01", "=", "-.nan"])(
+    "openDocument: %s → a text",
+    (text) => expect(plainValue(`- ${text}\n`)).toEqual([text]),
+  );
+
+  test("openDocument: many empty lines → accepted, a few are kept at the end of a text", () => {
     expect(plainValue(`a: b${"\n".repeat(TOKEN_LIMIT)}`)).toEqual({ a: "b" });
     expect(plainValue("a: |+\n  b\n\n\n")).toEqual({ a: "b\n\n\n" });
   });
 
-  test("readYaml: many tokens → refused", () => {
-    expect(readYaml("- a\n".repeat(TOKEN_LIMIT))).toEqual({ kind: "size" });
+  test("openDocument: many tokens → refused", () => {
+    expect(placesOf("- a\n".repeat(TOKEN_LIMIT))).toEqual(["1:1 too_large "]);
   });
 });
 
-describe("scalarType", () => {
-  test.each([
-    ["null", ["", "~", "null", "NULL"]],
-    ["boolean", ["true", "False", "TRUE"]],
-    ["number", ["0", "-1", "+1", "1e3", ".5", "5.", "010", "0o17", "0x1F", ".inf", "-.INF", ".nan"]],
-    ["string", ["no", "on", "yes", "1_000", "10:40", "0b1", "-0x1", "1e", "nUll", "2024-01-01", "=", "-.nan"]],
-  ] as const)("scalarType: %s of the core schema", (type, texts) => {
-    for (const text of texts)
-      expect([text, scalarType({ kind: "scalar", offset: 0, plain: true, text })]).toEqual([text, type]);
-    for (const text of texts) expect(scalarType({ kind: "scalar", offset: 0, plain: false, text })).toBe("string");
-  });
-});
-
-describe("readYaml: JSON", () => {
+describe("openDocument: JSON", () => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof({ maxDepth: 5 }, tie("text"), tie("list"), tie("map")),
     text: fc.oneof(
@@ -140,7 +135,7 @@ describe("readYaml: JSON", () => {
     map: fc.dictionary(fc.string({ maxLength: 12 }), tie("any"), { maxKeys: 4, noNullPrototype: true }),
   })).any;
 
-  test("readYaml: JSON texts, lists and mappings → read", () => {
+  test("openDocument: JSON texts, lists and mappings → read", () => {
     fc.assert(
       fc.property(value, fc.integer({ min: 0, max: 6 }), (data, indentation) => {
         const text = JSON.stringify(data, null, indentation);
@@ -257,18 +252,31 @@ async function measure(
   return JSON.parse(stdout) as Readonly<Record<string, Measured>>;
 }
 
-function plainValue(text: string): unknown {
-  const result = readYaml(text);
-  return result.kind === "document" ? valueOf(result.root) : result;
+function open(text: string) {
+  return openDocument(Buffer.from(text), { subject: "manifest", sizeLimitBytes: 1_048_576 });
 }
 
-function valueOf(node: Node): unknown {
-  switch (node.kind) {
-    case "scalar":
-      return node.text;
-    case "sequence":
-      return node.items.map(valueOf);
-    case "mapping":
-      return Object.fromEntries(node.entries.map(({ key, value }) => [key, valueOf(value)]));
-  }
+/** With plain objects, to compare. */
+function plainValue(text: string): unknown {
+  const opening = open(text);
+  return opening.kind === "document" ? withPrototypes(opening.document.root.value) : opening;
+}
+
+function withPrototypes(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withPrototypes);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withPrototypes(each)]));
+}
+
+function findingsOf(text: string): readonly Finding[] {
+  const opening = open(text);
+  return opening.kind === "refused" ? opening.findings : [];
+}
+
+function placesOf(text: string): readonly string[] {
+  return findingsOf(text).map(({ line, column, id, loc }) => `${line}:${column} ${id} ${loc}`);
+}
+
+function wordsOf({ line, column, message }: Finding): string {
+  return `${line}:${column} ${message}`;
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import { contractDigest, contractText } from "../../../src/manifest/custom/contract-text.ts";
+import { contractDigest, contractText } from "../../../src/manifest/custom/contract.ts";
 import type { Finding } from "../../../src/documents/findings.ts";
 import { type ManifestReading, readManifest } from "../../../src/manifest/manifest.ts";
 

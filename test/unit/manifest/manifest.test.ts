@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import { FINDING_LIMIT } from "../../../src/documents/finding-list.ts";
+import { FINDING_LIMIT } from "../../../src/documents/findings.ts";
 import { type ManifestReading, readManifest } from "../../../src/manifest/manifest.ts";
 import { times } from "../../support/run/tier.ts";
 

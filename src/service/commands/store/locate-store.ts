@@ -1,7 +1,7 @@
 import { readBounded } from "../../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
-import type { Keep } from "../../configuration/keep.ts";
+import type { Keep } from "../../configuration/configuration.ts";
 import { ENCODE_PASSWORD, parseDatabaseUrl } from "../../configuration/readers.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
 

@@ -1,5 +1,5 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
-import { shown } from "../../../documents/shown.ts";
+import { shown } from "../../../documents/texts.ts";
 import type { UnableMembers } from "./assessment.ts";
 
 /** Maximum number of reasons in a sentence; of the other robots it gives only the number. */

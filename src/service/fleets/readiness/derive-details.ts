@@ -4,7 +4,7 @@ import type {
   FleetGenerationView,
   FleetMemberView,
 } from "../../../api/fleet-details.ts";
-import { shown } from "../../../documents/shown.ts";
+import { shown } from "../../../documents/texts.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
 import { assessActive } from "./assessment.ts";

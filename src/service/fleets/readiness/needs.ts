@@ -1,5 +1,5 @@
 import type { FleetNeed, FleetNeeds } from "../../../api/fleet-details.ts";
-import { shown } from "../../../documents/shown.ts";
+import { shown } from "../../../documents/texts.ts";
 import { type EndpointFacts, unhealthySince } from "../../endpoints/index.ts";
 import { assessActive, type Assessment, assessUpdate, neededEndpoints } from "./assessment.ts";
 import { someMembersBlocked } from "./blocker.ts";

@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { contractText } from "../../../../src/manifest/custom/contract-text.ts";
-import type { Contract } from "../../../../src/manifest/custom/contract.ts";
+import { type Contract, contractText } from "../../../../src/manifest/custom/contract.ts";
 import { customManifest } from "../../../support/robot/custom-manifest.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";

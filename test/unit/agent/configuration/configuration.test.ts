@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import type { SettingsReading } from "../../../../src/documents/settings.ts";
+import type { SettingsReading } from "../../../../src/documents/read.ts";
 import {
   type AgentConfiguration,
   configurationSchema,
@@ -69,7 +69,7 @@ robot:
   name: "cell-{machine_id}"
   region: "  eu "
   site: Werk Süd
-  labels: {line: "4", x-own: "", __proto__: plain}
+  labels: {line: "4", x-own: ""}
   home: /home/robot
 manifest: /srv/manifest.yaml
 watch: {settle_ms: 0, resync_s: 5, poll_s: 1, file_limit_bytes: 64e3}
@@ -96,11 +96,7 @@ x-note: whatever
         name: "cell-{machine_id}",
         region: "eu",
         site: "Werk Süd",
-        labels: Object.fromEntries([
-          ["line", "4"],
-          ["x-own", ""],
-          ["__proto__", "plain"],
-        ]),
+        labels: { line: "4", "x-own": "" },
         home: "/home/robot",
       },
       manifest: "/srv/manifest.yaml",

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
-import { contractText } from "../../../../src/manifest/custom/contract-text.ts";
-import { diffContracts } from "../../../../src/manifest/custom/diff.ts";
+import { contractText } from "../../../../src/manifest/custom/contract.ts";
+import { diffContracts } from "../../../../src/api/contract-difference.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { type ManifestData, robotManifest, shuffleKeys, withDefaults } from "../../../support/robot/robot-manifests.ts";
 import { times } from "../../../support/run/tier.ts";

@@ -14,7 +14,7 @@ describe("stage 5: each group and camera by itself", () => {
     ],
     "a joint that does not turn without end has limits": [
       { "[-2, 2]": "{continuous: false}" },
-      "not_allowed /groups/0/limits/position/1",
+      "not_allowed /groups/0/limits/position/1/continuous",
     ],
     "counts need to know the turn, other units do not": [
       { "unit: rad": "unit: counts" },

@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { renderFindings } from "../../../../src/documents/excerpt.ts";
-import { FINDING_LIMIT } from "../../../../src/documents/finding-list.ts";
-import type { SettingsReading } from "../../../../src/documents/settings.ts";
+import { FINDING_LIMIT } from "../../../../src/documents/findings.ts";
+import type { SettingsReading } from "../../../../src/documents/read.ts";
 import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
 import { isCheckpointId, isSlug } from "../../../../src/service/models/names.ts";
 import { parseRequirements, printRequirements } from "../../../../src/service/models/requirements.ts";
@@ -104,9 +104,7 @@ modles: []
         "4:23 unknown_checkpoint: ckpt_bb is not a checkpoint of this model; did you mean ckpt_b?",
         "6:30 date_format: yesterday is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
         "8:17 date_format: 2026-02-30 is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
-        "10:21 type_id_unlisted: lerobot.so101-folower.v1 is not a robot type of the ready catalog; did you mean lerobot.so101-follower.v1?",
         "10:47 duplicate_name: lerobot.so101-folower.v1 is already used at line 10",
-        "10:47 type_id_unlisted: lerobot.so101-folower.v1 is not a robot type of the ready catalog; did you mean lerobot.so101-follower.v1?",
         "11:22 name_format: Wrist is not a camera role: lower-case letters, digits and _ only",
         "12:20 not_applicable: count is the exact number; omit minimum_count and maximum_count",
         "12:57 not_allowed: deg is not one of rad, m, rad/s, m/s, N.m, N, 1",
@@ -173,7 +171,7 @@ modles: []
       [`#${" ".repeat(1_048_576)}`, "too_large"],
     ] as const;
     for (const [text, id] of tooLong) expect(read(text).findings.map((finding) => finding.id)).toEqual([id]);
-    const mistakes = read(`models: ${listed(FINDING_LIMIT + 1, () => "1")}`);
+    const mistakes = read(`models: ${listed(256, () => "{a: 1, b: 1, c: 1}")}`);
     expect(mistakes.findings).toHaveLength(FINDING_LIMIT);
   });
 

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
-import type { Contract } from "../../../../src/manifest/custom/contract.ts";
-import { diffContracts } from "../../../../src/manifest/custom/diff.ts";
-import { readManifest } from "../../../../src/manifest/manifest.ts";
-import { customManifest } from "../../../support/robot/custom-manifest.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
+import type { Contract } from "../../../src/manifest/custom/contract.ts";
+import { diffContracts } from "../../../src/api/contract-difference.ts";
+import { readManifest } from "../../../src/manifest/manifest.ts";
+import { customManifest } from "../../support/robot/custom-manifest.ts";
 
 const ARM = customManifest();
 
@@ -163,7 +163,7 @@ describe("diffContracts", () => {
   });
 
   test("diffContracts: two different examples → at least one change", async () => {
-    const golden = new URL("../../../golden/robot-manifest/examples/", import.meta.url);
+    const golden = new URL("../../golden/robot-manifest/examples/", import.meta.url);
     const contracts = await Promise.all(
       ["so101", "aloha", "lekiwi", "widowx", "g1-dex3", "franka-droid"].map((name) =>
         contractOf(readFileSync(new URL(`${name}.yaml`, golden), "utf8")),

@@ -1,5 +1,9 @@
 /** Changes between two contracts, worded for the operator who checks them before the robot moves. */
-import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
+import type { RobotContract } from "./contract.ts";
+
+type Contract = RobotContract;
+type StateAxis = Contract["state_axes"][number];
+type ActionAxis = Contract["action_axes"][number];
 
 interface ContractChange {
   /** For programs. */

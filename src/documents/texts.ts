@@ -1,3 +1,4 @@
+/** Texts of files as messages show them, and their lengths. */
 import { maskSecrets } from "../api/wire/service-key.ts";
 
 /** The longest text from a file in a message, in UTF-16 units. */
@@ -27,4 +28,15 @@ export function escapeInvisible(text: string): string {
     const hex = (character.codePointAt(0) ?? 0).toString(16);
     return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
   });
+}
+
+/** Number of code points of `text` between two UTF-16 offsets; an unpaired surrogate counts as one. */
+export function codePoints(text: string, start = 0, end = text.length): number {
+  let count = 0;
+  for (let offset = start; offset < end; offset += 1) {
+    const isPair = (text.charCodeAt(offset) & 0xfc00) === 0xd800 && (text.charCodeAt(offset + 1) & 0xfc00) === 0xdc00;
+    if (isPair) offset += 1;
+    count += 1;
+  }
+  return count;
 }
