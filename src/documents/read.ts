@@ -224,8 +224,8 @@ function mistakesOf(issue: Issue, base: Path, found: Found): readonly Mistake[] 
       if (Array.isArray(node.value)) {
         return report("list_length", `expected ${issue.message} items, found ${node.value.length}`);
       }
-      // zod measures a text where a list belongs, too.
-      if (typeof node.value !== "number") return [];
+      // zod also measures a text where a list belongs, and has a bound of its own for whole numbers.
+      if (typeof node.value !== "number" || issue.message === "") return [];
       return report("out_of_range", `${shown(node.source ?? "")} is outside the range: ${issue.message}`);
     default:
       return report("not_allowed", issue.message);

@@ -292,7 +292,11 @@ function documentOf(text: string, root: Node, position: Document["position"]): D
  */
 function positionsOf(text: string): (offset: number) => Position {
   const lines = new LineCounter();
-  for (let start = 0; start >= 0; start = text.indexOf("\n", start) + 1 || -1) lines.addNewLine(start);
+  let start = 0;
+  do {
+    lines.addNewLine(start);
+    start = text.indexOf("\n", start) + 1;
+  } while (start > 0);
   let last = { start: 0, offset: 0, column: 1 };
   return (offset) => {
     const { line, col } = lines.linePos(offset);

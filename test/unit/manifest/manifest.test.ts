@@ -78,11 +78,6 @@ describe("readManifest", () => {
     ["an empty value", `${YAM}display_name:\nconfiguration_files: [/a]\n`, ["2:1 wrong_type /display_name"]],
     ["an empty list item", `${YAM}configuration_files:\n  - /a\n  -\n`, ["3:3 wrong_type /configuration_files/1"]],
     [
-      "a file without a path",
-      `${YAM}configuration_files: [{label: a}]\n`,
-      ["2:23 missing /configuration_files/0/path"],
-    ],
-    [
       "a boolean in capitals",
       `${YAM}status: NO\n`,
       ["1:1 no_config_files /configuration_files", "2:9 not_allowed /status"],
@@ -97,12 +92,6 @@ describe("readManifest", () => {
       `${YAM}display_name: ${"é".repeat(129)}\nconfiguration_files: [/a]\n`,
       ["2:15 text_format /display_name"],
     ],
-    [
-      "65 files",
-      `${YAM}configuration_files: [${Array.from({ length: 65 }, (_, i) => `/f${i}`).join(", ")}]\n`,
-      ["2:22 list_length /configuration_files"],
-    ],
-    ["no files", `${YAM}configuration_files: []\n`, ["2:22 no_config_files /configuration_files"]],
     [
       "a type that is only a base",
       "robot_type_id: ur.ur5e-2f85.v1\nconfiguration_files: [/a]\n",

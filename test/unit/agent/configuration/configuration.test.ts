@@ -129,13 +129,8 @@ x-note: whatever
     ["nothing", "", "wrong_type ", "1:1"],
     ["no service", ROBOT, "missing /service", "1:1"],
     ["no robot", SERVICE, "missing /robot", "1:1"],
-    ["an empty section", `${MINIMAL}watch:\n`, "wrong_type /watch", "3:1"],
-    ["the same key twice", `${MINIMAL}robot: {}\n`, "yaml_duplicate_key /robot", "3:1"],
-    ["a syntax error", `${MINIMAL}log: [\n`, "yaml_syntax ", "4:1"],
     ["a number that is too small", `${MINIMAL}watch: {resync_s: 4}\n`, "out_of_range /watch/resync_s", "3:19"],
     ["a number that is too large", `${MINIMAL}watch: {settle_ms: 60001}\n`, "out_of_range /watch/settle_ms", "3:20"],
-    ["a fraction", `${MINIMAL}watch: {settle_ms: 0.5}\n`, "wrong_type /watch/settle_ms", "3:20"],
-    ["infinity", `${MINIMAL}watch: {poll_s: .inf}\n`, "not_finite /watch/poll_s", "3:17"],
     ["a negative limit", `${MINIMAL}watch: {file_limit_bytes: -1}\n`, "out_of_range /watch/file_limit_bytes", "3:27"],
     [
       "a part of a timeout longer than the total",
@@ -143,7 +138,6 @@ x-note: whatever
       "timeout_order /service/headers_timeout_s",
       "2:68",
     ],
-    ["yes instead of a boolean", service("allow_insecure: yes"), "wrong_type /service/allow_insecure", "2:43"],
     ["plain http to another machine", `${ROBOT}service: {url: http://10.0.0.1}\n`, "insecure_url /service/url", "2:16"],
     [
       "a password in the address",
