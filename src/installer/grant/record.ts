@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
