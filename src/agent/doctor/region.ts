@@ -6,8 +6,8 @@ import { RECORD_LIMIT_BYTES } from "../../client/client.ts";
 import type { Credential } from "../../client/credential.ts";
 import { NO_SECRET } from "../../client/secret.ts";
 import { sendRequest, type ServiceAccess } from "../../client/send-request.ts";
-import { nearest } from "../../manifest/nearest.ts";
-import { REGION_FORM } from "../../manifest/registered-text.ts";
+import { nearest } from "../../documents/nearest.ts";
+import { REGION_FORM } from "../../documents/registered-text.ts";
 import { REGION_LIMIT } from "../configuration/readers.ts";
 import { ok, skip, type Verdict, warn } from "./check.ts";
 
