@@ -7,8 +7,8 @@ import type { Credential } from "../../client/credential.ts";
 import { NO_SECRET } from "../../client/secret.ts";
 import { sendRequest, type ServiceAccess } from "../../client/send-request.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { REGION_FORM } from "../../documents/registered-text.ts";
-import { REGION_LIMIT } from "../configuration/readers.ts";
+
+import { region as regionSchema } from "../configuration/readers.ts";
 import { ok, skip, type Verdict, warn } from "./check.ts";
 
 /** Bounds the list for a person to choose from. */
@@ -50,5 +50,5 @@ export async function listRegions(
 }
 
 function isRegion(text: string): boolean {
-  return text.length <= REGION_LIMIT && REGION_FORM.test(text) && serviceKeyOffset(text) === -1;
+  return regionSchema.safeParse(text).success && serviceKeyOffset(text) === -1;
 }
