@@ -56,6 +56,10 @@ const WORDS: Readonly<Record<AgentState, StateWords>> = {
     meaning: "the name changed, which would make a second robot",
     action: "sends nothing; set it back, or `rebind`",
   },
+  held: {
+    meaning: "somebody calibrates (`hold`); `status` says who, why and until when",
+    action: "registers once the hold is released, or its time is over",
+  },
   invalid: {
     meaning: "a file is wrong, perhaps since an edit",
     action: "sends nothing; the last registration stays",

@@ -55,6 +55,8 @@ export interface AgentOptions {
   /** null for the agent of a command, which is no daemon. */
   readonly processId: number | null;
   readonly stateDirectory: string;
+  /** Of the file with which somebody holds registrations back. */
+  readonly holdPath: string;
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;

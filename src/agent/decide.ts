@@ -23,6 +23,8 @@ export interface Situation {
   readonly held: HeldBack | null;
   /** True when the name is the one that an operator approved. */
   readonly isNameApproved: boolean;
+  /** Somebody holds registrations back until this time; null when nobody does. */
+  readonly holdUntilMs: number | null;
   /** Requested by a person: register even when nothing changed, and do not wait. */
   readonly forced: boolean;
   /** The rate cap: do not register before this time. */
@@ -37,7 +39,7 @@ export type Wanted =
 
 export type Decision =
   | { readonly kind: "nothing" }
-  | { readonly kind: "wait"; readonly untilMs: number; readonly reason: "backoff" | "rate-cap" }
+  | { readonly kind: "wait"; readonly untilMs: number; readonly reason: "backoff" | "rate-cap" | "hold" }
   | { readonly kind: "register"; readonly body: RobotSetup }
   | { readonly kind: "refuse"; readonly reason: Refusal };
 
@@ -63,8 +65,11 @@ export function decide(situation: Situation): Decision {
     return refuse("other-name");
   if (situation.held !== null) return refuse(situation.held);
 
+  const isRegistered = registration !== null && isRegisteredAs(registration, body, situation.serviceUrl);
+  if (isRegistered && !situation.forced) return { kind: "nothing" };
+  // A person who asks does not know that another one calibrates.
+  if (situation.holdUntilMs !== null) return { kind: "wait", untilMs: situation.holdUntilMs, reason: "hold" };
   if (situation.forced) return { kind: "register", body };
-  if (registration !== null && isRegisteredAs(registration, body, situation.serviceUrl)) return { kind: "nothing" };
 
   if (lastFailure !== null && nowMs < lastFailure.retryAtMs && !isWorthTryingEarly(lastFailure, situation, body)) {
     return { kind: "wait", untilMs: lastFailure.retryAtMs, reason: "backoff" };

@@ -3,6 +3,7 @@ import type { RobotManifest } from "../manifest/manifest.ts";
 import { type Clock, isoTime } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
 import type { Outcome } from "./outcome.ts";
+import { describeHold } from "./hold.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 import type { Registration } from "./registration/record.ts";
@@ -15,7 +16,10 @@ export interface AgentFacts extends Pick<StatusDocument, "state" | "watching" | 
   readonly collector: Pick<Collector, "robotName" | "snapshot"> & {
     readonly manifest: Pick<RobotManifest, "robot_type_id"> | null;
   };
-  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "stateProblem"> & {
+  readonly reconciler: Pick<
+    Reconciler,
+    "registration" | "failure" | "findings" | "stateProblem" | "changes" | "hold"
+  > & {
     /** null in one-shot commands, which do not confirm. */
     readonly confirmation: Confirmation | null;
   };
@@ -30,13 +34,14 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   const { showsFailure, summary } = STATES[state];
   const failure = showsFailure ? reconciler.failure : null;
   const robotName = collector.robotName;
+  const hold = reconciler.hold === null ? null : describeHold(reconciler.hold, facts.clock);
   return {
     schema_version: 1,
     state,
     healthy: state === "registered" && hanging === null && !findings.some(isError),
     summary:
       hanging === null
-        ? summary({ robotName, findings, detail: failure?.detail ?? null, identity })
+        ? summary({ robotName, findings, detail: failure?.detail ?? null, identity, hold })
         : `Waiting for ${hanging}: the disk or network drive does not answer`,
     robot: {
       name: robotName,
@@ -49,6 +54,9 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
     failure: failure === null ? null : describeFailure(failure, facts.clock),
     findings,
+    changes: reconciler.changes.sinceRegistration,
+    registered_changes: reconciler.changes.ofRegistration,
+    hold,
     watching,
     confirmation:
       registration === null || reconciler.confirmation === null

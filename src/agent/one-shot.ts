@@ -8,6 +8,8 @@ import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { createDocuments, type Document, readConfigurationNow } from "./configuration/documents.ts";
 import type { Folders } from "./configuration/folders.ts";
+import { type Changes, changesSince } from "./changes.ts";
+import type { Wanted } from "./decide.ts";
 import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity, unreadableIdentity } from "./identity/identity-files.ts";
@@ -83,6 +85,12 @@ export function namesOf({ credential, before }: OwnIdentity): Names {
   return { approved: credential, before };
 }
 
+/** What on the disk differs from the registration; null without one. */
+export function changesOf({ collector, registration }: OneShot, wanted: Wanted | null): Changes | null {
+  if (registration === null || collector.snapshot === null) return null;
+  return changesSince(registration, collector.snapshot.files, wanted?.kind === "body" ? wanted.body : null);
+}
+
 /** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
 export async function collectSettled(
   { machine, collector, identity }: OneShot,
@@ -96,7 +104,13 @@ export async function collectSettled(
 }
 
 const WITHOUT_DAEMON = { watching: null, daemon: null, hanging: null } as const;
-const NOTHING_TRIED = { failure: null, confirmation: null, stateProblem: null } as const;
+const NOTHING_TRIED = {
+  failure: null,
+  confirmation: null,
+  stateProblem: null,
+  changes: { sinceRegistration: null, ofRegistration: null },
+  hold: null,
+} as const;
 
 /** The status document of a run without a daemon. @param known more than the state on disk tells. */
 export function describeOneShot(

@@ -5,8 +5,10 @@ import type { Snapshot } from "../look/snapshot.ts";
 import { isoNow } from "../platform/clock.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
+import { type Changes, changesSince } from "./changes.ts";
 import type { Collection, Collector, Names } from "./collector.ts";
 import { decide, type HeldBack } from "./decide.ts";
+import { type HoldReading, holdRequest, readHold } from "./hold.ts";
 import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findings.ts";
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
@@ -41,6 +43,8 @@ export interface ReconcilerOptions {
   readonly look: Look;
   readonly collector: Collector;
   readonly stateDirectory: string;
+  /** Of the file with which somebody holds registrations back. */
+  readonly holdPath: string;
   readonly registration: Registration | null;
   /** The connection of the configuration in force. */
   connection(): Connection;
@@ -48,6 +52,13 @@ export interface ReconcilerOptions {
   /** Called when the service was asked and does not confirm the registration, before it is sent again. */
   onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void;
 }
+
+export interface ReconcilerChanges {
+  readonly sinceRegistration: Changes | null;
+  readonly ofRegistration: Changes | null;
+}
+
+const NO_CHANGES: Changes = { files: [], members: [] };
 
 /** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
 export const REGISTRATION_BACKOFF = { firstMs: 1000, capMs: 5 * 60_000 } as const;
@@ -66,6 +77,8 @@ export function createReconciler(options: ReconcilerOptions) {
   const confirmations = createConfirmations(machine);
   const kept = keepRegistration(files, options.stateDirectory, options.registration);
   let failure: Outcome | null = null;
+  let hold: HoldReading = { kind: "none" };
+  let changes: ReconcilerChanges = { sinceRegistration: null, ofRegistration: null };
   let credentialVersion = "";
   let route = "";
   /** The wanted body is one that the service refused. */
@@ -117,6 +130,7 @@ export function createReconciler(options: ReconcilerOptions) {
       registered_at: isoNow(clock),
     };
     confirmations.registered();
+    changes = { sinceRegistration: NO_CHANGES, ofRegistration: changes.sinceRegistration };
     await kept.accept(registration);
     return { kind: "registered", registration };
   }
@@ -152,6 +166,12 @@ export function createReconciler(options: ReconcilerOptions) {
     return words.join(" ");
   }
 
+  async function lookForHold(signal: AbortSignal): Promise<HoldReading> {
+    const looked = await look.at([holdRequest(options.holdPath)], 0, { settle: false, signal });
+    const found = looked.kind === "looked" ? looked.found.get(options.holdPath) : undefined;
+    return readHold(files, options.holdPath, found, clock);
+  }
+
   async function act(
     { wanted, machineId }: Collection,
     { forced, confirm: isAsked, identity, signal }: ReconcileRequest,
@@ -162,7 +182,13 @@ export function createReconciler(options: ReconcilerOptions) {
     route = `${connection.route} ${await versionOf(routePaths, signal)}`;
     credentialVersion = `${await versionOf(credentialPaths, signal)} ${identity.version}`;
 
+    hold = await lookForHold(signal);
     const registration = kept.current;
+    const sinceRegistration =
+      registration === null
+        ? null
+        : changesSince(registration, collector.snapshot?.files ?? [], wanted.kind === "body" ? wanted.body : null);
+    changes = { ...changes, sinceRegistration };
     const nowMs = clock.monotonicMs();
     const decision = decide({
       wanted,
@@ -174,6 +200,7 @@ export function createReconciler(options: ReconcilerOptions) {
       route,
       held: identity.held,
       isNameApproved: collector.isNameApproved,
+      holdUntilMs: hold.kind === "held" ? hold.hold.untilMs : null,
       forced,
       rateCappedUntilMs:
         wanted.kind === "body" ? rateCap.untilMs(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
@@ -186,7 +213,12 @@ export function createReconciler(options: ReconcilerOptions) {
         if (registration === null || (!isAsked && nowMs < confirmations.current.dueMs)) return { kind: "unchanged" };
         return confirm(registration, signal);
       case "wait":
-        return { kind: "waiting", untilMs: decision.untilMs, failure: decision.reason === "backoff" ? failure : null };
+        return {
+          kind: "waiting",
+          untilMs: decision.untilMs,
+          failure: decision.reason === "backoff" ? failure : null,
+          isHeld: decision.reason === "hold",
+        };
       case "refuse":
         return { kind: "refused", reason: decision.reason };
       case "register":
@@ -221,12 +253,13 @@ export function createReconciler(options: ReconcilerOptions) {
     /** The files that a run reads. */
     paths() {
       const { credentialPaths, routePaths } = options.connection();
-      return [...collector.paths(), ...credentialPaths, ...routePaths];
+      return [...collector.paths(), ...credentialPaths, ...routePaths, options.holdPath];
     },
     /** True when no run is needed. Stats only. */
     async isUnchanged() {
       const { credentialPaths, routePaths } = options.connection();
-      if (kept.problem !== null || !(await look.isUnchanged([...credentialPaths, ...routePaths]))) return false;
+      const paths = [...credentialPaths, ...routePaths, options.holdPath];
+      if (kept.problem !== null || !(await look.isUnchanged(paths))) return false;
       return collector.isUnchanged();
     },
     get registration() {
@@ -243,7 +276,16 @@ export function createReconciler(options: ReconcilerOptions) {
       const { configuration, manifest } = collector.documents;
       const validation = isRefusalInForce ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
-      return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current, configuration)];
+      const disputes = disputeFindings(confirmations.current, configuration);
+      return [...collector.findings, ...rejections, ...disputes, ...(hold.kind === "ignored" ? [hold.finding] : [])];
+    },
+    /** What differs from the registration, and what the last one since the start changed. */
+    get changes() {
+      return changes;
+    },
+    /** Null when nobody holds registrations back. */
+    get hold() {
+      return hold.kind === "held" ? hold.hold : null;
     },
     /** Whether the service still has the registration, as far as known. */
     get confirmation() {

@@ -1,5 +1,6 @@
 import type { Log } from "../platform/log/log.ts";
 import type { Notify } from "../platform/systemd/notify.ts";
+import { describeChanges } from "./changes.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { STATES } from "./states.ts";
 import type { StatusDocument } from "./status.ts";
@@ -23,13 +24,14 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   }
 
   function reportState(level: "info" | "warn", document: StatusDocument): void {
-    const { state, failure, registration } = document;
+    const { state, failure, registration, registered_changes: changes } = document;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
     if (key === reportedState) return;
     reportedState = key;
     log[level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
+      ...(state === "registered" && changes !== null ? { changes: describeChanges(changes, null) } : {}),
       ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
     });
   }

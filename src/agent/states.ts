@@ -1,6 +1,7 @@
 /** The properties of one state of the agent. A new state is one more row in `STATES`. */
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
+import type { HoldStatus } from "./hold.ts";
 import {
   credentialFix,
   enrolmentFix,
@@ -32,6 +33,7 @@ export interface StateFacts {
   readonly findings: readonly LocatedFinding[];
   readonly detail: string | null;
   readonly identity: IdentityStatus | null;
+  readonly hold?: HoldStatus | null;
 }
 
 export const STATES: Readonly<Record<AgentState, StateRow>> = {
@@ -44,6 +46,13 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       return error === undefined
         ? `Registered as ${robotName}`
         : `Registered as ${robotName}, but an edit is invalid: ${placeOf(error)}`;
+    }),
+    level: "info",
+  },
+  held: {
+    ...passing(({ hold }) => {
+      const why = hold?.reason ?? null;
+      return `Held by ${hold?.held_by ?? "somebody"}${why === null ? "" : ` (${why})`}: nothing is registered until ${hold?.until ?? "the end"}`;
     }),
     level: "info",
   },

@@ -1,6 +1,8 @@
 import type { RobotView } from "../api/robot-views.ts";
 import { isObject } from "../platform/is-object.ts";
+import type { Changes } from "./changes.ts";
 import type { LocatedFinding } from "./findings.ts";
+import type { HoldStatus } from "./hold.ts";
 import type { FailureState } from "./outcome.ts";
 import type { WatchMode } from "../look/watch.ts";
 
@@ -21,6 +23,12 @@ export interface StatusDocument {
   /** The last failed attempt, while the registration is not accepted; null otherwise. */
   readonly failure: FailureStatus | null;
   readonly findings: readonly LocatedFinding[];
+  /** What on the disk differs from the registration; null without one, and before the files were read. */
+  readonly changes: Changes | null;
+  /** What the last registration since the start changed; null for the first one of a robot. */
+  readonly registered_changes: Changes | null;
+  /** Who holds registrations back; null when nobody does. */
+  readonly hold: HoldStatus | null;
   /** null while no daemon runs. */
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   /** Whether the service still has the registration; null while no daemon runs, or nothing is registered. */
@@ -50,6 +58,7 @@ export type AgentState =
   | "other-machine"
   | "other-name"
   | "rate-capped"
+  | "held"
   | "waiting-for-approval"
   | "unenrolled"
   | "frozen"

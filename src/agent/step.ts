@@ -8,8 +8,13 @@ import type { AgentState } from "./status.ts";
 export type Step =
   | Unsettled
   | { readonly kind: "unchanged" }
-  /** Backing off after `failure`; delayed by the rate cap when that is null. */
-  | { readonly kind: "waiting"; readonly untilMs: number; readonly failure: Outcome | null }
+  /** Backing off after `failure`; delayed by the rate cap or held by a person when that is null. */
+  | {
+      readonly kind: "waiting";
+      readonly untilMs: number;
+      readonly failure: Outcome | null;
+      readonly isHeld: boolean;
+    }
   | { readonly kind: "refused"; readonly reason: Refusal }
   | { readonly kind: "registered"; readonly registration: Registration }
   | { readonly kind: "failed"; readonly failure: Outcome };
@@ -27,7 +32,7 @@ export function stateAfter(step: Step): AgentState {
     case "failed":
       return step.failure.state;
     case "waiting":
-      return step.failure?.state ?? "rate-capped";
+      return step.failure?.state ?? (step.isHeld ? "held" : "rate-capped");
   }
 }
 

@@ -123,6 +123,32 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => (await import("../agent/commands/reload.ts")).reload,
     },
     {
+      name: "hold",
+      summary:
+        "register nothing while files are calibrated one after the other: until release, or while a command runs",
+      argument: "[COMMAND...]",
+      flags: [
+        { flag: "--for <time>", summary: "how long at most: 90s, 30m, 2h; up to 8h (default: 30m)" },
+        { flag: "--reason <text>", summary: "what for; status shows it" },
+        JSON_FLAG,
+      ],
+      examples: [
+        'robot-policy-agent hold --for 1h --reason "calibrating both arms"',
+        "robot-policy-agent hold -- ./calibrate.sh",
+      ],
+      load: async () => {
+        const { hold } = await import("../agent/commands/hold.ts");
+        return (flags, context, _first, _second, words) => hold(flags, context, words);
+      },
+    },
+    {
+      name: "release",
+      summary: "end a hold, and register what was changed",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent release"],
+      load: async () => (await import("../agent/commands/hold.ts")).release,
+    },
+    {
       name: "rebind",
       summary: "register this machine as a robot of its own, after its image was copied or its name changed",
       flags: [

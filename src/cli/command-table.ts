@@ -26,7 +26,7 @@ export interface CommandRow<Flags, Context> {
   readonly flags?: readonly FlagRow[];
   /** Other words for the last one of the name: `ls` for `robots list`. Help shows the first. */
   readonly aliases?: readonly string[];
-  /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`. */
+  /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`; `[COMMAND...]` for any number. */
   readonly argument?: string;
   /** The allowed values of the first argument. */
   readonly choices?: readonly string[];
@@ -39,12 +39,13 @@ export interface CommandRow<Flags, Context> {
   readonly load: () => Promise<LoadedCommand<Flags, Context>>;
 }
 
-/** `Flags` is `never` where each command has a type of its own for them. Arguments that were not given are undefined. */
+/** `words` are all arguments. `Flags` is `never` where each command has a type of its own for them. Arguments that were not given are undefined. */
 export type LoadedCommand<Flags, Context> = (
   flags: Flags,
   context: Context,
   argument: string | undefined,
   second: string | undefined,
+  words: readonly string[],
 ) => Promise<number>;
 
 /** A command's own flags and the common ones; its own replace common ones of the same name. */

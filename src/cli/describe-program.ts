@@ -20,10 +20,10 @@ export function describeProgram<Flags extends object, Context>(
   table: ProgramTable<Flags, Context>,
   { version, terminal }: { readonly version: string; readonly terminal: Terminal },
   hint: string,
-  run: (row: CommandRow<Flags, Context>, flags: Flags, words: Arguments) => Promise<void>,
+  run: (row: CommandRow<Flags, Context>, flags: Flags, words: Arguments, all: readonly string[]) => Promise<void>,
 ): Command {
   const program = emptyProgram(table, version, terminal, hint);
-  for (const row of table.commands) addCommand(program, row, table, (flags, words) => run(row, flags, words));
+  for (const row of table.commands) addCommand(program, row, table, (...given) => run(row, ...given));
   arrangeHelp(program, table.headings ?? {});
   // Also accepted before the command's name.
   addFlags(program, table.common);
@@ -84,7 +84,7 @@ function addCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
   table: ProgramTable<Flags, Context>,
-  run: (flags: Flags, words: Arguments) => Promise<void>,
+  run: (flags: Flags, words: Arguments, all: readonly string[]) => Promise<void>,
 ): void {
   if (row.name.startsWith("--")) addFlagCommand(program, row, run);
   else addWordCommand(program, row, table, run);
@@ -94,14 +94,14 @@ function addCommand<Flags extends object, Context>(
 function addFlagCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
-  run: (flags: Flags, words: Arguments) => Promise<void>,
+  run: (flags: Flags, words: Arguments, all: readonly string[]) => Promise<void>,
 ): void {
   addFlags(program, [{ flag: row.name, summary: row.summary }, ...(row.flags ?? [])]);
   program.action(async () => {
     const flags = program.opts<Flags & Record<string, unknown>>();
     refuseCombinations(program, program, row.flags ?? []);
     if (flags[row.name.slice(2)] !== true || program.args.length > 0) refuseArguments(program);
-    await run(flags, []);
+    await run(flags, [], []);
   });
 }
 
@@ -109,7 +109,7 @@ function addWordCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
   { common, groups = {} }: ProgramTable<Flags, Context>,
-  run: (flags: Flags, words: Arguments) => Promise<void>,
+  run: (flags: Flags, words: Arguments, all: readonly string[]) => Promise<void>,
 ): void {
   const command = nameCommand(program, row.name, groups).description(row.summary).allowExcessArguments(false);
   addFlags(command, flagsOf(row, common));
@@ -130,7 +130,7 @@ function addWordCommand<Flags extends object, Context>(
       refuse(command, what, nearest(argument, row.choices));
     }
     // Flags before the command also count, with lower precedence.
-    await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, words);
+    await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, words, command.args);
   });
 }
 

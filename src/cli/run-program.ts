@@ -40,10 +40,15 @@ export async function runProgram<Flags extends object, Context>(
   let exitCode: number = EXIT.ok;
   const hint = helpHint(table, named);
 
-  async function run(row: CommandRow<Flags, Context>, flags: Flags, words: Arguments): Promise<void> {
+  async function run(
+    row: CommandRow<Flags, Context>,
+    flags: Flags,
+    words: Arguments,
+    all: readonly string[],
+  ): Promise<void> {
     const command = await row.load();
     options.terminal.completeHints(repeatFlags(table, flags));
-    exitCode = await command(flags, options.context, words[0], words[1]);
+    exitCode = await command(flags, options.context, words[0], words[1], all);
     const isJson = "json" in flags && flags.json === true;
     if (isJson && exitCode !== EXIT.ok && !options.signal.aborted) options.terminal.concludeJson(TOLD_ON_STDERR);
   }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
 import type { Readable } from "node:stream";
 
 import { errorCode } from "./files/files.ts";
@@ -71,6 +72,24 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
     });
   });
 };
+
+/**
+ * Runs a command at the terminal of this one, and waits for its end. When the signal aborts, it is told to end.
+ *
+ * @returns its exit code, 128 and the number of the signal that ended it. @throws Node system errors, such as ENOENT.
+ */
+export function runInForeground([program = "", ...args]: readonly string[], signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: "inherit" });
+    const stop = () => child.kill("SIGTERM");
+    signal.addEventListener("abort", stop);
+    child.once("error", reject);
+    child.once("close", (exitCode, ended) => {
+      signal.removeEventListener("abort", stop);
+      resolve(exitCode ?? 128 + (ended === null ? 0 : constants.signals[ended]));
+    });
+  });
+}
 
 /** Collects what a program writes, up to the limit. */
 function gather(stream: Readable | null, onTooMuch: () => void): () => string {

@@ -4,7 +4,8 @@ import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { describeFiles } from "../describe-agent.ts";
 import { documentFindings, type LocatedFinding } from "../findings.ts";
-import { namesOf, openOneShot } from "../one-shot.ts";
+import { describeChanges } from "../changes.ts";
+import { changesOf, namesOf, openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
@@ -16,12 +17,14 @@ export interface DigestOptions extends CommonOptions {
 /** `digest`: prints the configuration digest of the files on disk. */
 export const digest: Command<DigestOptions> = async (options, context) => {
   const { terminal } = context;
-  const opened = await openOneShot({
+  const how = {
     machine: context.machine,
     folders: resolveFolders(options, context.environment),
-    state: "unread",
     onProgress: hashProgress(terminal),
-  });
+  };
+  // Only the explanation says what changed since the registration, to those who may read that.
+  const known = options.explain === true ? await openOneShot({ ...how, state: "read" }) : null;
+  const opened = known === null || known.kind === "problem" ? await openOneShot({ ...how, state: "unread" }) : known;
   if (opened.kind === "problem") {
     return showProblem(opened.problem, { digest: null, files: [], findings: [] }, options, terminal);
   }
@@ -32,8 +35,13 @@ export const digest: Command<DigestOptions> = async (options, context) => {
   if (snapshot === null || findings.some(isError)) return refuse(findings);
   const files = describeFiles(snapshot.files);
   if (options.json === true) terminal.json({ digest: snapshot.digest, files });
-  else if (options.explain === true) for (const line of explainDigest(snapshot)) terminal.print(line);
-  else terminal.print(snapshot.digest);
+  else if (options.explain === true) {
+    for (const line of explainDigest(snapshot)) terminal.print(line);
+    const changes = changesOf(opened.oneShot, null);
+    const lines = changes === null ? [] : describeChanges(changes, context.machine.clock.wallMs());
+    if (lines.length > 0) terminal.print("");
+    for (const line of lines) terminal.print(line);
+  } else terminal.print(snapshot.digest);
   return EXIT.ok;
 
   async function refuse(found: readonly LocatedFinding[]): Promise<typeof EXIT.invalid> {

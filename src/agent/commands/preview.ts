@@ -6,7 +6,9 @@ import type { Folders } from "../configuration/folders.ts";
 import { decide, type Wanted } from "../decide.ts";
 import { describeFiles } from "../describe-agent.ts";
 import { documentFindings } from "../findings.ts";
-import { collectSettled, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
+import { describeChanges } from "../changes.ts";
+import { readHoldNow } from "../hold.ts";
+import { changesOf, collectSettled, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
@@ -30,6 +32,13 @@ export async function dryRun(folders: Folders, options: SetupOptions, context: C
       return preview(opened.oneShot, folders, options, context);
   }
 }
+
+const WOULD = {
+  register: "Would send",
+  nothing: "Would send nothing, unless the service lost it:",
+  wait: "Is held (robot-policy-agent status says by whom); would send then:",
+  refuse: "Would not send:",
+} as const;
 
 async function refusePreview(
   configuration: Document<unknown>,
@@ -55,6 +64,7 @@ async function preview(
   const collected = await collectSettled(oneShot, context.signal);
   const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
   const findings = withDenials(collector.findings, denials);
+  const reading = await readHoldNow(folders, context);
   const decision = decide({
     wanted,
     registration,
@@ -65,26 +75,27 @@ async function preview(
     route: "",
     held: null,
     isNameApproved: collector.isNameApproved,
+    holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
     forced: options.ifChanged !== true,
     rateCappedUntilMs: Number.NEGATIVE_INFINITY,
     nowMs: machine.clock.monotonicMs(),
   });
   const request = wanted.kind === "body" ? wanted.body : null;
   const files = describeFiles(collector.snapshot?.files ?? []);
+  const changes = changesOf(oneShot, wanted);
   const url = `${collector.configuration.service.url}/v1/robots/setup`;
   if (options.json === true) {
-    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
+    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings, changes });
   } else {
     await showFindings(findings, context);
     if (request !== null) {
-      terminal.print(
-        `${decision.kind === "register" ? "Would send" : "Would send nothing, unless the service lost it:"} POST ${url}`,
-      );
+      terminal.print(`${WOULD[decision.kind]} POST ${url}`);
       terminal.printText(JSON.stringify(request, null, 2));
       terminal.table(
         ["sha256", "bytes", "file"],
         files.map(({ sha256, bytes, path }) => [sha256, String(bytes), path]),
       );
+      if (changes !== null) for (const line of describeChanges(changes, machine.clock.wallMs())) terminal.print(line);
     }
   }
   if (decision.kind !== "refuse") return EXIT.ok;

@@ -11,6 +11,7 @@ import { openState } from "../registration/open-state.ts";
 import { lockState, type TakenLock } from "../control/lock.ts";
 import { keepControlSocket } from "../control/socket.ts";
 import { documentFindings } from "../findings.ts";
+import { holdPath } from "../hold.ts";
 import { connect } from "../registration/connect.ts";
 import { trackFiles } from "../../platform/files/pending-files.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -57,6 +58,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
     version: context.version,
     processId: context.processId,
     stateDirectory: folders.stateDirectory,
+    holdPath: holdPath(folders),
     configuration,
     initial,
     registration: state.registration,

@@ -4,6 +4,7 @@ import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
 import { describeInvalid, describeOneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
+import { describeChanges } from "../changes.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
@@ -87,6 +88,9 @@ async function conclude(
       const verb = registeredNow ? "Registered" : unconfirmed === null ? "Already registered:" : "Was registered:";
       terminal.print(`${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${registration.service_url}`);
       terminal.print(`Configuration ${registration.configuration_digest}`);
+      const changes = registeredNow ? status.registered_changes : null;
+      if (changes !== null)
+        for (const line of describeChanges(changes, context.machine.clock.wallMs())) terminal.print(`  ${line}`);
     }
     if (status.state_problem !== null)
       terminal.note(`State not saved: ${status.state_problem}; the next start checks with the service.`);
@@ -107,6 +111,8 @@ function withNextStep(problem: Problem, { state, daemon }: StatusDocument): Prob
 
 function notYet({ state, summary }: StatusDocument): Problem | null {
   if (state === "registered") return null;
+  if (state === "held")
+    return { code: "held", what: summary, fix: "wait, or end that hold: robot-policy-agent release" };
   return {
     code: "not-yet",
     what: `not registered yet: ${summary}`,

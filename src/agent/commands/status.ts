@@ -4,8 +4,10 @@ import type { Collection } from "../collector.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { locate, type PlainFinding } from "../findings.ts";
-import { describeInvalid, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
+import { describeInvalid, changesOf, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
+import { describeChanges } from "../changes.ts";
+import { type HoldReading, type HoldStatus, readHoldNow } from "../hold.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
@@ -69,18 +71,25 @@ async function fromDisk(folders: Folders, context: CommandContext): Promise<Stat
       return describeInvalid(opened.configuration, folders, context);
     case "opened": {
       const { collector, identity } = opened.oneShot;
-      return describeStopped(opened.oneShot, await collector.collect(false, namesOf(identity), context.signal));
+      const collected = await collector.collect(false, namesOf(identity), context.signal);
+      return describeStopped(opened.oneShot, collected, await readHoldNow(folders, context));
     }
   }
 }
 
 /** Reports a changed name or machine also without a daemon, because starting the agent would not fix that. */
-function describeStopped(oneShot: OneShot, collected: Collection | Unsettled): StatusDocument {
+function describeStopped(oneShot: OneShot, collected: Collection | Unsettled, reading: HoldReading): StatusDocument {
   const { collector, registration } = oneShot;
   const { configuration } = collector.documents;
   const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
-  const findings = refusal === null ? collector.findings : [...collector.findings, locate(configuration, refusal)];
-  return describeOneShot(oneShot, "stopped", { findings });
+  const refusals = refusal === null ? [] : [locate(configuration, refusal)];
+  const findings = [...collector.findings, ...refusals, ...(reading.kind === "ignored" ? [reading.finding] : [])];
+  const sinceRegistration = changesOf(oneShot, collected.kind === "collected" ? collected.wanted : null);
+  return describeOneShot(oneShot, "stopped", {
+    findings,
+    changes: { sinceRegistration, ofRegistration: null },
+    hold: reading.kind === "held" ? reading.hold : null,
+  });
 }
 
 function refusalOf({ wanted, machineId }: Collection, registration: Registration | null): PlainFinding | null {
@@ -102,15 +111,16 @@ async function show(document: StatusDocument, options: StatusOptions, context: C
     else terminal.json(document);
     return;
   }
-  if (document.service.url !== null) describe(document, terminal);
+  if (document.service.url !== null) describe(document, context);
   await showFindings(document.findings, context);
   const problem = statusProblem(document);
   if (problem !== null) terminal.problem(problem);
 }
 
 /** Not shown when nothing is known of the robot: the configuration is invalid and there is no registration. */
-function describe(document: StatusDocument, terminal: Terminal): void {
-  const { registration, robot, watching } = document;
+function describe(document: StatusDocument, { terminal, machine }: CommandContext): void {
+  const { registration, robot, watching, hold, changes, registered_changes: registeredChanges } = document;
+  const nowMs = machine.clock.wallMs();
   const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");
   terminal.print(`${mark} ${summaryAboveFindings(document)}`);
   terminal.table(
@@ -125,7 +135,10 @@ function describe(document: StatusDocument, terminal: Terminal): void {
       ],
       ...(document.confirmation === null ? [] : [["confirmed", describeConfirmation(document.confirmation, terminal)]]),
       ...(document.identity === null ? [] : [["identity", describeIdentity(document.identity, document.state)]]),
+      ...rowsOf("", registeredChanges === null ? [] : describeChanges(registeredChanges, nowMs)),
       ["on disk", describeDisk(document, terminal)],
+      ...rowsOf("", changes === null ? [] : describeChanges(changes, nowMs)),
+      ...(hold === null ? [] : [["held", describeHeld(hold)]]),
       ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
       ...(watching === null
         ? []
@@ -142,6 +155,14 @@ function describe(document: StatusDocument, terminal: Terminal): void {
         : [["state", `not saved: ${document.state_problem}; the next start checks with the service`]]),
     ],
   );
+}
+
+function rowsOf(name: string, lines: readonly string[]): readonly (readonly string[])[] {
+  return lines.map((line) => [name, line]);
+}
+
+function describeHeld({ held_by: heldBy, reason, until }: HoldStatus): string {
+  return `by ${heldBy} until ${until}${reason === null ? "" : `: ${reason}`}`;
 }
 
 function describeConfirmation(

@@ -10,6 +10,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { type Document, readConfigurationNow } from "../configuration/documents.ts";
 import { controlSocketPath, type Folders } from "../configuration/folders.ts";
+import { holdPath } from "../hold.ts";
 import { connect } from "../registration/connect.ts";
 import { openState } from "../registration/open-state.ts";
 import type { StatusDocument } from "../status.ts";
@@ -86,6 +87,7 @@ async function openHere(
     version: context.version,
     processId: null,
     stateDirectory: folders.stateDirectory,
+    holdPath: holdPath(folders),
     configuration,
     initial,
     registration: state.registration,

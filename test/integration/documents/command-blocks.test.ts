@@ -98,6 +98,19 @@ const RUNS: readonly Run[] = [
     },
   },
   {
+    what: "a hold, and its end",
+    blocks: [`${AGENT_PAGE}: robot-policy-agent hold --for 1h --reason "both arms"`],
+    async run(block) {
+      await using robot = await createRobot({ service_url: "http://127.0.0.1:9", key: "unused" });
+      const held = await robot.run(argvOf(block));
+      const released = await robot.run(["release"]);
+      const [first = "", , last = ""] = block.text.split("\n").slice(1);
+      // Hints repeat the folders of the test.
+      expect(held.stderr.trim().replace(/-agent .* release/, "-agent release")).toBe(first);
+      expect(firstWords(released.stdout)).toEqual(firstWords(last));
+    },
+  },
+  {
     what: "the digest by hand → the agent's",
     blocks: [`${AGENT_PAGE}: sha256sum yam_left.yaml yam_right.yaml | cut -c1-64 | sha256sum`],
     async run(block) {

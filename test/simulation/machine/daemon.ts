@@ -1,6 +1,7 @@
 import { type Agent, createAgent } from "../../../src/agent/agent.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { readConfigurationNow } from "../../../src/agent/configuration/documents.ts";
+import { holdPath } from "../../../src/agent/hold.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";
 import { openState } from "../../../src/agent/registration/open-state.ts";
 import { trackFiles } from "../../../src/platform/files/pending-files.ts";
@@ -57,6 +58,7 @@ async function run({
     version: VERSION,
     processId,
     stateDirectory: folders.stateDirectory,
+    holdPath: holdPath(folders),
     configuration,
     initial,
     registration: state.registration,

@@ -44,6 +44,7 @@ const unregistered: Situation = {
   route: "direct",
   held: null,
   isNameApproved: false,
+  holdUntilMs: null,
   forced: false,
   rateCappedUntilMs: Number.NEGATIVE_INFINITY,
   nowMs: 1000,
@@ -99,6 +100,17 @@ const cases: readonly [string, Situation, Decision][] = [
   ],
   ["another service → register", { ...registered, serviceUrl: "https://other.example" }, register(body)],
   ["requested by a person → register again", { ...registered, forced: true }, register(body)],
+  [
+    "held by a person → wait",
+    { ...registered, wanted: { kind: "body", body: otherDigest }, holdUntilMs: 9000 },
+    { kind: "wait", untilMs: 9000, reason: "hold" },
+  ],
+  [
+    "held by a person, requested by another → wait",
+    { ...registered, forced: true, holdUntilMs: 9000 },
+    { kind: "wait", untilMs: 9000, reason: "hold" },
+  ],
+  ["held by a person, nothing changed → nothing", { ...registered, holdUntilMs: 9000 }, { kind: "nothing" }],
   ["invalid input → refuse", { ...registered, wanted: { kind: "invalid" } }, refuse("invalid")],
   [
     "invalid input, requested by a person → refuse",

@@ -54,6 +54,7 @@ export interface Robot {
   /** Path of the certificate authority, which does not exist. */
   readonly caPath: string;
   readonly stateDirectory: string;
+  readonly holdPath: string;
   /** A test may replace the methods of its identity. */
   readonly machine: Machine & { readonly identity: { -readonly [K in keyof Identity]: Identity[K] } };
   /** The disk of `machine`; a test may replace its methods. */
@@ -135,6 +136,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
     keyPath,
     caPath,
     stateDirectory,
+    holdPath: join(folder, "hold.json"),
     machine,
     disk,
     configuration,
@@ -232,6 +234,7 @@ export async function reconciledRobot(
     look,
     collector,
     stateDirectory: robot.stateDirectory,
+    holdPath: robot.holdPath,
     registration,
     connection: () => connection,
     onRegistering() {},
@@ -303,6 +306,7 @@ export async function openAgent(name?: string): Promise<OpenedRobot> {
     version: "0.0.0",
     processId: process.pid,
     stateDirectory: robot.stateDirectory,
+    holdPath: robot.holdPath,
     configuration,
     initial,
     registration: null,

@@ -90,6 +90,8 @@ describe("openDocument", () => {
       "5:3 a key that is not a scalar is not allowed in a manifest",
     ]);
     expect(placesOf("%YAML 1.2\n")).toEqual(["1:1 yaml_forbidden "]);
+    // A byte order mark has no width, and a character beyond the basic plane that of one.
+    expect(placesOf("\uFEFFa: &b 1\n🦾: &c 2\n")).toEqual(["1:7 yaml_forbidden /a", "2:7 yaml_forbidden /🦾"]);
   });
 
   test.each(["!!omap [b: 1]", "!!pairs [b: 1]", "!!set {b}", "!!merge <<", "!!timestamp 2001-01-01", "!!binary YQ=="])(

@@ -217,7 +217,7 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
     registered  <time>  sha256:dffadf…
     confirmed   <time>
     on disk     the same
-    watching    1 folder by events
+    watching    2 folders by events
     --- exit 0
     "
   `);

@@ -1,0 +1,98 @@
+/** What differs between a registration and what is on the disk now: which files, and which members of the request. */
+import { isDeepStrictEqual } from "node:util";
+
+import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import type { RobotSetup } from "../api/robots.ts";
+import type { FileFingerprint } from "../look/snapshot.ts";
+import { isoTime } from "../platform/clock.ts";
+import type { Registration } from "./registration/record.ts";
+
+export interface FileChange {
+  readonly kind: "changed" | "added" | "removed";
+  readonly label: string;
+  readonly path: string;
+  /** When the file was last written, ISO 8601, by its timestamp; null for a file that is gone. */
+  readonly changed_at: string | null;
+}
+
+/** `before` and `after` are null where there is no value, and for the contract, which is too long to show. */
+export interface MemberChange {
+  /** As in the request: `site`, `labels.bay`, `contract`; `configuration_files` for another order of the same files. */
+  readonly member: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface Changes {
+  readonly files: readonly FileChange[];
+  readonly members: readonly MemberChange[];
+}
+
+/** @param body what would be registered now; null while that is not known. */
+export function changesSince(
+  { files: before, request }: Pick<Registration, "files" | "request">,
+  files: readonly FileFingerprint[],
+  body: RobotSetup | null,
+): Changes {
+  const known = new Map(before.map((file) => [file.path, file]));
+  const listed = new Set(files.map(({ path }) => path));
+  const changed = files.flatMap((file): readonly FileChange[] => {
+    const { label, path, stat, sha256 } = file;
+    const earlier = known.get(path);
+    if (earlier?.sha256 === sha256) return [];
+    const kind = earlier === undefined ? "added" : "changed";
+    return [{ kind, label, path, changed_at: isoTime(Number(stat.mtimeNs / 1_000_000n)) }];
+  });
+  const removed = before
+    .filter(({ path }) => !listed.has(path))
+    .map(({ label, path }): FileChange => ({ kind: "removed", label, path, changed_at: null }));
+  const fileChanges = [...changed, ...removed];
+  const members = body === null ? [] : memberChanges(request, body);
+  const isReordered =
+    body !== null && fileChanges.length === 0 && body.configuration_digest !== request.configuration_digest;
+  return {
+    files: fileChanges,
+    members: isReordered ? [...members, { member: "configuration_files", before: null, after: null }] : members,
+  };
+}
+
+function memberChanges(before: RobotSetup, after: RobotSetup): readonly MemberChange[] {
+  const texts = ["name", "robot_type_id", "region", ...ROBOT_TEXT_NAMES] as const;
+  const changed = texts.flatMap((member) => changeOf(member, before[member], after[member]));
+  const names = new Set([...Object.keys(before.labels ?? {}), ...Object.keys(after.labels ?? {})]);
+  const labels = [...names].flatMap((name) => changeOf(`labels.${name}`, before.labels?.[name], after.labels?.[name]));
+  const isSameContract = isDeepStrictEqual(before.contract ?? null, after.contract ?? null);
+  return [...changed, ...labels, ...(isSameContract ? [] : [{ member: "contract", before: null, after: null }])];
+}
+
+function changeOf(
+  member: string,
+  before: string | null | undefined,
+  after: string | null | undefined,
+): readonly MemberChange[] {
+  if ((before ?? null) === (after ?? null)) return [];
+  return [{ member, before: before ?? null, after: after ?? null }];
+}
+
+/** One line for each change: `changed  right arm (/opt/yam/configs/yam_right.yaml) 14:02`. @param nowMs wall clock; null for no times. */
+export function describeChanges({ files, members }: Changes, nowMs: number | null): readonly string[] {
+  const ofFiles = files.map(({ kind, label, path, changed_at: at }) => {
+    const name = label === path ? path : `${label} (${path})`;
+    return `${kind}  ${name}${at === null || nowMs === null ? "" : ` ${clockTime(Date.parse(at), nowMs)}`}`;
+  });
+  const ofMembers = members.map(({ member, before, after }) => {
+    if (member === "configuration_files") return "changed  the order of the configuration files";
+    if (member === "contract") return "changed  contract, see robot-policy-agent contract --diff";
+    return `changed  ${member.replace(/^labels\./, "label ")}: ${before ?? "none"} → ${after ?? "none"}`;
+  });
+  return [...ofFiles, ...ofMembers];
+}
+
+/** The local time of day, with the date when that is another one. */
+function clockTime(timeMs: number, nowMs: number): string {
+  const digits = (value: number) => String(value).padStart(2, "0");
+  const dateOf = (date: Date) => `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
+  const time = new Date(timeMs);
+  const clock = `${digits(time.getHours())}:${digits(time.getMinutes())}`;
+  return dateOf(time) === dateOf(new Date(nowMs)) ? clock : `${dateOf(time)} ${clock}`;
+}
