@@ -1,11 +1,16 @@
 /** What differs between a registration and what is on the disk now: which files, and which members of the request. */
 import { isDeepStrictEqual } from "node:util";
 
+import { diffContracts } from "../api/contract-difference.ts";
+import { isContract } from "../api/is-contract.ts";
 import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { FileFingerprint } from "../look/snapshot.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Registration } from "./registration/record.ts";
+
+/** Of a contract, in a status; `contract --diff` shows all. */
+const CONTRACT_CHANGES_LIMIT = 10;
 
 export interface FileChange {
   readonly kind: "changed" | "added" | "removed";
@@ -15,12 +20,14 @@ export interface FileChange {
   readonly changed_at: string | null;
 }
 
-/** `before` and `after` are null where there is no value, and for the contract, which is too long to show. */
+/** Where there is no value, `before` or `after` is null. */
 export interface MemberChange {
-  /** As in the request: `site`, `labels.bay`, `contract`; `configuration_files` for another order of the same files. */
+  /** As in the request: `site`, `labels.bay`; `configuration_files` for another order of the same files. */
   readonly member: string;
   readonly before: string | null;
   readonly after: string | null;
+  /** In words, for what has no short values: the order of files, and parts of a contract. */
+  readonly what: string | null;
 }
 
 export interface Changes {
@@ -52,7 +59,9 @@ export function changesSince(
     body !== null && fileChanges.length === 0 && body.configuration_digest !== request.configuration_digest;
   return {
     files: fileChanges,
-    members: isReordered ? [...members, { member: "configuration_files", before: null, after: null }] : members,
+    members: isReordered
+      ? [...members, inWords("configuration_files", "the order of the configuration files")]
+      : members,
   };
 }
 
@@ -61,8 +70,25 @@ function memberChanges(before: RobotSetup, after: RobotSetup): readonly MemberCh
   const changed = texts.flatMap((member) => changeOf(member, before[member], after[member]));
   const names = new Set([...Object.keys(before.labels ?? {}), ...Object.keys(after.labels ?? {})]);
   const labels = [...names].flatMap((name) => changeOf(`labels.${name}`, before.labels?.[name], after.labels?.[name]));
-  const isSameContract = isDeepStrictEqual(before.contract ?? null, after.contract ?? null);
-  return [...changed, ...labels, ...(isSameContract ? [] : [{ member: "contract", before: null, after: null }])];
+  return [...changed, ...labels, ...contractChanges(before.contract ?? null, after.contract ?? null)];
+}
+
+function contractChanges(before: object | null, after: object | null): readonly MemberChange[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  const areContracts = before !== null && after !== null && isContract(before) && isContract(after);
+  const changes = areContracts ? diffContracts(before, after) : [];
+  if (changes.length === 0)
+    return [inWords("contract", before === null ? "is new" : after === null ? "is gone" : "differs")];
+  const shown = changes.slice(0, CONTRACT_CHANGES_LIMIT);
+  const more = changes.length - shown.length;
+  return [
+    ...shown.map(({ where, what }) => inWords(`contract ${where}`, what)),
+    ...(more === 0 ? [] : [inWords("contract", `and ${more} more: robot-policy-agent contract --diff`)]),
+  ];
+}
+
+function inWords(member: string, what: string): MemberChange {
+  return { member, before: null, after: null, what };
 }
 
 function changeOf(
@@ -71,7 +97,7 @@ function changeOf(
   after: string | null | undefined,
 ): readonly MemberChange[] {
   if ((before ?? null) === (after ?? null)) return [];
-  return [{ member, before: before ?? null, after: after ?? null }];
+  return [{ member, before: before ?? null, after: after ?? null, what: null }];
 }
 
 /** One line for each change: `changed  right arm (/opt/yam/configs/yam_right.yaml) 14:02`. @param nowMs wall clock; null for no times. */
@@ -80,9 +106,9 @@ export function describeChanges({ files, members }: Changes, nowMs: number | nul
     const name = label === path ? path : `${label} (${path})`;
     return `${kind}  ${name}${at === null || nowMs === null ? "" : ` ${clockTime(Date.parse(at), nowMs)}`}`;
   });
-  const ofMembers = members.map(({ member, before, after }) => {
-    if (member === "configuration_files") return "changed  the order of the configuration files";
-    if (member === "contract") return "changed  contract, see robot-policy-agent contract --diff";
+  const ofMembers = members.map(({ member, before, after, what }) => {
+    if (member === "configuration_files") return `changed  ${what ?? member}`;
+    if (what !== null) return `changed  ${member} ${what}`;
     return `changed  ${member.replace(/^labels\./, "label ")}: ${before ?? "none"} → ${after ?? "none"}`;
   });
   return [...ofFiles, ...ofMembers];

@@ -74,7 +74,7 @@ test.each<[what: string, files: readonly FileFingerprint[], body: RobotSetup | n
       "changed  label bay: 1 → 2",
       "changed  label line: a → none",
       "changed  label shift: none → day",
-      "changed  contract, see robot-policy-agent contract --diff",
+      "changed  contract is new",
     ],
   ],
 ])("changesSince: %s", (_what, files, body, expected) => {

@@ -208,6 +208,10 @@ describe("contract --diff", () => {
     await replaceIn(robot.manifestPath, "[shoulder, elbow]", "[elbow, shoulder]");
     await replaceIn(robot.manifestPath, "[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]");
     await replaceIn(robot.manifestPath, "closed: 0, open: 80", "closed: 80, open: 0");
+    const preview = await robot.run(["--setup", "--dry-run"]);
+    expect(preview.stdout).toContain(
+      "\nchanged  contract action_axes arm.shoulder.position was at index 0, is at index 1\n",
+    );
     const { code, stdout } = await contract("--diff");
     expect(code).toBe(0);
     expect(stdout).toMatchInlineSnapshot(`
