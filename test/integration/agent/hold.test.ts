@@ -3,6 +3,9 @@ import { join } from "node:path";
 
 import { expect } from "vitest";
 
+import { writeHold } from "../../../src/agent/hold.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { writeAtOnce } from "../../support/robot/robot.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene } from "../../support/service/scene.ts";
@@ -45,6 +48,20 @@ test("hold -- COMMAND → held while it runs, its exit code passed on", async ({
   const missing = await robot.run(["hold", "--", "/no/such/program"]);
   expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("cannot be started (ENOENT)")]);
   expect(existsSync(path)).toBe(false);
+});
+
+test("a hold of somebody else → refused, with who, until when and why; released by name", async ({
+  scene: { robot },
+}) => {
+  const path = join(robot.runtime_directory, "hold.json");
+  const sinceMs = systemClock.monotonicMs();
+  await writeHold(systemFiles, path, { heldBy: "bob", reason: "wrist", sinceMs, untilMs: sinceMs + 60_000 });
+  const refused = await robot.run(["hold"]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/bob holds registrations until \S+: wrist/),
+  ]);
+  expect((await robot.run(["release"])).stdout).toBe("Released what bob held.\n");
 });
 
 test.for(["0s", "9h", "1d", "soon", "-5m"])("hold --for %s → exit 2", async (time, { scene: { robot } }) => {
