@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { invalidConfiguration } from "../configuration/documents.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
-import { daemonProblem } from "../control/running-agent.ts";
+import { daemonProblem } from "../control/client.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
 import { createIdentityFiles } from "../identity/identity-files.ts";
 import { approvalFix, enrolmentFix, FIND_CAUSE, IDENTITY_UNREADABLE_FIX, stateFix } from "../remedies.ts";

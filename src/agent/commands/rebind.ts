@@ -1,11 +1,11 @@
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { invalidConfiguration, readConfigurationNow } from "../configuration/documents.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
-import { CONFIGURATION_INVALID, invalidConfiguration, readConfigurationNow } from "../configuration/documents.ts";
-import { openState } from "../registration/open-state.ts";
-import { askDaemon } from "../control/client.ts";
+import { askDaemon, askRunningAgent, daemonProblem } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
+import { openState } from "../registration/open-state.ts";
 import type { Registration } from "../registration/record.ts";
 import { registrationPath } from "../registration/registration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
@@ -14,7 +14,6 @@ import { robotName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import { isStatusDocument, type StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem, askRunningAgent } from "../control/running-agent.ts";
 import { showProblem } from "./show.ts";
 
 export interface RebindOptions extends CommonOptions {
@@ -22,8 +21,23 @@ export interface RebindOptions extends CommonOptions {
   readonly sameRobot?: boolean;
 }
 
-/** @param kept the path to which the registration was moved. */
-type Refuse = (problem: Problem, exitCode?: ExitCode, kept?: string | null) => ExitCode;
+interface Rebound {
+  /** The path to which the registration was moved; null when there was none. */
+  readonly kept: string | null;
+  /** The name that it was registered with; null when nothing is registered. */
+  readonly was: string | null;
+  /** The new status of the running agent; null when none runs. */
+  readonly status: StatusDocument | null;
+}
+
+interface Refusal {
+  readonly problem: Problem;
+  /** As for `Rebound`, where only the running agent could not be told. */
+  readonly kept?: string | null;
+}
+
+/** Problem codes: the name and the machine contradict what was asked for. */
+const CONFLICTS: ReadonlySet<string> = new Set(["other-name", "same-name"]);
 
 /** Bounds the retries when a running agent writes its state at the same time, which it does only after a registration. */
 const ATTEMPTS = 5;
@@ -37,43 +51,44 @@ const ATTEMPTS = 5;
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
-  const refuse: Refuse = (problem, exitCode, kept = null) => {
-    if (kept !== null)
-      context.terminal.note(
-        `The registration was moved (${kept}), but the running agent could not be told: run rebind again`,
-      );
-    const usual = showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
-    return exitCode ?? usual;
-  };
-
   const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
-  if ("problem" in taken) return refuse(taken.problem);
+  if ("problem" in taken) return refuse(taken, options, context);
   await using _lock = taken.kind === "lock" ? taken.lock : null;
   const running = taken.kind === "held" ? await askRunningAgent(folders, context) : null;
-  if (running !== null && "fix" in running) return refuse(running);
+  if (running !== null && "fix" in running) return refuse({ problem: running }, options, context);
 
   const state = await openState(context.machine, folders.stateDirectory, running === null);
-  if (state.kind === "problem") return refuse(state.problem);
+  if (state.kind === "problem") return refuse(state, options, context);
   const { registration } = state;
   const was = registration?.request.name ?? running?.robot.view?.name ?? null;
   if (was === null) return conclude({ kept: null, was, status: null }, options, context);
-  const refusal = registration === null ? null : await findRefusal(registration, options, folders, context);
-  if (refusal !== null) return refuse(refusal, refusal.code === CONFIGURATION_INVALID ? EXIT.invalid : EXIT.conflict);
+  const problem = registration === null ? null : await findConflict(registration, options, folders, context);
+  if (problem !== null) return refuse({ problem }, options, context);
 
   if (options.sameRobot === true) await tellOfIdentity(folders, context);
-  if (running !== null) return await besideAgent(was, folders, options, context, refuse);
-  const kept = await moveAside(folders, context);
-  return typeof kept === "string" || kept === null
-    ? conclude({ kept, was, status: null }, options, context)
-    : refuse(kept);
+  const forgotten = await forget(running !== null, folders, context);
+  return "problem" in forgotten
+    ? refuse(forgotten, options, context)
+    : conclude({ ...forgotten, was }, options, context);
 };
+
+function refuse(
+  { problem, kept = null }: Refusal,
+  options: RebindOptions,
+  { terminal }: Pick<CommandContext, "terminal">,
+): ExitCode {
+  if (kept !== null)
+    terminal.note(`The registration was moved (${kept}), but the running agent could not be told: run rebind again`);
+  const exitCode = showProblem(problem, { rebound: false, kept, was: null, status: null }, options, terminal);
+  return CONFLICTS.has(problem.code) ? EXIT.conflict : exitCode;
+}
 
 /**
  * Prevents two machines from registering under one name, where each would replace the registration of the other.
  *
  * @returns null when this machine may discard the registration.
  */
-async function findRefusal(
+async function findConflict(
   registration: Registration,
   { sameRobot = false }: RebindOptions,
   { configPath }: Folders,
@@ -121,6 +136,31 @@ async function tellOfIdentity({ stateDirectory }: Folders, { machine, terminal }
   }
 }
 
+/**
+ * Moves the registration aside, and has a running agent forget it, which the agent does only when the file is gone. If it wrote the file
+ * again after the move, both steps are repeated.
+ */
+async function forget(
+  isRunning: boolean,
+  folders: Folders,
+  context: CommandContext,
+): Promise<Omit<Rebound, "was"> | Refusal> {
+  const path = controlSocketPath(folders);
+  let kept: string | null = null;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const moved = await moveAside(folders, context);
+    if (moved !== null && typeof moved !== "string") return { problem: moved, kept };
+    kept = moved ?? kept;
+    if (!isRunning) return { kept, status: null };
+    const answer = await askDaemon(path, "POST", "/rebind", context.signal);
+    // The agent ended meanwhile: its next start finds no registration.
+    if (answer.kind === "not-running") return { kept, status: null };
+    if (answer.kind === "answer" && isStatusDocument(answer.body)) return { kept, status: answer.body };
+    if (answer.kind !== "answer" || answer.status !== 409) return { problem: daemonProblem(answer, path), kept };
+  }
+  return { problem: rewritten(folders) };
+}
+
 /** @returns the new path of the registration; null when there is none. */
 async function moveAside(
   { stateDirectory }: Folders,
@@ -150,31 +190,6 @@ async function moveAside(
   return kept;
 }
 
-/** The agent forgets a registration only when its file is gone. If it wrote the file again after the move, both steps are repeated. */
-async function besideAgent(
-  was: string,
-  folders: Folders,
-  options: RebindOptions,
-  context: CommandContext,
-  refuse: Refuse,
-): Promise<ExitCode> {
-  const path = controlSocketPath(folders);
-  let kept: string | null = null;
-  for (let attempt = 1; ; attempt += 1) {
-    const moved = await moveAside(folders, context);
-    if (moved !== null && typeof moved !== "string") return refuse(moved, EXIT.failed, kept);
-    kept = moved ?? kept;
-    const answer = await askDaemon(path, "POST", "/rebind", context.signal);
-    // The agent ended meanwhile: its next start finds no registration.
-    if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
-    if (answer.kind === "answer" && isStatusDocument(answer.body))
-      return conclude({ kept, was, status: answer.body }, options, context);
-    if (answer.kind !== "answer" || answer.status !== 409)
-      return refuse(daemonProblem(answer, path), EXIT.failed, kept);
-    if (attempt === ATTEMPTS) return refuse(rewritten(folders), EXIT.failed);
-  }
-}
-
 function rewritten({ stateDirectory }: Folders): Problem {
   return {
     code: "registration-rewritten",
@@ -182,13 +197,6 @@ function rewritten({ stateDirectory }: Folders): Problem {
     where: registrationPath(stateDirectory),
     fix: "stop the agent, then: robot-policy-agent rebind; and start it again",
   };
-}
-
-interface Rebound {
-  readonly kept: string | null;
-  readonly was: string | null;
-  /** The new status of the running agent; null when none runs. */
-  readonly status: StatusDocument | null;
 }
 
 function conclude({ kept, was, status }: Rebound, { json }: RebindOptions, { terminal }: CommandContext): ExitCode {

@@ -9,7 +9,7 @@ import { controlSocketPath, type Folders, resolveFolders } from "../configuratio
 import { type ReadDocument, readConfigurationNow } from "../configuration/documents.ts";
 import { openState } from "../registration/open-state.ts";
 import { lockState, type TakenLock } from "../control/lock.ts";
-import { keepControlSocket } from "../control/socket.ts";
+import { createControlSocket } from "../control/socket.ts";
 import { documentFindings } from "../findings.ts";
 import { holdPath } from "../hold.ts";
 import { connect } from "../registration/connect.ts";
@@ -50,7 +50,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
 
   const mask = (text: string) => maskWholeKeys(terminal.completeHint(text));
   const log = createLog(initial.log, mask, (onDropped) => openLogOutput(context.stderr, onDropped));
-  await using control = keepControlSocket(controlSocketPath(folders), machine.clock, log);
+  await using control = createControlSocket(controlSocketPath(folders), log);
   const agent = createAgent({
     machine,
     pending,

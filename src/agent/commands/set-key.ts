@@ -10,7 +10,7 @@ import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { invalidConfiguration, readConfigurationNow } from "../configuration/documents.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
+import { askRunningAgent, OTHER_AGENT } from "../control/client.ts";
 import { unreadableIdentity } from "../identity/identity-files.ts";
 import { storedCredential } from "../registration/connect.ts";
 import { showProblem } from "./show.ts";

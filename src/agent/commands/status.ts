@@ -2,7 +2,7 @@ import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { Unsettled } from "../../look/look.ts";
 import type { Collection } from "../collector.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
-import { askDaemon } from "../control/client.ts";
+import { askDaemon, readRunningAgent } from "../control/client.ts";
 import { locate, type PlainFinding } from "../findings.ts";
 import { describeInvalid, changesOf, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
@@ -13,7 +13,6 @@ import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
 import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { readRunningAgent } from "../control/running-agent.ts";
 import { showFindings, showProblem } from "./show.ts";
 
 export interface StatusOptions extends CommonOptions {

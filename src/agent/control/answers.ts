@@ -1,39 +1,30 @@
 /** The answers of the control socket. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Clock } from "../../platform/clock.ts";
 import type { Agent } from "../agent.ts";
 import type { StatusDocument } from "../status.ts";
-import { createBucket } from "../registration/rate-cap.ts";
-import { renderMetrics } from "./metrics.ts";
 
 export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enroll" | "reload">;
 
 /** A client that does not send its request, or read its answer, within this time is disconnected. */
 export const CLIENT_LIMIT_MS = 10_000;
-/** Rate limit of requests that cause a request to the service, so that a script in a loop cannot flood it. */
-const ASKED_BURST = 10;
-const ASKED_REFILL_MS = 6000;
 /** Bounds the answers that wait for a run of the agent. A client that disconnects does not end its wait. */
 const WAITING_LIMIT = 32;
+const RETRY_AFTER_S = 1;
 
-/** Answers one request after the other, within these limits. */
+/** Answers GET requests from memory, and POST requests once the agent has done what they ask for. */
 export function answersOf(
   agent: ControlledAgent,
-  clock: Clock,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const quota = createBucket(ASKED_BURST, ASKED_REFILL_MS);
   let waiting = 0;
   return async (request, response) => {
     request.resume();
     const { method = "", url = "" } = request;
     const asked = `${method} ${url}`;
     if (method !== "POST") return answerNow(agent, asked, response);
-    if (waiting >= WAITING_LIMIT) return refuse(response, "too many requests wait for the agent", 1);
-    if (REQUESTING.has(asked)) {
-      const waitMs = quota.untilMs() - clock.monotonicMs();
-      if (waitMs > 0) return refuse(response, "asked too often", Math.ceil(waitMs / 1000));
-      quota.take(clock.monotonicMs());
+    if (waiting >= WAITING_LIMIT) {
+      response.setHeader("retry-after", RETRY_AFTER_S);
+      return json(response, 429, { detail: "too many requests wait for the agent", retry_after_s: RETRY_AFTER_S });
     }
     waiting += 1;
     try {
@@ -44,7 +35,6 @@ export function answersOf(
   };
 }
 
-/** Answers GET requests from memory. */
 function answerNow(agent: ControlledAgent, asked: string, response: ServerResponse): void {
   switch (asked) {
     case "GET /status":
@@ -62,10 +52,6 @@ function answerNow(agent: ControlledAgent, asked: string, response: ServerRespon
   }
 }
 
-/** These cause a request to the service each time. */
-const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind", "POST /enroll"]);
-
-/** Runs a POST request. */
 async function answerLater(agent: ControlledAgent, asked: string, response: ServerResponse): Promise<void> {
   switch (asked) {
     case "POST /register":
@@ -96,11 +82,6 @@ function unknown(response: ServerResponse, asked: string): void {
   json(response, 404, { detail: `no ${asked} here` });
 }
 
-function refuse(response: ServerResponse, detail: string, retryAfterS: number): void {
-  response.setHeader("retry-after", retryAfterS);
-  json(response, 429, { detail, retry_after_s: retryAfterS });
-}
-
 function json(response: ServerResponse, status: number, body: unknown): void {
   send(response, status, "application/json", `${JSON.stringify(body)}\n`);
 }
@@ -111,4 +92,35 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   // A client that does not read its answer is disconnected, to free the connection.
   const deadline = setTimeout(() => response.destroy(), CLIENT_LIMIT_MS);
   response.on("close", () => clearTimeout(deadline));
+}
+
+/** The agent in the Prometheus text format, version 0.0.4. */
+function renderMetrics({ healthy, state, watching, findings, ...status }: StatusDocument): string {
+  const { daemon, registration, confirmation } = status;
+  const confirmedHelp = "Time at which the service last confirmed the registration, 0 when not since the start.";
+  return [
+    metric("healthy", "gauge", "1 when the registration matches the disk.", healthy ? 1 : 0),
+    metric("state", "gauge", "The state of the agent.", 1, `{state="${state}"}`),
+    metric("polling", "gauge", "1 when changes are found by polling.", watching?.mode === "polling" ? 1 : 0),
+    metric("findings", "gauge", "Findings in configuration, manifest and files.", findings.length),
+    metric(
+      "registered_timestamp_seconds",
+      "gauge",
+      "Time of the last accepted registration.",
+      seconds(registration?.registered_at),
+    ),
+    metric("confirmed_timestamp_seconds", "gauge", confirmedHelp, seconds(confirmation?.confirmed_at)),
+    metric("attempts_total", "counter", "Registration requests sent.", daemon?.attempts ?? 0),
+    metric("registrations_total", "counter", "Registrations accepted.", daemon?.registrations ?? 0),
+    metric("runs_total", "counter", "Runs of the reconcile loop.", daemon?.runs ?? 0),
+  ].join("");
+}
+
+function seconds(moment: string | null | undefined): number {
+  return moment ? Math.floor(Date.parse(moment) / 1000) : 0;
+}
+
+function metric(name: string, type: "gauge" | "counter", help: string, value: number, labels = ""): string {
+  const full = `robot_policy_agent_${name}`;
+  return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${full}${labels} ${value}\n`;
 }

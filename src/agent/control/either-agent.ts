@@ -14,9 +14,8 @@ import { holdPath } from "../hold.ts";
 import { connect } from "../registration/connect.ts";
 import { openState } from "../registration/open-state.ts";
 import type { StatusDocument } from "../status.ts";
-import { askDaemon } from "./client.ts";
+import { askDaemon, askRunningAgent, NO_SOCKET, readRunningAgent } from "./client.ts";
 import { lockState } from "./lock.ts";
-import { askRunningAgent, NO_SOCKET, readRunningAgent } from "./running-agent.ts";
 
 export interface EitherAgent extends AsyncDisposable {
   /** True for the agent in this process. */

@@ -3,7 +3,6 @@ import type { Server as HttpServer } from "node:http";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
-import type { Clock } from "../../platform/clock.ts";
 import { errorCode, systemFiles } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import { answersOf, CLIENT_LIMIT_MS, type ControlledAgent } from "./answers.ts";
@@ -13,11 +12,46 @@ const SOCKET_MODE = 0o660;
 const CONNECTION_LIMIT = 32;
 
 /**
- * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind /enroll.
+ * The running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind /enroll.
  *
- * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
+ * The agent works without it; commands that need the socket do not.
  */
-export async function serveControlSocket(agent: ControlledAgent, path: string, clock: Clock): Promise<AsyncDisposable> {
+export function createControlSocket(path: string, log: Log) {
+  let listening: AsyncDisposable | null = null;
+  let opening: Promise<void> | null = null;
+  let hasFailed = false;
+
+  async function tryOpening(agent: ControlledAgent): Promise<void> {
+    try {
+      await listening?.[Symbol.asyncDispose]();
+      listening = null;
+      listening = await listen(agent, path);
+      if (hasFailed) log.info("control-socket-opened", { path });
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) log.warn("control-socket-failed", { path, code: errorCode(error) });
+      hasFailed = true;
+    } finally {
+      opening = null;
+    }
+  }
+
+  return {
+    /** Opens the socket unless it is open and its file is there. Of failures in a row the first is logged; call again to retry. */
+    async open(agent: ControlledAgent) {
+      if (listening !== null && existsSync(path)) return;
+      opening ??= tryOpening(agent);
+      await opening;
+    },
+    async [Symbol.asyncDispose]() {
+      await opening;
+      await listening?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory. */
+async function listen(agent: ControlledAgent, path: string): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
   let http: Promise<HttpServer> | null = null;
 
@@ -25,7 +59,7 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
     connections.add(connection);
     connection.on("error", () => {});
     connection.on("close", () => connections.delete(connection));
-    http ??= openHttp(agent, clock);
+    http ??= openHttp(agent);
     (await http).emit("connection", connection);
     connection.resume();
   }
@@ -36,7 +70,7 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
   // Under systemd the directory exists (RuntimeDirectory=); when the agent is run by hand it may not.
   await systemFiles.makeDirectory(dirname(path), 0o755);
   await removeStaleSocket(path);
-  await listen(server, path);
+  await bind(server, path);
   try {
     chmodSync(path, SOCKET_MODE);
   } catch (error) {
@@ -58,20 +92,21 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
  * because most robots never get one (saves 2 MB). It does not listen itself, because a listening `http.Server` wakes every few seconds to
  * check for slow clients.
  */
-async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServer> {
+async function openHttp(agent: ControlledAgent): Promise<HttpServer> {
   const http = await import("node:http");
-  const answer = answersOf(agent, clock);
-  const served = new WeakSet<Socket>();
+  const answer = answersOf(agent);
+  /** When connections without a request are closed. */
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
   const server = http.createServer((request, response) => {
     const { socket } = request;
+    const deadline = deadlines.get(socket);
     // One request per connection: the answers to thousands of pipelined requests would all be kept in memory.
-    if (served.has(socket)) {
+    if (deadline === undefined) {
       socket.destroy();
       return;
     }
-    served.add(socket);
-    clearTimeout(deadlines.get(socket));
+    deadlines.delete(socket);
+    clearTimeout(deadline);
     void answer(request, response);
   });
   server.on("connection", (connection: Socket) => {
@@ -82,7 +117,7 @@ async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServe
   return server;
 }
 
-function listen(server: Server, path: string): Promise<void> {
+function bind(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, () => {
@@ -111,39 +146,4 @@ function isAnswered(path: string): Promise<boolean> {
     });
     connection.once("error", () => resolve(false));
   });
-}
-
-/** A control socket that can be opened later. The agent works without it; commands that need the socket do not. */
-export function keepControlSocket(path: string, clock: Clock, log: Log) {
-  let socket: AsyncDisposable | null = null;
-  let opening: Promise<void> | null = null;
-  let hasFailed = false;
-
-  async function tryOpening(agent: ControlledAgent): Promise<void> {
-    try {
-      await socket?.[Symbol.asyncDispose]();
-      socket = null;
-      socket = await serveControlSocket(agent, path, clock);
-      if (hasFailed) log.info("control-socket-opened", { path });
-      hasFailed = false;
-    } catch (error) {
-      if (!hasFailed) log.warn("control-socket-failed", { path, code: errorCode(error) });
-      hasFailed = true;
-    } finally {
-      opening = null;
-    }
-  }
-
-  return {
-    /** Opens the socket unless it is open and its file is there. Of failures in a row the first is logged; call again to retry. */
-    async open(agent: ControlledAgent) {
-      if (socket !== null && existsSync(path)) return;
-      opening ??= tryOpening(agent);
-      await opening;
-    },
-    async [Symbol.asyncDispose]() {
-      await opening;
-      await socket?.[Symbol.asyncDispose]();
-    },
-  };
 }

@@ -1,9 +1,8 @@
 import { exists, type Files } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentUser } from "../access/agent-user.ts";
-import { findOtherFolders } from "../control/running-agent.ts";
 import { controlSocketPath, type Folders, hasStandardState } from "../configuration/folders.ts";
-import { askDaemon, type ControlAnswer } from "../control/client.ts";
+import { askDaemon, type ControlAnswer, findOtherFolders } from "../control/client.ts";
 import { enrolmentFix } from "../remedies.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import { isStatusDocument, type StatusDocument } from "../status.ts";

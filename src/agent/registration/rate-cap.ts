@@ -29,7 +29,7 @@ export function createRateCap() {
 }
 
 /** A token bucket of size `burst`; one token is added every `refillMs`. */
-export function createBucket(burst: number, refillMs: number) {
+function createBucket(burst: number, refillMs: number) {
   // The time at which the bucket is full again is the whole state.
   let fullAtMs = Number.NEGATIVE_INFINITY;
   return {

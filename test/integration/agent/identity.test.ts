@@ -186,30 +186,6 @@ test.concurrent("rebind beside the agent, after an invalid edit → exit 3, and 
   ]);
 });
 
-test.concurrent("rebind beside an agent that answers 429 → says what it did; a second run completes it", async ({
-  expect,
-}) => {
-  await using scene = await createScene();
-  const { robot } = scene;
-  await using daemon = await robot.start();
-  await daemon.until(({ state }) => state === "registered");
-  const rebindRefused = async () => {
-    while (!(await daemon.ask("POST", "/confirm")).includes("asked too often"));
-    const { stdout, stderr } = await robot.run(["rebind", "--json"]);
-    return { answer: JSON.parse(stdout), stderr };
-  };
-  // The agent may accept one more request before the command's.
-  await expect.poll(rebindRefused).toMatchObject({
-    answer: {
-      rebound: false,
-      kept: `${robot.state_directory}/registration.json.rebound`,
-      problem: { code: "asked-too-often" },
-    },
-    stderr: expect.stringContaining("run rebind again"),
-  });
-  await expect.poll(async () => (await robot.run(["rebind"])).code).toBe(0);
-});
-
 test.concurrent("POST /rebind while the registration is still in the state directory → refused", async ({
   scene,
   proxy,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { join } from "node:path";
+import { createServer, type ServerResponse } from "node:http";
+import { dirname, join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -133,21 +133,34 @@ test("rebind: the disk does not confirm the move → goes on, and warns of a pow
   ]);
 });
 
-test("rebind: the running agent writes its registration again each time → says so, and what to do", async () => {
-  const { folder, stateDir, files, changes, printed, run } = await registeredRobot();
-  const taken = await lockState(files, stateDir, process.getuid?.() ?? 0);
+/** An agent that holds the state directory and answers `POST /rebind` so. */
+async function serveAgent(stateDir: string, answer: (response: ServerResponse) => Promise<unknown>) {
+  const taken = await lockState(systemFiles, stateDir, process.getuid?.() ?? 0);
   if (taken.kind !== "lock") throw new Error(taken.kind);
-  await using _lock = taken.lock;
+  const agent = createServer((request, response) => {
+    response.setHeader("connection", "close");
+    if (request.method === "GET") response.end(JSON.stringify(STATUS));
+    else void answer(response);
+  });
+  await once(agent.listen(join(dirname(stateDir), "control.sock")), "listening");
+  return {
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await taken.lock[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const STATUS = { schema_version: 1, state: "stopped", daemon: null, robot: { name: "arm-7", view: { name: "arm-7" } } };
+
+test("rebind: the running agent writes its registration again each time → says so, and what to do", async () => {
+  const { stateDir, changes, printed, run } = await registeredRobot();
   const registration = join(stateDir, "registration.json");
   const content = await readFile(registration);
-  await using agent = createServer((request, response) => {
-    const isQuestion = request.method === "GET";
-    const answer = isQuestion ? { schema_version: 1, daemon: null, robot: { view: null } } : { detail: "still there" };
-    void writeFile(registration, content).then(() => {
-      response.writeHead(isQuestion ? 200 : 409, { connection: "close" }).end(JSON.stringify(answer));
-    });
+  await using _agent = await serveAgent(stateDir, async (response) => {
+    await writeFile(registration, content);
+    response.writeHead(409).end('{"detail":"still there"}');
   });
-  await once(agent.listen(join(folder, "control.sock")), "listening");
   expect(await run()).toBe(EXIT.failed);
   expect(changes.filter((change) => change.startsWith("rename"))).toHaveLength(5);
   const problem = {
@@ -157,4 +170,22 @@ test("rebind: the running agent writes its registration again each time → says
     fix: "stop the agent, then: robot-policy-agent rebind; and start it again",
   };
   expect(printed).toEqual([{ rebound: false, kept: null, was: null, status: null, problem }, problem]);
+});
+
+test("rebind: the running agent takes no more requests → says what it did; a second run completes it", async () => {
+  const { stateDir, printed, run } = await registeredRobot();
+  const statuses = [429, 200];
+  await using _agent = await serveAgent(stateDir, async (response) => {
+    const status = statuses.shift() ?? 500;
+    response.writeHead(status).end(JSON.stringify(status === 200 ? STATUS : { detail: "later" }));
+  });
+  const kept = join(stateDir, "registration.json.rebound");
+  expect(await run()).toBe(EXIT.failed);
+  expect(printed.slice(0, 2)).toMatchObject([
+    expect.stringContaining("run rebind again"),
+    { rebound: false, kept, problem: { code: "asked-too-often" } },
+  ]);
+  printed.length = 0;
+  await run();
+  expect(printed[0]).toMatchObject({ rebound: true, kept: null, was: "arm-7", status: { state: "stopped" } });
 });
