@@ -7,7 +7,7 @@ import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { FileFingerprint } from "../look/snapshot.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { Registration } from "./registration/record.ts";
+import type { Registration } from "./registration/registration.ts";
 
 /** Of a contract, in a status; `contract --diff` shows all. */
 const CONTRACT_CHANGES_LIMIT = 10;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { RobotSetup } from "../api/robots.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Registration } from "./registration/record.ts";
+import type { Registration } from "./registration/registration.ts";
 import { isOtherMachine } from "./registration/state-file.ts";
 
 /** All inputs of the decision. Times are monotonic milliseconds. */

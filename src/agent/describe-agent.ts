@@ -6,7 +6,7 @@ import type { Outcome } from "./outcome.ts";
 import { describeHold } from "./hold.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
-import type { Registration } from "./registration/record.ts";
+import type { Registration } from "./registration/registration.ts";
 import { STATES } from "./states.ts";
 import type { ConfirmationStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
 import { isError } from "../documents/findings.ts";

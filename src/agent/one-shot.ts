@@ -14,7 +14,7 @@ import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity, unreadableIdentity } from "./identity/identity-files.ts";
 import { openState } from "./registration/open-state.ts";
-import type { Registration } from "./registration/record.ts";
+import type { Registration } from "./registration/registration.ts";
 import { IDENTITY_UNREADABLE_FIX } from "./remedies.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 

@@ -13,9 +13,8 @@ import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findi
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
-import { keepRegistration } from "./registration/kept-registration.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
-import type { Registration } from "./registration/record.ts";
+import { keepRegistration, type Registration } from "./registration/registration.ts";
 import type { Step } from "./step.ts";
 
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */

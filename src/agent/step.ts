@@ -1,7 +1,7 @@
 import type { Unsettled } from "../look/look.ts";
 import type { Refusal } from "./decide.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Registration } from "./registration/record.ts";
+import type { Registration } from "./registration/registration.ts";
 import type { AgentState } from "./status.ts";
 
 /** The result of one run. */

@@ -6,8 +6,7 @@ import { askDaemon, askRunningAgent, daemonProblem } from "../control/client.ts"
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
 import { openState } from "../registration/open-state.ts";
-import type { Registration } from "../registration/record.ts";
-import { registrationPath } from "../registration/registration.ts";
+import { type Registration, registrationPath } from "../registration/registration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { stateFix } from "../remedies.ts";
 import { robotName } from "../robot-setup.ts";

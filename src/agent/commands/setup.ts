@@ -3,7 +3,7 @@ import { findDenials, withDenials } from "../access/check-access.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
 import { describeInvalid, describeOneShot, openOneShot } from "../one-shot.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import { describeChanges } from "../changes.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";

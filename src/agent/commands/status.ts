@@ -5,7 +5,7 @@ import { controlSocketPath, type Folders, resolveFolders } from "../configuratio
 import { askDaemon, readRunningAgent } from "../control/client.ts";
 import { locate, type PlainFinding } from "../findings.ts";
 import { describeInvalid, changesOf, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import { describeChanges } from "../changes.ts";
 import { type HoldReading, type HoldStatus, readHoldNow } from "../hold.ts";
 import { isOtherMachine } from "../registration/state-file.ts";

@@ -9,7 +9,7 @@ import { findAgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import {
   type CheckId,
   type CheckResult,

@@ -3,7 +3,7 @@ import type { Credential } from "../../client/credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { askWhetherHeld } from "../registration/confirmation.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import { fail, ok, skip, type Verdict, warn } from "./check.ts";
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";

@@ -13,7 +13,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { accessTo, openNetwork } from "../registration/connect.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import { type CheckId, combine, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 import type { KeyFacts } from "./key.ts";
 import { checkRegion } from "./region.ts";

@@ -10,7 +10,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { openState } from "../registration/open-state.ts";
-import type { Registration } from "../registration/record.ts";
+import type { Registration } from "../registration/registration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";

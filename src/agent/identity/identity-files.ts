@@ -12,11 +12,16 @@ import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { isOtherMachine, isSaved, NewerState, readState, replaceState, setAside } from "../registration/state-file.ts";
 import type { RobotBefore } from "./approval.ts";
-import type * as Records from "./records.ts";
-import type { CredentialRecord, EnrolmentRecord, KeyRecord } from "./records.ts";
+import {
+  type CredentialRecord,
+  credentialSchema,
+  type EnrolmentRecord,
+  enrolmentSchema,
+  type KeyRecord,
+  keySchema,
+} from "./records.ts";
 
-const FILE_MODE = 0o600;
-const FILE_LIMIT_BYTES = 64 * 1024;
+const FORM = { member: "content", mode: 0o600, limitBytes: 64 * 1024 } as const;
 const NAMES = {
   key: "identity-key.json",
   enrolment: "identity-enrolment.json",
@@ -60,7 +65,7 @@ class IdentityExposed extends Error {
 export function createIdentityFiles(files: Files, stateDirectory: string) {
   const pathOf = (name: FileName) => join(stateDirectory, NAMES[name]);
 
-  const save = (name: FileName, content: unknown) => replaceState(files, pathOf(name), "content", content, FILE_MODE);
+  const save = (name: FileName, content: unknown) => replaceState(files, pathOf(name), FORM, content);
 
   async function moveIfPresent(name: FileName, suffix: string): Promise<void> {
     await files.rename(pathOf(name), pathOf(name) + suffix).catch((error: unknown) => {
@@ -92,23 +97,20 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
       const aside: string[] = [];
       // A robot that is about to get its identity, too.
       if (mend && (await isSaved(files, stateDirectory))) await refuseOpen();
-      async function read<T>(name: FileName, schemaOf: (records: typeof Records) => z.ZodType<T>): Promise<T | null> {
+      async function read<T>(name: FileName, schema: z.ZodType<T>): Promise<T | null> {
         const path = pathOf(name);
-        const state = await readState(files, path, "content", FILE_LIMIT_BYTES);
+        const state = await readState(files, path, { ...FORM, schema });
         if (state.kind === "none") return null;
-        // Late, because most robots have no such file, and zod costs a boot some milliseconds.
-        const schema = schemaOf(await import("./records.ts"));
-        const content = state.kind === "content" ? schema.safeParse(state.content) : null;
-        if (content?.success === true) {
+        if (state.kind === "content") {
           await refuseExposed(path);
-          return content.data;
+          return state.content;
         }
         aside.push(mend ? await setAside(files, path) : path);
         return null;
       }
-      const key = await read("key", ({ keySchema }) => keySchema);
-      const enrolment = await read("enrolment", ({ enrolmentSchema }) => enrolmentSchema);
-      const credential = await read("credential", ({ credentialSchema }) => credentialSchema);
+      const key = await read("key", keySchema);
+      const enrolment = await read("enrolment", enrolmentSchema);
+      const credential = await read("credential", credentialSchema);
       return { key, enrolment, credential, setAside: aside };
     },
     saveKey: (key: KeyRecord) => save("key", key),

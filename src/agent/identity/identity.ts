@@ -1,6 +1,6 @@
 /**
  * The identity of a robot, as the agent's loop sees it: the loop hands in what it knows, wakes when something changed here, and reads what
- * a run needs as one value. Most robots have none, so what works for it (machine.ts, and zod with it) is loaded only when the state directory
+ * a run needs as one value. Most robots have none, so what works for it (machine.ts) is loaded only when the state directory
  * has a key, the configuration says `identity: enrolled`, or a person asks to enroll.
  */
 import type { Credential, CredentialProblem } from "../../client/credential.ts";

@@ -16,7 +16,7 @@ import type { HeldRegistration } from "../../client/robot-answers.ts";
 import { isoNow } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";
-import type { Registration } from "./record.ts";
+import type { Registration } from "./registration.ts";
 
 /** The result of asking the service. */
 export type Verdict =

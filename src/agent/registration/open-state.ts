@@ -3,11 +3,11 @@ import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { createIdentityFiles } from "../identity/identity-files.ts";
-import type { Registration } from "./record.ts";
-import { loadRegistration, registrationPath } from "./registration.ts";
+import { loadRegistration, type Registration, registrationPath } from "./registration.ts";
 import { NewerState, setAside } from "./state-file.ts";
 
 export type OpenedState =
+  /** `setAside`: where a damaged file lies now. */
   | { readonly kind: "state"; readonly registration: Registration | null; readonly setAside: string | null }
   | { readonly kind: "problem"; readonly problem: Problem };
 
@@ -23,25 +23,13 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
     switch (loaded.kind) {
       case "none":
         return { kind: "state", registration: null, setAside: null };
-      case "registration":
-        return { kind: "state", registration: loaded.registration, setAside: null };
+      case "content":
+        return { kind: "state", registration: loaded.content, setAside: null };
       case "damaged":
         return { kind: "state", registration: null, setAside: mend ? await setAside(machine.files, path) : path };
     }
   } catch (error) {
-    if (error instanceof NewerState) {
-      const what = `the state is of version ${error.version}, written by a newer agent`;
-      return problem(error.code, what, error.path, "install that agent again; the state was not changed");
-    }
-    const code = errorCode(error) ?? "unknown error";
-    return problem(
-      "state-unreadable",
-      `the state cannot be read (${code})`,
-      stateDirectory,
-      code === "EACCES"
-        ? "run this as root, or as the user that the agent runs as"
-        : `look at the file, and at what the kernel says of its disk: ls -l ${shellWord(path)}; dmesg`,
-    );
+    return { kind: "problem", problem: describeProblem(error, stateDirectory) };
   }
 }
 
@@ -54,6 +42,21 @@ async function refuseNewerIdentity(files: Files, stateDirectory: string): Promis
   }
 }
 
-function problem(code: string, what: string, where: string, fix: string): OpenedState {
-  return { kind: "problem", problem: { code, what, where, fix } };
+function describeProblem(error: unknown, stateDirectory: string): Problem {
+  if (error instanceof NewerState) {
+    const what = `the state is of version ${error.version}, written by a newer agent`;
+    const fix = "install that agent again; the state was not changed";
+    return { code: error.code, what, where: error.path, fix };
+  }
+  const code = errorCode(error) ?? "unknown error";
+  const path = shellWord(registrationPath(stateDirectory));
+  return {
+    code: "state-unreadable",
+    what: `the state cannot be read (${code})`,
+    where: stateDirectory,
+    fix:
+      code === "EACCES"
+        ? "run this as root, or as the user that the agent runs as"
+        : `look at the file, and at what the kernel says of its disk: ls -l ${path}; dmesg`,
+  };
 }

@@ -1,18 +1,91 @@
 import { join } from "node:path";
 
+import * as z from "zod";
+
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { type RobotView, robotViewSchema } from "../../api/robot-views.ts";
+import type { RobotSetup } from "../../api/robots.ts";
 import type { FileFingerprint } from "../../look/snapshot.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { type FileRecord, isRegistrationRecord, type Registration, type RegistrationRecord } from "./record.ts";
-import { readState, replaceState, type StateFile } from "./state-file.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
+import { createCleanStop, isSaved, readState, replaceState, type StateFile, type StateForm } from "./state-file.ts";
 
-export type LoadedRegistration =
-  | Exclude<StateFile, { kind: "content" }>
-  | { readonly kind: "registration"; readonly registration: Registration };
+/** What the robot is registered as, and what that was made of. */
+export interface Registration {
+  readonly service_url: string;
+  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
+  readonly machine: string | null;
+  /** The request body that the service accepted. */
+  readonly request: RobotSetup;
+  /** Another request was sent since, and whether the service took it is unknown. */
+  readonly in_doubt: boolean;
+  /** What was hashed for it. */
+  readonly files: readonly FileFingerprint[];
+  /** The robot as the service answered. */
+  readonly robot: RobotView;
+  /** ISO 8601, by this machine's clock. */
+  readonly registered_at: string;
+}
 
-const FILE_MODE = 0o640;
-/** Far above what 64 files and a contract need. */
-const FILE_LIMIT_BYTES = 4 * 1024 * 1024;
+const count = z.int().nonnegative();
+/** JSON has no 64-bit integers. */
+const digits = z
+  .string()
+  .regex(/^-?\d{1,20}$/)
+  .transform(BigInt);
+
+const fileSchema = z
+  .object({
+    label: z.string(),
+    path: z.string(),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    bytes: count,
+    trusted: z.boolean(),
+    suspect: z.boolean(),
+    stat: z.object({
+      kind: z.literal("file"),
+      device: digits,
+      inode: digits,
+      size_bytes: count,
+      mtime_ns: digits,
+      ctime_ns: digits,
+      mode: count,
+      user_id: count,
+      group_id: count,
+    }),
+  })
+  .transform(({ trusted: _trusted, stat, ...file }): FileFingerprint => {
+    const { size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, ...rest } = stat;
+    const { user_id: userId, group_id: groupId, ...known } = rest;
+    return { ...file, stat: { ...known, sizeBytes, mtimeNs, ctimeNs, userId, groupId } };
+  });
+
+const registrationSchema = z.object({
+  service_url: z.string(),
+  machine: z.string().nullable(),
+  // Loose: an older agent sends again what it does not know.
+  request: z.looseObject({
+    name: z.string(),
+    robot_type_id: z.string(),
+    region: z.string(),
+    configuration_digest: z.string(),
+    ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullish()),
+    labels: z.record(z.string(), z.string()).nullish(),
+    contract: z.record(z.string(), z.unknown()).nullish(),
+  }),
+  in_doubt: z.boolean(),
+  files: z.array(fileSchema),
+  // In a file of an earlier agent the texts may be missing that were not known then.
+  robot: robotViewSchema,
+  registered_at: z.string(),
+});
+
+const FORM: StateForm<Registration> = {
+  member: "registration",
+  schema: registrationSchema,
+  mode: 0o640,
+  // Far above what 64 files and a contract need.
+  limitBytes: 4 * 1024 * 1024,
+};
 
 /** The file in a state directory. */
 export function registrationPath(stateDirectory: string): string {
@@ -20,15 +93,8 @@ export function registrationPath(stateDirectory: string): string {
 }
 
 /** Reads the last registration. @throws as `readState`. */
-export async function loadRegistration(files: Files, stateDirectory: string): Promise<LoadedRegistration> {
-  const state = await readState(files, registrationPath(stateDirectory), "registration", FILE_LIMIT_BYTES);
-  if (state.kind !== "content") return state;
-  const { content } = state;
-  if (!isRegistrationRecord(content)) return { kind: "damaged" };
-  const { robot, files: hashed } = content;
-  const texts = eachOf(ROBOT_TEXT_NAMES, (name) => robot[name] ?? null);
-  const registration = { ...content, robot: { ...robot, ...texts }, files: hashed.map(decodeFile) };
-  return { kind: "registration", registration };
+export function loadRegistration(files: Files, stateDirectory: string): Promise<StateFile<Registration>> {
+  return readState(files, registrationPath(stateDirectory), FORM);
 }
 
 /** @throws as `replaceState`. */
@@ -37,18 +103,19 @@ export async function saveRegistration(
   stateDirectory: string,
   registration: Registration,
 ): Promise<void> {
-  const record: RegistrationRecord = { ...registration, files: registration.files.map(encodeFile) };
-  await replaceState(files, registrationPath(stateDirectory), "registration", record, FILE_MODE);
+  const record = { ...registration, files: registration.files.map(encodeFile) };
+  await replaceState(files, registrationPath(stateDirectory), FORM, record);
 }
 
-/** JSON has no 64-bit integers. */
-function encodeFile(file: FileFingerprint): FileRecord {
-  const { kind, device, inode, sizeBytes, mtimeNs, ctimeNs, mode, userId, groupId } = file.stat;
+/** What `fileSchema` reads. */
+function encodeFile(file: FileFingerprint): z.input<typeof fileSchema> {
+  const { device, inode, sizeBytes, mtimeNs, ctimeNs, mode, userId, groupId } = file.stat;
   return {
     ...file,
+    // For earlier agents, which would otherwise not read the file again after a start.
     trusted: false,
     stat: {
-      kind,
+      kind: "file",
       device: `${device}`,
       inode: `${inode}`,
       size_bytes: sizeBytes,
@@ -61,23 +128,64 @@ function encodeFile(file: FileFingerprint): FileRecord {
   };
 }
 
-function decodeFile({ label, path, sha256, bytes, suspect, stat }: FileRecord): FileFingerprint {
+/** The registration, in memory and on a disk that may refuse a write: a full or read-only disk does not prevent registering. */
+export function keepRegistration(files: Files, stateDirectory: string, loaded: Registration | null) {
+  let current = loaded;
+  /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
+  let isDoubtSaved = loaded?.in_doubt ?? false;
+  let problem: string | null = null;
+
+  async function save(): Promise<void> {
+    const unwritten = current;
+    if (unwritten === null) return;
+    try {
+      await saveRegistration(files, stateDirectory, unwritten);
+      isDoubtSaved = unwritten.in_doubt;
+      problem = null;
+    } catch (error) {
+      await createCleanStop(files, stateDirectory).deny();
+      problem = `${stateDirectory} cannot be written (${errorCode(error) ?? "unknown error"})`;
+    }
+  }
+
+  /** Whether the service has it is unknown, or known again. Not written to the disk. */
+  function setDoubt(isInDoubt: boolean): void {
+    if (current !== null) current = { ...current, in_doubt: isInDoubt };
+  }
+
   return {
-    label,
-    path,
-    sha256,
-    bytes,
-    suspect,
-    stat: {
-      kind: stat.kind,
-      device: BigInt(stat.device),
-      inode: BigInt(stat.inode),
-      sizeBytes: stat.size_bytes,
-      mtimeNs: BigInt(stat.mtime_ns),
-      ctimeNs: BigInt(stat.ctime_ns),
-      mode: stat.mode,
-      userId: stat.user_id,
-      groupId: stat.group_id,
+    get current() {
+      return current;
+    },
+    /** Why the disk has an older one; null when it has not. */
+    get problem() {
+      return problem;
+    },
+    /** The service accepted it. */
+    async accept(registration: Registration) {
+      current = registration;
+      await save();
+    },
+    setDoubt,
+    /**
+     * Records on disk, before a request is sent, that the service may soon have another registration than the last known one, even if the
+     * answer is lost or the power fails. Retries do not write again, nor does a disk that just refused a write.
+     */
+    async doubtDurably() {
+      setDoubt(true);
+      if (!isDoubtSaved && problem === null) await save();
+    },
+    /** Writes again what the disk refused. */
+    async saveAgain() {
+      if (problem !== null) await save();
+    },
+    /** Forgets the registration if its file was moved away; false when the file is there. */
+    async forgetMoved(): Promise<boolean> {
+      if (await isSaved(files, registrationPath(stateDirectory))) return false;
+      current = null;
+      problem = null;
+      isDoubtSaved = false;
+      return true;
     },
   };
 }

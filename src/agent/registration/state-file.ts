@@ -1,27 +1,35 @@
 /** Files of the state directory: JSON with a version and a checksum, so that a torn file is never used. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 
-import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode, type FileOwner, type Files } from "../../platform/files/files.ts";
-import { isObject } from "../../platform/is-object.ts";
-import { parseJson } from "../../platform/text/parse-json.ts";
-import { isCount } from "./record.ts";
+import * as z from "zod";
 
-export type StateFile =
+import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
+import { errorCode, type FileOwner, type Files } from "../../platform/files/files.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+
+/** What is in a state file. */
+export interface StateForm<T> {
+  /** The member of the file that holds its content. */
+  readonly member: "registration" | "content";
+  readonly schema: z.ZodType<T>;
+  readonly mode: number;
+  readonly limitBytes: number;
+}
+
+export type StateFile<T> =
   | { readonly kind: "none" }
-  | { readonly kind: "content"; readonly content: unknown }
+  | { readonly kind: "content"; readonly content: T }
   /** The file is torn or not from this program; nothing in it is used. */
   | { readonly kind: "damaged" };
-
-/** The member of the file that holds its content. */
-type Member = "registration" | "content";
 
 /**
  * Version of the state files, raised when an older agent can no longer read them. The envelope stays: version and checksum tell an older
  * agent, and preinst, a newer file from a damaged one.
  */
 export const SCHEMA_VERSION = 1;
+
+const envelopeSchema = z.looseObject({ schema_version: z.int().nonnegative(), checksum: z.string() });
 
 /** A file of a newer agent: nothing is done with it, so that the newer agent can use it after an upgrade. */
 export class NewerState extends Error {
@@ -36,34 +44,36 @@ export class NewerState extends Error {
 }
 
 /** @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty. @throws NewerState. */
-export async function readState(files: Files, path: string, member: Member, limitBytes: number): Promise<StateFile> {
+export async function readState<T>(files: Files, path: string, form: StateForm<T>): Promise<StateFile<T>> {
   let bytes: Uint8Array | "too-large";
   try {
-    bytes = await readBounded(files, path, limitBytes);
+    bytes = await readBounded(files, path, form.limitBytes);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return { kind: "none" };
     if (errorCode(error) === "EINVAL") return { kind: "damaged" };
     throw error;
   }
-  const envelope = bytes === "too-large" ? null : parseJson(Buffer.from(bytes).toString("utf8"));
-  if (!isObject(envelope)) return { kind: "damaged" };
-  const { schema_version: version, [member]: content } = envelope;
-  if (!isCount(version) || checksum(version, content) !== envelope["checksum"]) return { kind: "damaged" };
+  if (bytes === "too-large") return { kind: "damaged" };
+  const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(bytes).toString("utf8")));
+  if (!envelope.success) return { kind: "damaged" };
+  const { schema_version: version, checksum: sum, [form.member]: member } = envelope.data;
+  if (checksum(version, member) !== sum) return { kind: "damaged" };
   if (version > SCHEMA_VERSION) throw new NewerState(path, version);
-  return { kind: "content", content };
+  const content = form.schema.safeParse(member);
+  return content.success ? { kind: "content", content: content.data } : { kind: "damaged" };
 }
 
 /**
  * Replaces the file durably: after a power cut at any moment it has the old or the new content, never a mix.
  *
+ * @param content what the form's schema reads.
  * @throws Node system errors such as ENOSPC or EROFS; the old file is then unchanged.
  */
 export async function replaceState(
   files: Files,
   path: string,
-  member: Member,
+  { member, mode }: Pick<StateForm<unknown>, "member" | "mode">,
   content: unknown,
-  mode: number,
 ): Promise<void> {
   const envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(SCHEMA_VERSION, content), [member]: content };
   const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
@@ -113,4 +123,35 @@ export function isOtherMachine(record: { readonly machine: string | null }, mach
 export function checksum(schemaVersion: number, content: unknown): string {
   const crc = crc32(JSON.stringify({ schema_version: schemaVersion, registration: content }));
   return crc.toString(16).padStart(8, "0");
+}
+
+/**
+ * A file that is in the state directory only after an agent ended in order with everything saved. After a power cut it is missing: the
+ * service may then have a registration that a full or read-only disk could not take. Its removal needs no free block.
+ */
+export function createCleanStop(files: Files, stateDirectory: string) {
+  const path = join(stateDirectory, "stopped");
+  return {
+    /** An agent runs from now on. @returns whether the last one ended in order. */
+    async take(): Promise<boolean> {
+      try {
+        await files.remove(path);
+        await files.syncDirectory(stateDirectory);
+        return true;
+      } catch (error) {
+        if (errorCode(error) === undefined) throw error;
+        return false;
+      }
+    },
+    /** The disk lacks something. */
+    deny: () => removeIfPresent(files, path).catch(ignoreDisk),
+    /** Not synced: without the file the next start only asks sooner. */
+    async leave(): Promise<void> {
+      await files.createExclusive(path, 0o600).then((file) => file.close(), ignoreDisk);
+    },
+  };
+}
+
+function ignoreDisk(error: unknown): void {
+  if (errorCode(error) === undefined) throw error;
 }

@@ -46,8 +46,8 @@ export async function checkSilence(world: World): Promise<void> {
   const unsettled = isSettled(world);
   if (unsettled !== null) world.fail(`after settling: ${unsettled}`);
   const load = await loadState(world);
-  if (load.kind !== "registration") world.fail(`the state on the disk is ${load.kind}`);
-  else if (load.registration.request.configuration_digest !== digestOnDisk(world))
+  if (load.kind !== "content") world.fail(`the state on the disk is ${load.kind}`);
+  else if (load.content.request.configuration_digest !== digestOnDisk(world))
     world.fail("the state on the disk differs from the registration");
 }
 

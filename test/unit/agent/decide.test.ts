@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { decide, type Decision, type Situation } from "../../../src/agent/decide.ts";
 import type { FailureState, Outcome } from "../../../src/agent/outcome.ts";
-import type { Registration } from "../../../src/agent/registration/record.ts";
+import type { Registration } from "../../../src/agent/registration/registration.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
 
 const URL = "https://policy.example";

@@ -9,7 +9,7 @@ import { keyOf, reconciledRobot } from "./robot-in-process.ts";
 /** Content of the state file. */
 async function savedIn(directory: string) {
   const loaded = await loadRegistration(systemFiles, directory);
-  return loaded.kind === "registration" ? loaded.registration : null;
+  return loaded.kind === "content" ? loaded.content : null;
 }
 
 describe("reconcile: failures and unanswered requests", () => {

@@ -133,10 +133,10 @@ test("a saved registration with its members in another order → the same regist
   const [body] = sentBodies(scene);
   // Writes the state as an agent with another order of contract members would.
   const loaded = await loadRegistration(systemFiles, robot.state_directory);
-  if (loaded.kind !== "registration" || body === undefined) throw new Error("nothing was saved");
+  if (loaded.kind !== "content" || body === undefined) throw new Error("nothing was saved");
   const contract = Object.fromEntries(Object.entries(body.contract).toReversed());
   await saveRegistration(systemFiles, robot.state_directory, {
-    ...loaded.registration,
+    ...loaded.content,
     request: { ...body, contract },
   });
   await using again = await robot.start();

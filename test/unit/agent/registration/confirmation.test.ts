@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/agent/registration/confirmation.ts";
-import type { Registration } from "../../../../src/agent/registration/record.ts";
+import type { Registration } from "../../../../src/agent/registration/registration.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
 import { SteppedClock } from "../../look/machine.ts";

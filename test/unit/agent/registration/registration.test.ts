@@ -1,176 +1,235 @@
 import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import * as z from "zod";
 
-import { createCleanStop } from "../../../../src/agent/registration/clean-stop.ts";
-import { keepRegistration } from "../../../../src/agent/registration/kept-registration.ts";
-import type { Registration } from "../../../../src/agent/registration/record.ts";
 import {
+  keepRegistration,
   loadRegistration,
+  type Registration,
   registrationPath,
   saveRegistration,
 } from "../../../../src/agent/registration/registration.ts";
-import { checksum, readState, setAside } from "../../../../src/agent/registration/state-file.ts";
+import { checksum, createCleanStop, readState, setAside } from "../../../../src/agent/registration/state-file.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 
-let folder = "";
-beforeEach(() => void (folder = testFolder("registration")));
+/** Written by an earlier agent. */
+const GOLDEN = join(import.meta.dirname, "../../../golden/agent-state/registration.json");
 
-async function example(): Promise<Registration> {
-  const stat = await systemFiles.stat(import.meta.filename);
-  return {
-    service_url: "https://policy.example",
-    machine: "ab".repeat(32),
-    request: {
-      name: "arm-7",
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      region: "eu",
-      configuration_digest: `sha256:${"c".repeat(64)}`,
-      labels: { line: "a" },
-      contract: { schema: "robot-contract/v1", nested: [1, { a: null }] },
-    },
-    in_doubt: false,
-    files: [
-      {
-        label: "left",
-        path: import.meta.filename,
-        sha256: "d".repeat(64),
-        bytes: 12,
-        suspect: false,
-        stat,
+/** What is in the golden file. */
+const EXAMPLE: Registration = {
+  service_url: "https://policy.example",
+  machine: "ab".repeat(32),
+  request: {
+    name: "arm-7",
+    robot_type_id: "yam.bimanual-joint-position.v1",
+    region: "eu",
+    configuration_digest: `sha256:${"c".repeat(64)}`,
+    site: "hall-2",
+    labels: { line: "a" },
+    contract: { schema: "robot-contract/v1", nested: [1, { a: null }] },
+  },
+  in_doubt: false,
+  files: [
+    {
+      label: "left",
+      path: "/etc/arm.yaml",
+      sha256: "d".repeat(64),
+      bytes: 12,
+      suspect: false,
+      stat: {
+        kind: "file",
+        device: 66306n,
+        inode: 2n ** 64n - 1n,
+        sizeBytes: 12,
+        mtimeNs: -1n,
+        ctimeNs: 1_767_225_601_123_456_789n,
+        mode: 0o644,
+        userId: 1000,
+        groupId: 0,
       },
-    ],
-    robot: {
-      id: "rob_1",
-      name: "arm-7",
-      robot_type_id: "t",
-      region: "eu",
-      created_at: "2026-01-01T00:00:00Z",
-      site: null,
-      labels: {},
     },
-    registered_at: "2026-01-01T00:00:01Z",
-  };
-}
+  ],
+  robot: {
+    id: "rob_1",
+    name: "arm-7",
+    robot_type_id: "t",
+    region: "eu",
+    created_at: "2026-01-01T00:00:00Z",
+    site: null,
+    labels: {},
+  },
+  registered_at: "2026-01-01T00:00:01Z",
+};
 
-describe("clean stop", () => {
-  test("left → taken once", async () => {
-    const { leave, take } = createCleanStop(systemFiles, folder);
-    expect(await take()).toBe(false);
-    await leave();
-    expect([await take(), await take()]).toEqual([true, false]);
-  });
-
-  test("a registration that the disk refuses → the stop before it counts no more", async () => {
-    const { leave, take } = createCleanStop(systemFiles, folder);
-    await leave();
-    const full = {
-      ...systemFiles,
-      createExclusive: () => Promise.reject(Object.assign(new Error("no"), { code: "ENOSPC" })),
-    };
-    const kept = keepRegistration(full, folder, null);
-    await kept.accept(await example());
-    expect(kept.problem).toContain("ENOSPC");
-    expect(await take()).toBe(false);
-  });
+let folder = "";
+let path = "";
+beforeEach(() => {
+  folder = testFolder("registration");
+  path = registrationPath(folder);
 });
 
-describe("registration", () => {
-  test("save, load → the same record, to the nanosecond", async () => {
-    const saved = await example();
-    await saveRegistration(systemFiles, folder, saved);
-    expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
-  });
+const save = (registration = EXAMPLE) => saveRegistration(systemFiles, folder, registration);
+const load = () => loadRegistration(systemFiles, folder);
 
-  test("save, state directory missing → made for the owner and the group", async () => {
-    const missing = join(folder, "state");
-    await saveRegistration(systemFiles, missing, await example());
-    expect([(await stat(missing)).mode & 0o777, await readdir(missing)]).toEqual([0o750, ["registration.json"]]);
-  });
+/** Writes what the text of the golden file becomes by this change, with its checksum. */
+async function writeChanged(from: string, to: string): Promise<void> {
+  const whole = await readFile(GOLDEN, "utf8");
+  const text = whole.replace(from, to);
+  expect(text).not.toBe(whole);
+  const { registration } = z.object({ registration: z.unknown() }).parse(JSON.parse(text));
+  await writeFile(path, JSON.stringify({ schema_version: 1, checksum: checksum(1, registration), registration }));
+}
 
-  test("state of an earlier agent without a text → the robot has none", async () => {
-    const saved = await example();
-    const { site: _site, ...robot } = saved.robot;
-    // @ts-expect-error -- this agent always saves the text
-    await saveRegistration(systemFiles, folder, { ...saved, robot });
-    expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
-  });
+test("save → the golden file, which earlier agents read; no other file remains", async () => {
+  await save({ ...EXAMPLE, in_doubt: true });
+  await save();
+  expect(await readFile(path, "utf8")).toBe(await readFile(GOLDEN, "utf8"));
+  expect(await readdir(folder)).toEqual(["registration.json"]);
+});
 
-  test("save → no other file remains", async () => {
-    await saveRegistration(systemFiles, folder, await example());
-    await saveRegistration(systemFiles, folder, await example());
-    expect(await readdir(folder)).toEqual(["registration.json"]);
-  });
+test("load: the golden file → the registration, to the nanosecond", async () => {
+  await writeFile(path, await readFile(GOLDEN));
+  expect(await load()).toStrictEqual({ kind: "content", content: EXAMPLE });
+});
 
-  test("scenario 34: leftover of a power cut → replaced", async () => {
-    await writeFile(`${registrationPath(folder)}.new`, "half of a regis");
-    await saveRegistration(systemFiles, folder, await example());
-    expect(await readdir(folder)).toEqual(["registration.json"]);
-    expect((await loadRegistration(systemFiles, folder)).kind).toBe("registration");
-  });
+test.each([
+  ["without a text of the robot", '"site": null,', ""],
+  ["with a trusted file", '"trusted": false', '"trusted": true'],
+  ["with a member of another agent", '"in_doubt": false,', '"in_doubt": false, "more": 1,'],
+])("load: of another agent, %s → the registration", async (_what, from, to) => {
+  await writeChanged(from, to);
+  expect(await load()).toStrictEqual({ kind: "content", content: EXAMPLE });
+});
 
-  test("no file → none", async () => {
-    expect(await loadRegistration(systemFiles, folder)).toEqual({ kind: "none" });
-  });
+test("load: a request with a member of a newer agent → kept, so that it differs from what this agent sends", async () => {
+  await writeChanged('"region": "eu",', '"region": "eu", "hall": "2",');
+  expect(await load()).toMatchObject({ content: { request: { hall: "2" } } });
+});
 
-  test("scenario 34: file truncated at any byte → damaged", async () => {
-    await saveRegistration(systemFiles, folder, await example());
-    const whole = await readFile(registrationPath(folder));
-    // The last byte is an optional line feed.
-    for (let length = 0; length < whole.byteLength - 1; length += 7) {
-      await writeFile(registrationPath(folder), whole.subarray(0, length));
-      expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
-    }
-  });
+test.each([
+  ["no machine", /"machine": ".*",/, ""],
+  ["no digest", /"configuration_digest": ".*",/, ""],
+  ["a doubt that is no boolean", '"in_doubt": false', '"in_doubt": "false"'],
+  ["a label that is no text", '"line": "a"', '"line": 1'],
+  ["a contract that is no object", /"contract": \{[^]*?\n {6}\}/, '"contract": []'],
+  ["a short hash", "d".repeat(64), "d".repeat(63)],
+  ["a hash in capitals", "d".repeat(64), "D".repeat(64)],
+  ["a negative size", '"bytes": 12', '"bytes": -1'],
+  ["half a byte", '"bytes": 12', '"bytes": 1.5'],
+  ["a directory", '"kind": "file"', '"kind": "directory"'],
+  ["no device", '"66306"', '""'],
+  ["a time with an exponent", '"-1"', '"1e3"'],
+  ["a time that is too long", '"-1"', `"${"9".repeat(21)}"`],
+  ["a file without trust", /,\s*"trusted": false/, ""],
+  ["no robot", /"robot": \{[^]*?\n {4}\},/, ""],
+])("load: %s → damaged", async (_what, from, to) => {
+  const text = await readFile(GOLDEN, "utf8");
+  await writeChanged(typeof from === "string" ? from : (from.exec(text)?.[0] ?? "nothing"), to);
+  expect(await load()).toEqual({ kind: "damaged" });
+});
 
-  test("changed byte → damaged", async () => {
-    await saveRegistration(systemFiles, folder, await example());
-    const text = await readFile(registrationPath(folder), "utf8");
-    await writeFile(registrationPath(folder), text.replace('"arm-7"', '"arm-8"'));
-    expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
-  });
+test("load: no file → none", async () => {
+  expect(await load()).toEqual({ kind: "none" });
+});
 
-  test("any flipped bit → damaged, never the state of a newer agent", async () => {
-    await saveRegistration(systemFiles, folder, await example());
-    const path = registrationPath(folder);
-    const whole = await readFile(path);
-    const original = await loadRegistration(systemFiles, folder);
-    // All bits of the head, which contains the version, and some bits of the rest.
-    for (let bit = 0; bit < whole.byteLength * 8; bit += bit < 64 * 8 ? 1 : 41) {
-      const flipped = Uint8Array.from(whole, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
-      await writeFile(path, flipped);
-      const loaded = await loadRegistration(systemFiles, folder);
-      // One white space may become another.
-      if (loaded.kind === "registration") expect(loaded).toStrictEqual(original);
-      else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
-    }
-  });
+test("save: state directory missing → made for the owner and the group", async () => {
+  const missing = join(folder, "state");
+  await saveRegistration(systemFiles, missing, EXAMPLE);
+  expect([(await stat(missing)).mode & 0o777, await readdir(missing)]).toEqual([0o750, ["registration.json"]]);
+});
 
-  test("state of a newer agent → kept and reported", async () => {
-    await writeFile(registrationPath(folder), stateOfNewerAgent(2));
-    await expect(loadRegistration(systemFiles, folder)).rejects.toMatchObject({ code: "state-newer", version: 2 });
-  });
+test("scenario 34: leftover of a power cut → replaced", async () => {
+  await writeFile(`${path}.new`, "half of a regis");
+  await save();
+  expect(await readdir(folder)).toEqual(["registration.json"]);
+  expect((await load()).kind).toBe("content");
+});
 
-  test("setAside: keeps the file under a name with the reason", async () => {
-    await writeFile(registrationPath(folder), "foreign");
-    expect(await setAside(systemFiles, registrationPath(folder))).toBe(join(folder, "registration.json.damaged"));
-    expect(await readFile(join(folder, "registration.json.damaged"), "utf8")).toBe("foreign");
-  });
+test("scenario 34: file truncated at any byte → damaged", async () => {
+  const whole = await readFile(GOLDEN);
+  // The last byte is an optional line feed.
+  for (let length = 0; length < whole.byteLength - 1; length += 7) {
+    await writeFile(path, whole.subarray(0, length));
+    expect(await load()).toEqual({ kind: "damaged" });
+  }
+});
 
-  test.each([
-    [{ schema_version: 1, checksum: checksum(1, {}), registration: {} }, "content"],
-    [{ schema_version: 0, checksum: checksum(0, {}), registration: {} }, "content"],
-    [{ schema_version: -1, checksum: checksum(-1, {}), registration: {} }, "damaged"],
-    [{ schema_version: "1", checksum: checksum(1, {}), registration: {} }, "damaged"],
-    [{ schema_version: 1, checksum: 0, registration: {} }, "damaged"],
-    [{ checksum: checksum(1, {}), registration: {} }, "damaged"],
-    [[], "damaged"],
-    [null, "damaged"],
-  ])("readState: %j → %s", async (envelope, kind) => {
-    await writeFile(registrationPath(folder), JSON.stringify(envelope));
-    expect((await readState(systemFiles, registrationPath(folder), "registration", 1024)).kind).toBe(kind);
-  });
+test("any flipped bit → damaged, never the state of a newer agent", async () => {
+  const whole = await readFile(GOLDEN);
+  // All bits of the head, which contains the version, and some bits of the rest.
+  for (let bit = 0; bit < whole.byteLength * 8; bit += bit < 64 * 8 ? 1 : 41) {
+    const flipped = Uint8Array.from(whole, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+    await writeFile(path, flipped);
+    const loaded = await load();
+    // One white space may become another.
+    if (loaded.kind === "content") expect(loaded.content).toStrictEqual(EXAMPLE);
+    else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
+  }
+});
+
+test("state of a newer agent → kept and reported", async () => {
+  await writeFile(path, stateOfNewerAgent(2));
+  await expect(load()).rejects.toMatchObject({ code: "state-newer", version: 2 });
+});
+
+test("setAside: keeps the file under a name with the reason", async () => {
+  await writeFile(path, "foreign");
+  expect(await setAside(systemFiles, path)).toBe(join(folder, "registration.json.damaged"));
+  expect(await readFile(join(folder, "registration.json.damaged"), "utf8")).toBe("foreign");
+});
+
+test.each([
+  [{ schema_version: 1, checksum: checksum(1, {}), registration: {} }, "content"],
+  [{ schema_version: 0, checksum: checksum(0, {}), registration: {} }, "content"],
+  [{ schema_version: -1, checksum: checksum(-1, {}), registration: {} }, "damaged"],
+  [{ schema_version: "1", checksum: checksum(1, {}), registration: {} }, "damaged"],
+  [{ schema_version: 1, checksum: 0, registration: {} }, "damaged"],
+  [{ checksum: checksum(1, {}), registration: {} }, "damaged"],
+  [[], "damaged"],
+  [null, "damaged"],
+])("readState: %j → %s", async (envelope, kind) => {
+  await writeFile(path, JSON.stringify(envelope));
+  const form = { member: "registration", schema: z.object({}), mode: 0o600, limitBytes: 1024 } as const;
+  expect((await readState(systemFiles, path, form)).kind).toBe(kind);
+});
+
+test("clean stop: left → taken once", async () => {
+  const { leave, take } = createCleanStop(systemFiles, folder);
+  expect(await take()).toBe(false);
+  await leave();
+  expect([await take(), await take()]).toEqual([true, false]);
+});
+
+test("a registration that the disk refuses → kept and said, and the stop before it counts no more", async () => {
+  const { leave, take } = createCleanStop(systemFiles, folder);
+  await leave();
+  const createExclusive = () => Promise.reject(Object.assign(new Error("no"), { code: "ENOSPC" }));
+  const kept = keepRegistration({ ...systemFiles, createExclusive }, folder, null);
+  await kept.accept(EXAMPLE);
+  expect(kept.current).toBe(EXAMPLE);
+  expect(kept.problem).toContain("ENOSPC");
+  expect(await take()).toBe(false);
+});
+
+test("keepRegistration: doubt → on the disk before it resolves, once; the answer alone does not take it back there", async () => {
+  await save();
+  const kept = keepRegistration(systemFiles, folder, EXAMPLE);
+  await kept.doubtDurably();
+  const doubted = await stat(path);
+  kept.setDoubt(false);
+  await kept.doubtDurably();
+  expect((await stat(path)).ino).toBe(doubted.ino);
+  expect(await load()).toEqual({ kind: "content", content: { ...EXAMPLE, in_doubt: true } });
+});
+
+test("keepRegistration: its file was moved away → forgotten; otherwise kept", async () => {
+  await save();
+  const kept = keepRegistration(systemFiles, folder, EXAMPLE);
+  expect([await kept.forgetMoved(), kept.current]).toEqual([false, EXAMPLE]);
+  await systemFiles.rename(path, `${path}.rebound`);
+  expect([await kept.forgetMoved(), kept.current]).toEqual([true, null]);
 });
