@@ -12,7 +12,7 @@ import { RELEASED_AT_MS } from "../../platform/release.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import { accessTo, openNetwork } from "../registration/connect.ts";
+import { openAccess } from "../registration/connect.ts";
 import type { Registration } from "../registration/registration.ts";
 import { type CheckId, combine, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 import type { KeyFacts } from "./key.ts";
@@ -73,15 +73,15 @@ export async function contactService(
 
 /** Sends requests to the service, and closes the connections afterwards. */
 export async function withAccess<T>(
-  { machine, environment, version }: CommandContext,
+  context: CommandContext,
   service: AgentConfiguration["service"],
   send: (access: ServiceAccess) => Promise<T>,
 ): Promise<T> {
-  const transport = openNetwork(service, environment, machine);
+  const access = openAccess(service, context);
   try {
-    return await send(accessTo(service, { transport, machine, version }));
+    return await send(access);
   } finally {
-    await transport.close();
+    await access.transport.close();
   }
 }
 

@@ -89,19 +89,24 @@ export interface Confirmation {
   /** Why the last question failed; null when it was answered. */
   readonly problem: string | null;
   /** The registration that had replaced this robot's; null once this robot's has been in place for a day. */
-  readonly replaced: Pick<Extract<Verdict, { kind: "replaced" }>, "at" | "configuration_digest"> | null;
+  readonly replaced: Omit<Extract<Verdict, { kind: "replaced" }>, "kind"> | null;
   /** Since when several computers take turns registering the robot's name, from the last answer, ISO 8601. */
   readonly contestedSince: string | null;
   /** Monotonic time of the next question. */
   readonly dueMs: number;
 }
 
+interface Range {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
-const FIRST_MS = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS } as const;
+const FIRST_MS: Range = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS };
 /** The same after a stop that was not in order. */
-const UNCLEAN_MS = { minimum: 1000, maximum: 6000 } as const;
+const UNCLEAN_MS: Range = { minimum: 1000, maximum: 6000 };
 /** The question after a registration. */
 const AFTER_REGISTRATION_MS = 10 * MINUTE_MS;
 /** Random share of these periods. */
@@ -114,29 +119,29 @@ const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
 export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">) {
   const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
-  const dueWithin = ({ minimum, maximum }: typeof FIRST_MS | typeof UNCLEAN_MS) =>
-    clock.monotonicMs() + minimum + random.unit() * (maximum - minimum);
   let replacedAtMs = Number.NEGATIVE_INFINITY;
+  /** The next registration repeats the last one, because a question was not answered with `held`. */
+  let isRepeatNext = false;
   let current: Confirmation = {
     confirmedAt: null,
     problem: null,
     replaced: null,
     contestedSince: null,
-    dueMs: dueWithin(FIRST_MS),
+    dueMs: within(FIRST_MS),
   };
 
-  /** The next registration repeats the last one, because a question was not answered with `held`. */
-  let isRepeatNext = false;
+  function within({ minimum, maximum }: Range): number {
+    return clock.monotonicMs() + minimum + random.unit() * (maximum - minimum);
+  }
 
   function about(periodMs: number): number {
     return clock.monotonicMs() + periodMs * (1 + SPREAD * (random.unit() - 0.5));
   }
 
-  function confirmed(dueMs: number): void {
+  function confirm(dueMs: number): void {
     backoff.reset();
     isRepeatNext = false;
-    const confirmedAt = isoNow(clock);
-    current = { ...current, confirmedAt, problem: null, dueMs };
+    current = { ...current, confirmedAt: isoNow(clock), problem: null, dueMs };
   }
 
   return {
@@ -144,36 +149,33 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
       return current;
     },
     /** The service accepted a registration. After a repeated one it is not asked soon: two computers would take turns every ten minutes. */
-    registered() {
-      confirmed(about(isRepeatNext ? DAY_MS : AFTER_REGISTRATION_MS));
-    },
+    registered: () => confirm(about(isRepeatNext ? DAY_MS : AFTER_REGISTRATION_MS)),
     /** The disk may lack the last registration. */
     hurry() {
-      current = { ...current, dueMs: dueWithin(UNCLEAN_MS) };
+      current = { ...current, dueMs: within(UNCLEAN_MS) };
     },
     take(verdict: Verdict) {
-      isRepeatNext ||= verdict.kind !== "held" && verdict.kind !== "unanswered";
       switch (verdict.kind) {
-        case "held":
-          confirmed(about(DAY_MS));
-          current = { ...current, contestedSince: verdict.contestedSince };
-          if (clock.monotonicMs() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
+        case "held": {
+          confirm(about(DAY_MS));
+          const isSettled = clock.monotonicMs() - replacedAtMs >= DISPUTE_MS;
+          const replaced = isSettled ? null : current.replaced;
+          current = { ...current, contestedSince: verdict.contestedSince, replaced };
           return;
-        case "replaced": {
-          const { kind: _kind, ...replaced } = verdict;
+        }
+        case "unanswered":
+          current = {
+            ...current,
+            problem: verdict.detail,
+            dueMs: clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs),
+          };
+          return;
+        case "replaced":
           replacedAtMs = clock.monotonicMs();
-          current = { ...current, problem: null, replaced, dueMs: about(DAY_MS) };
-          return;
-        }
-        case "lost":
-        case "unknown":
-          current = { ...current, problem: null, dueMs: about(DAY_MS) };
-          return;
-        case "unanswered": {
-          const dueMs = clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs);
-          current = { ...current, problem: verdict.detail, dueMs };
-        }
+          current = { ...current, replaced: verdict };
       }
+      isRepeatNext = true;
+      current = { ...current, problem: null, dueMs: about(DAY_MS) };
     },
   };
 }

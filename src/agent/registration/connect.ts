@@ -34,15 +34,18 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-export interface ConnectOptions {
+export interface AccessOptions {
   readonly machine: Machine;
-  readonly folders: Folders;
   /** For proxies, and for the key at provisioning. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly userId: number;
   readonly version: string;
   /** The network of a simulated machine; the real network when absent. */
-  openTransport?(configuration: AgentConfiguration): Transport;
+  openTransport?(): Transport;
+}
+
+export interface ConnectOptions extends AccessOptions {
+  readonly folders: Folders;
+  readonly userId: number;
 }
 
 /** The robot's own credential for a service; null for a robot that uses its API key. */
@@ -51,42 +54,58 @@ export type OwnCredential = (serviceUrl: string) => Credential | CredentialProbl
 /**
  * The client for a configuration: service, route and credential. Opens nothing yet.
  *
- * @param ownCredential what the running agent holds; without it the credential is read from the state directory.
+ * @param ownCredential what the running agent holds.
  */
 export function connect(
-  configuration: AgentConfiguration,
+  { service }: Pick<AgentConfiguration, "service">,
   options: ConnectOptions,
-  ownCredential?: OwnCredential,
+  ownCredential: OwnCredential,
 ): Connection {
-  const { machine, folders, environment } = options;
-  const { url, key_file: keyFile, ca_file: caFile } = configuration.service;
-  const transport = options.openTransport?.(configuration) ?? openNetwork(configuration.service, environment, machine);
-  const apiKey = () =>
-    loadCredential(
-      {
-        credentialsDirectory: folders.credentialsDirectory ?? undefined,
-        keyFile: keyFile ?? undefined,
-        environmentKey: environment[KEY_VARIABLE],
-        serviceUserId: options.userId,
-      },
-      machine.files,
-    );
-  const own = ownCredential ?? (() => storedCredential(configuration.service, machine, folders.stateDirectory));
-  const access = accessTo(configuration.service, { ...options, transport });
+  const { machine, folders, environment, userId } = options;
+  const { url, key_file: keyFile, ca_file: caFile } = service;
+  const access = openAccess(service, options);
+  const credentialsDirectory = folders.credentialsDirectory ?? undefined;
+  const keySources = {
+    credentialsDirectory,
+    keyFile: keyFile ?? undefined,
+    environmentKey: environment[KEY_VARIABLE],
+    serviceUserId: userId,
+  };
+  const apiKey = () => loadCredential(keySources, machine.files);
   return {
-    client: createClient({ ...access, credential: async () => (await own(url)) ?? apiKey() }),
+    client: createClient({ ...access, credential: async () => ownCredential(url) ?? apiKey() }),
     access,
     hasApiKey: async () => (await apiKey()).kind === "credential",
-    userId: options.userId,
+    userId,
     serviceUrl: url,
-    route: JSON.stringify(configuration.service),
+    route: JSON.stringify(service),
     routePaths: caFile === null ? [] : [caFile],
     credentialPaths: [
-      ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
+      ...(credentialsDirectory === undefined ? [] : [join(credentialsDirectory, "api-key")]),
       ...(keyFile === null ? [] : [keyFile]),
     ],
-    prepare: () => transport.prepare(),
-    close: () => transport.close(),
+    prepare: () => access.transport.prepare(),
+    close: () => access.transport.close(),
+  };
+}
+
+/** How to send requests to the configured service, in the agent's name: its certificates, and the proxy of the configuration or the environment. */
+export function openAccess(
+  { url, ca_file: caFile, proxy, allow_insecure: allowInsecure, ...service }: ServiceConfiguration,
+  { machine: { files, clock }, environment, version, openTransport }: AccessOptions,
+): ServiceAccess {
+  const openNetwork = () =>
+    createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, files, clock });
+  return {
+    baseUrl: url,
+    transport: (openTransport ?? openNetwork)(),
+    clock,
+    userAgent: `robot-policy-agent/${version}`,
+    timeouts: {
+      connectMs: service.connect_timeout_s * 1000,
+      headersMs: service.headers_timeout_s * 1000,
+      totalMs: service.request_timeout_s * 1000,
+    },
   };
 }
 
@@ -108,36 +127,5 @@ export async function storedCredential(
     what: "this robot is not enrolled",
     where,
     fix: "enroll it: sudo robot-policy-agent enroll",
-  };
-}
-
-/** The route to the service: certificates, and the proxy of the configuration or the environment. */
-export function openNetwork(
-  { ca_file: caFile, proxy, allow_insecure: allowInsecure }: ServiceConfiguration,
-  environment: Readonly<Record<string, string | undefined>>,
-  { files, clock }: Machine,
-): Transport {
-  return createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, files, clock });
-}
-
-/** How to send requests to the configured service, in the agent's name. */
-export function accessTo(
-  service: ServiceConfiguration,
-  {
-    transport,
-    machine,
-    version,
-  }: { readonly transport: Transport; readonly machine: Machine; readonly version: string },
-): ServiceAccess {
-  return {
-    baseUrl: service.url,
-    transport,
-    clock: machine.clock,
-    userAgent: `robot-policy-agent/${version}`,
-    timeouts: {
-      connectMs: service.connect_timeout_s * 1000,
-      headersMs: service.headers_timeout_s * 1000,
-      totalMs: service.request_timeout_s * 1000,
-    },
   };
 }

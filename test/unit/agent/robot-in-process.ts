@@ -76,7 +76,7 @@ export interface Robot {
   robotId: string;
   /** How often the modules of a request were preloaded. */
   prepared(): number;
-  connect(configuration: AgentConfiguration, ownCredential?: OwnCredential): Connection;
+  connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Reports an event of the configuration file. Writes report none by themselves. */
   reportEvent(): void;
 }
@@ -223,7 +223,7 @@ export async function reconciledRobot(
   const clock = new SteppedClock();
   const robot = await createRobot(clock);
   const { machine } = robot;
-  const connection = robot.connect(robot.initial);
+  const connection = robot.connect(robot.initial, () => null);
   const look = createLook(machine);
   look.remember(registration?.files ?? []);
   const documents = createDocuments(machine, look, robot.configuration, robot.initial);

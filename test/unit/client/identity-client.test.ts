@@ -26,7 +26,7 @@ const APPROVED = {
 async function answeredWith(body: object) {
   const robot = await createRobot(new SteppedClock());
   robot.respond = () => ({ status: 200, body });
-  return createIdentityClient(robot.connect(robot.initial).access);
+  return createIdentityClient(robot.connect(robot.initial, () => null).access);
 }
 
 const { signal } = new AbortController();

@@ -98,7 +98,7 @@ async function live({ credential, keyOf, answer, forMs, onWait, isFull }: Life) 
     version: "0.0.0",
     files,
     stored: { key, enrolment: null, credential: stored, setAside: [] },
-    settings: { configuration: initial, connection: robot.connect(initial) },
+    settings: { configuration: initial, connection: robot.connect(initial, () => null) },
     report: { robotTypeId: null, digest: null, isSettled: true, readiness: { problem: null, registeredDigest: null } },
     wake: () => (wakes += 1),
   });
