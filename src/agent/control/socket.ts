@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 
 import { errorCode, systemFiles } from "../../platform/files/files.ts";
@@ -70,7 +71,8 @@ async function listen(agent: ControlledAgent, path: string): Promise<AsyncDispos
   // Under systemd the directory exists (RuntimeDirectory=); when the agent is run by hand it may not.
   await systemFiles.makeDirectory(dirname(path), 0o755);
   await removeStaleSocket(path);
-  await bind(server, path);
+  server.listen(path);
+  await once(server, "listening");
   try {
     chmodSync(path, SOCKET_MODE);
   } catch (error) {
@@ -80,9 +82,8 @@ async function listen(agent: ControlledAgent, path: string): Promise<AsyncDispos
   return {
     async [Symbol.asyncDispose]() {
       for (const connection of connections) connection.destroy();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
+      server.close();
+      await once(server, "close");
     },
   };
 }
@@ -117,16 +118,6 @@ async function openHttp(agent: ControlledAgent): Promise<HttpServer> {
   return server;
 }
 
-function bind(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
 /** Removes the socket file of a killed daemon. This process has the state lock, so a socket that refuses connections is stale. */
 async function removeStaleSocket(path: string): Promise<void> {
   if (await isAnswered(path)) return;
@@ -137,13 +128,14 @@ async function removeStaleSocket(path: string): Promise<void> {
   }
 }
 
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const connection = createConnection(path);
-    connection.once("connect", () => {
-      connection.destroy();
-      resolve(true);
-    });
-    connection.once("error", () => resolve(false));
-  });
+async function isAnswered(path: string): Promise<boolean> {
+  const connection = createConnection(path);
+  try {
+    await once(connection, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    connection.destroy();
+  }
 }

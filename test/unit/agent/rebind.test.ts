@@ -15,6 +15,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { EXIT, type Terminal } from "../../../src/platform/terminal.ts";
+import { REGISTRATION } from "../../support/robot/registration.ts";
 import { temporaryFolder } from "../look/machine.ts";
 
 /** A registered robot without a running agent, and the disk operations of `rebind`. */
@@ -26,16 +27,7 @@ async function registeredRobot() {
     join(folder, "config.yaml"),
     'service: { url: "http://127.0.0.1:1" }\nrobot: { name: arm-7, region: eu-central-1 }\n',
   );
-  const request = { name: "arm-7", robot_type_id: "t", region: "eu-central-1", configuration_digest: "sha256:0" };
-  await saveRegistration(systemFiles, stateDir, {
-    service_url: "http://127.0.0.1:1",
-    machine: null,
-    request,
-    in_doubt: false,
-    files: [],
-    robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
-    registered_at: "2026-01-01T00:00:01Z",
-  });
+  await saveRegistration(systemFiles, stateDir, { ...REGISTRATION, machine: null });
   const changes: string[] = [];
   const printed: unknown[] = [];
   const files = {

@@ -1,49 +1,26 @@
 import { describe, expect, test } from "vitest";
 
 import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/agent/registration/confirmation.ts";
-import type { Registration } from "../../../../src/agent/registration/registration.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
+import { REGISTRATION } from "../../../support/robot/registration.ts";
 import { SteppedClock } from "../../look/machine.ts";
 
-const digest = `sha256:${"a".repeat(64)}`;
-const registration: Registration = {
-  service_url: "https://policy.example",
-  machine: null,
-  request: {
-    name: "arm-7",
-    robot_type_id: "type",
-    region: "eu",
-    configuration_digest: digest,
-    contract: { a: [1], b: null },
-  },
-  in_doubt: false,
-  files: [],
-  robot: {
-    id: "rob_1",
-    name: "arm-7",
-    robot_type_id: "type",
-    region: "eu",
-    created_at: "2026-01-01T00:00:00Z",
-    site: null,
-    labels: {},
-  },
-  registered_at: "2026-02-02T12:00:00.000Z",
-};
+const { request, robot } = REGISTRATION;
 const view: HeldRegistration = {
-  robot_id: "rob_1",
-  robot: "arm-7",
-  configuration_digest: digest,
-  registered_at: "2026-02-02T12:00:00.010Z",
-  robot_type_id: "type",
-  region: "eu",
-  site: null,
-  labels: {},
-  contract: { b: null, a: [1] },
+  robot_id: robot.id,
+  robot: request.name,
+  configuration_digest: request.configuration_digest,
+  registered_at: "2026-01-01T00:00:01.010Z",
+  robot_type_id: request.robot_type_id,
+  region: request.region,
+  site: "hall-2",
+  labels: { line: "a" },
+  contract: { nested: [1, { a: null }], schema: "robot-contract/v1" },
   contested_since: null,
 };
-const LATER = "2026-02-03T00:00:00Z";
-const EARLIER = "2026-02-01T00:00:00Z";
+const LATER = "2026-01-02T00:00:00Z";
+const EARLIER = "2025-12-31T00:00:00Z";
 
 const ok = (changes: Partial<HeldRegistration>): CallResult<HeldRegistration> => {
   return { kind: "ok", status: 200, value: { ...view, ...changes } };
@@ -57,9 +34,9 @@ const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] 
   ["another digest, registered before", ok({ configuration_digest: "sha256:b", registered_at: EARLIER }), "lost"],
   ["another type", ok({ robot_type_id: "other", registered_at: LATER }), "replaced"],
   ["another region", ok({ region: "us", registered_at: LATER }), "replaced"],
-  ["an additional site", ok({ site: "hall-2", registered_at: LATER }), "replaced"],
+  ["another site", ok({ site: "hall-3", registered_at: LATER }), "replaced"],
   ["no site, from a service without support for sites", ok({ site: undefined }), "held"],
-  ["an additional label", ok({ labels: { line: "a" }, registered_at: LATER }), "replaced"],
+  ["an additional label", ok({ labels: { line: "a", shift: "day" }, registered_at: LATER }), "replaced"],
   ["no contract", ok({ contract: null, registered_at: LATER }), "replaced"],
   ["another robot with this name", ok({ robot_id: "rob_2" }), "lost"],
   ["an answer about another name", ok({ robot: "arm-8" }), "unanswered"],
@@ -84,7 +61,7 @@ const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] 
 
 describe("judgeHeld", () => {
   test.each(cases)("%s → %o", (_what, result, kind) => {
-    expect(judgeHeld(result, registration).kind).toBe(kind);
+    expect(judgeHeld(result, REGISTRATION).kind).toBe(kind);
   });
 });
 
@@ -111,7 +88,7 @@ describe("createConfirmations", () => {
         { kind: "held", contestedSince: null },
         { kind: "lost", detail: "" },
         { kind: "unknown", detail: "" },
-        { kind: "replaced", at: LATER, configuration_digest: digest },
+        { kind: "replaced", at: LATER, configuration_digest: request.configuration_digest },
       ];
       for (const verdict of verdicts) {
         confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
@@ -132,7 +109,7 @@ describe("createConfirmations", () => {
   test("contested name → remembered until the service no longer reports it", () => {
     const { confirmations } = start(1);
     const contested = [EARLIER, null].map((contestedSince) => {
-      confirmations.take(judgeHeld(ok({ contested_since: contestedSince }), registration));
+      confirmations.take(judgeHeld(ok({ contested_since: contestedSince }), REGISTRATION));
       return confirmations.current.contestedSince;
     });
     expect(contested).toEqual([EARLIER, null]);

@@ -7,63 +7,17 @@ import * as z from "zod";
 import {
   keepRegistration,
   loadRegistration,
-  type Registration,
   registrationPath,
   saveRegistration,
 } from "../../../../src/agent/registration/registration.ts";
 import { checksum, createCleanStop, readState, setAside } from "../../../../src/agent/registration/state-file.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
+import { REGISTRATION } from "../../../support/robot/registration.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 
 /** Written by an earlier agent. */
 const GOLDEN = join(import.meta.dirname, "../../../golden/agent-state/registration.json");
-
-/** What is in the golden file. */
-const EXAMPLE: Registration = {
-  service_url: "https://policy.example",
-  machine: "ab".repeat(32),
-  request: {
-    name: "arm-7",
-    robot_type_id: "yam.bimanual-joint-position.v1",
-    region: "eu",
-    configuration_digest: `sha256:${"c".repeat(64)}`,
-    site: "hall-2",
-    labels: { line: "a" },
-    contract: { schema: "robot-contract/v1", nested: [1, { a: null }] },
-  },
-  in_doubt: false,
-  files: [
-    {
-      label: "left",
-      path: "/etc/arm.yaml",
-      sha256: "d".repeat(64),
-      bytes: 12,
-      suspect: false,
-      stat: {
-        kind: "file",
-        device: 66306n,
-        inode: 2n ** 64n - 1n,
-        sizeBytes: 12,
-        mtimeNs: -1n,
-        ctimeNs: 1_767_225_601_123_456_789n,
-        mode: 0o644,
-        userId: 1000,
-        groupId: 0,
-      },
-    },
-  ],
-  robot: {
-    id: "rob_1",
-    name: "arm-7",
-    robot_type_id: "t",
-    region: "eu",
-    created_at: "2026-01-01T00:00:00Z",
-    site: null,
-    labels: {},
-  },
-  registered_at: "2026-01-01T00:00:01Z",
-};
 
 let folder = "";
 let path = "";
@@ -72,7 +26,7 @@ beforeEach(() => {
   path = registrationPath(folder);
 });
 
-const save = (registration = EXAMPLE) => saveRegistration(systemFiles, folder, registration);
+const save = (registration = REGISTRATION) => saveRegistration(systemFiles, folder, registration);
 const load = () => loadRegistration(systemFiles, folder);
 
 /** Writes what the text of the golden file becomes by this change, with its checksum. */
@@ -85,7 +39,7 @@ async function writeChanged(from: string, to: string): Promise<void> {
 }
 
 test("save → the golden file, which earlier agents read; no other file remains", async () => {
-  await save({ ...EXAMPLE, in_doubt: true });
+  await save({ ...REGISTRATION, in_doubt: true });
   await save();
   expect(await readFile(path, "utf8")).toBe(await readFile(GOLDEN, "utf8"));
   expect(await readdir(folder)).toEqual(["registration.json"]);
@@ -93,7 +47,7 @@ test("save → the golden file, which earlier agents read; no other file remains
 
 test("load: the golden file → the registration, to the nanosecond", async () => {
   await writeFile(path, await readFile(GOLDEN));
-  expect(await load()).toStrictEqual({ kind: "content", content: EXAMPLE });
+  expect(await load()).toStrictEqual({ kind: "content", content: REGISTRATION });
 });
 
 test.each([
@@ -102,7 +56,7 @@ test.each([
   ["with a member of another agent", '"in_doubt": false,', '"in_doubt": false, "more": 1,'],
 ])("load: of another agent, %s → the registration", async (_what, from, to) => {
   await writeChanged(from, to);
-  expect(await load()).toStrictEqual({ kind: "content", content: EXAMPLE });
+  expect(await load()).toStrictEqual({ kind: "content", content: REGISTRATION });
 });
 
 test("load: a request with a member of a newer agent → kept, so that it differs from what this agent sends", async () => {
@@ -138,7 +92,7 @@ test("load: no file → none", async () => {
 
 test("save: state directory missing → made for the owner and the group", async () => {
   const missing = join(folder, "state");
-  await saveRegistration(systemFiles, missing, EXAMPLE);
+  await saveRegistration(systemFiles, missing, REGISTRATION);
   expect([(await stat(missing)).mode & 0o777, await readdir(missing)]).toEqual([0o750, ["registration.json"]]);
 });
 
@@ -166,7 +120,7 @@ test("any flipped bit → damaged, never the state of a newer agent", async () =
     await writeFile(path, flipped);
     const loaded = await load();
     // One white space may become another.
-    if (loaded.kind === "content") expect(loaded.content).toStrictEqual(EXAMPLE);
+    if (loaded.kind === "content") expect(loaded.content).toStrictEqual(REGISTRATION);
     else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
   }
 });
@@ -209,27 +163,27 @@ test("a registration that the disk refuses → kept and said, and the stop befor
   await leave();
   const createExclusive = () => Promise.reject(Object.assign(new Error("no"), { code: "ENOSPC" }));
   const kept = keepRegistration({ ...systemFiles, createExclusive }, folder, null);
-  await kept.accept(EXAMPLE);
-  expect(kept.current).toBe(EXAMPLE);
+  await kept.accept(REGISTRATION);
+  expect(kept.current).toBe(REGISTRATION);
   expect(kept.problem).toContain("ENOSPC");
   expect(await take()).toBe(false);
 });
 
 test("keepRegistration: doubt → on the disk before it resolves, once; the answer alone does not take it back there", async () => {
   await save();
-  const kept = keepRegistration(systemFiles, folder, EXAMPLE);
+  const kept = keepRegistration(systemFiles, folder, REGISTRATION);
   await kept.doubtDurably();
   const doubted = await stat(path);
   kept.setDoubt(false);
   await kept.doubtDurably();
   expect((await stat(path)).ino).toBe(doubted.ino);
-  expect(await load()).toEqual({ kind: "content", content: { ...EXAMPLE, in_doubt: true } });
+  expect(await load()).toEqual({ kind: "content", content: { ...REGISTRATION, in_doubt: true } });
 });
 
 test("keepRegistration: its file was moved away → forgotten; otherwise kept", async () => {
   await save();
-  const kept = keepRegistration(systemFiles, folder, EXAMPLE);
-  expect([await kept.forgetMoved(), kept.current]).toEqual([false, EXAMPLE]);
+  const kept = keepRegistration(systemFiles, folder, REGISTRATION);
+  expect([await kept.forgetMoved(), kept.current]).toEqual([false, REGISTRATION]);
   await systemFiles.rename(path, `${path}.rebound`);
   expect([await kept.forgetMoved(), kept.current]).toEqual([true, null]);
 });
