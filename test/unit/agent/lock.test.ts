@@ -22,25 +22,18 @@ async function taken(directory: string): Promise<AsyncDisposable> {
   return result.lock;
 }
 
-test("scenario 15: state directory → one holder, by any path", async () => {
-  await using _first = await taken(folder);
+test("scenario 15: state directory → one holder, by any path, without a file; released → free again", async () => {
+  const before = await stat(folder, { bigint: true });
+  const first = await taken(folder);
   expect(await lock(folder)).toEqual({ kind: "held" });
+  expect(await readdir(folder)).toEqual([]);
+  expect((await stat(folder, { bigint: true })).ctimeNs).toBe(before.ctimeNs);
   await symlink(folder, `${folder}-link`);
   expect(await lock(`${folder}-link`)).toEqual({ kind: "held" });
   await rm(`${folder}-link`);
-});
-
-test("lock: released → free again", async () => {
-  const first = await taken(folder);
+  await using _other = await taken(join(folder, "other"));
   await first[Symbol.asyncDispose]();
-  await using second = await taken(folder);
-  expect(second).toBeDefined();
-});
-
-test("lock: two directories → independent", async () => {
-  await using _one = await taken(folder);
-  await using other = await taken(join(folder, "other"));
-  expect(other).toBeDefined();
+  await using _second = await taken(folder);
 });
 
 test("lock: unusable directory → problem with a remedy", async () => {
@@ -50,13 +43,6 @@ test("lock: unusable directory → problem with a remedy", async () => {
     kind: "problem",
     problem: { code: "state-unusable", fix: expect.stringContaining("--state-dir") },
   });
-});
-
-test("lock: no file is written", async () => {
-  const before = await stat(folder, { bigint: true });
-  await using _lock = await taken(folder);
-  expect(await readdir(folder)).toEqual([]);
-  expect((await stat(folder, { bigint: true })).ctimeNs).toBe(before.ctimeNs);
 });
 
 test.each(["ENOSPC", "EROFS"])("lock: taken while no file can be created (%s) → seen by others later", async (code) => {
