@@ -102,6 +102,15 @@ test.each([
   expect(printed.some((each) => String(each).includes("robot-policy-agent enroll"))).toBe(isAdvised);
 });
 
+test("rebind --same-robot: the robot is registered under another name → a conflict, and nothing is moved", async () => {
+  const { stateDir, changes, printed, run } = await registeredRobot();
+  const { request } = REGISTRATION;
+  await saveRegistration(systemFiles, stateDir, { ...REGISTRATION, request: { ...request, name: "arm-8" } });
+  expect(await run(true)).toBe(EXIT.conflict);
+  expect(printed[0]).toMatchObject({ rebound: false, kept: null, problem: { code: "other-name" } });
+  expect(changes).toEqual([]);
+});
+
 test("rebind: the disk refuses the move → reported as an error", async () => {
   const { files, printed, run } = await registeredRobot();
   files.rename = async () => {

@@ -115,6 +115,17 @@ describe("createConfirmations", () => {
     expect(contested).toEqual([EARLIER, null]);
   });
 
+  test("replaced → remembered until the registration is confirmed a day later", () => {
+    const { clock, confirmations } = start(1);
+    confirmations.take({ kind: "replaced", at: LATER, configuration_digest: request.configuration_digest });
+    const remembered = [0, 19 * HOUR_MS, HOUR_MS].map((ms) => {
+      clock.step(ms);
+      confirmations.take({ kind: "held", contestedSince: null });
+      return confirmations.current.replaced?.at;
+    });
+    expect(remembered).toEqual([LATER, LATER, undefined]);
+  });
+
   test("no answer → retried after a minute, then with growing waits up to an hour, and not before Retry-After", () => {
     const { confirmations, waitMs } = start(1);
     const waits = Array.from({ length: 9 }, () => {

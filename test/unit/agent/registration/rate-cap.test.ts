@@ -33,6 +33,12 @@ test("rate cap: correction of the last sent digest after flapping files → not 
   expect(cap.untilMs("d")).toBe(20_000);
 });
 
+test("rate cap: corrections of one digest → do not delay the next digest", () => {
+  const cap = createRateCap();
+  for (let count = 0; count < 4; count += 1) cap.take("a", 0);
+  expect(cap.untilMs("b")).toBeLessThanOrEqual(0);
+});
+
 test("rate cap: quiet minute → refilled to the maximum", () => {
   const cap = createRateCap();
   for (const digest of ["a", "b", "c"]) cap.take(digest, 0);
