@@ -65,7 +65,7 @@ async function readPackage(folder: string, parts: readonly string[], lockfile: L
   const declared = manifest.license ?? manifest.licenses?.[0]?.type;
   const license = LICENSES.find((each) => each === declared);
   if (license === undefined) throw new Error(`${name} is licensed as '${declared}'; see scripts/packaging/bundled.ts`);
-  const file = (await readdir(join(root, folder))).find((each) => each.toUpperCase() === "LICENSE");
+  const file = (await readdir(join(root, folder))).find((each) => /^LICENSE(?:\.md)?$/i.test(each));
   if (file === undefined) throw new Error(`${name} ships no text of its licence`);
   const text = await readFile(join(root, folder, file), "utf8");
   checkLicense(name, license, text);

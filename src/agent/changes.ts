@@ -1,7 +1,6 @@
 /** What differs between a registration and what is on the disk now: which files, and which members of the request. */
 import { isDeepStrictEqual } from "node:util";
 
-import { diffContracts } from "../api/contract-difference.ts";
 import { isContract } from "../api/is-contract.ts";
 import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
@@ -36,11 +35,11 @@ export interface Changes {
 }
 
 /** @param body what would be registered now; null while that is not known. */
-export function changesSince(
+export async function changesSince(
   { files: before, request }: Pick<Registration, "files" | "request">,
   files: readonly FileFingerprint[],
   body: RobotSetup | null,
-): Changes {
+): Promise<Changes> {
   const known = new Map(before.map((file) => [file.path, file]));
   const listed = new Set(files.map(({ path }) => path));
   const changed = files.flatMap((file): readonly FileChange[] => {
@@ -54,7 +53,7 @@ export function changesSince(
     .filter(({ path }) => !listed.has(path))
     .map(({ label, path }): FileChange => ({ kind: "removed", label, path, changed_at: null }));
   const fileChanges = [...changed, ...removed];
-  const members = body === null ? [] : memberChanges(request, body);
+  const members = body === null ? [] : await memberChanges(request, body);
   const isReordered =
     body !== null && fileChanges.length === 0 && body.configuration_digest !== request.configuration_digest;
   return {
@@ -65,17 +64,19 @@ export function changesSince(
   };
 }
 
-function memberChanges(before: RobotSetup, after: RobotSetup): readonly MemberChange[] {
+async function memberChanges(before: RobotSetup, after: RobotSetup): Promise<readonly MemberChange[]> {
   const texts = ["name", "robot_type_id", "region", ...ROBOT_TEXT_NAMES] as const;
   const changed = texts.flatMap((member) => changeOf(member, before[member], after[member]));
   const names = new Set([...Object.keys(before.labels ?? {}), ...Object.keys(after.labels ?? {})]);
   const labels = [...names].flatMap((name) => changeOf(`labels.${name}`, before.labels?.[name], after.labels?.[name]));
-  return [...changed, ...labels, ...contractChanges(before.contract ?? null, after.contract ?? null)];
+  return [...changed, ...labels, ...(await contractChanges(before.contract ?? null, after.contract ?? null))];
 }
 
-function contractChanges(before: object | null, after: object | null): readonly MemberChange[] {
+async function contractChanges(before: object | null, after: object | null): Promise<readonly MemberChange[]> {
   if (isDeepStrictEqual(before, after)) return [];
   const areContracts = before !== null && after !== null && isContract(before) && isContract(after);
+  // Most robots have no contract.
+  const { diffContracts } = await import("../api/contract-difference.ts");
   const changes = areContracts ? diffContracts(before, after) : [];
   if (changes.length === 0)
     return [inWords("contract", before === null ? "is new" : after === null ? "is gone" : "differs")];

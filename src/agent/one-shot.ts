@@ -86,7 +86,7 @@ export function namesOf({ credential, before }: OwnIdentity): Names {
 }
 
 /** What on the disk differs from the registration; null without one. */
-export function changesOf({ collector, registration }: OneShot, wanted: Wanted | null): Changes | null {
+export async function changesOf({ collector, registration }: OneShot, wanted: Wanted | null): Promise<Changes | null> {
   if (registration === null || collector.snapshot === null) return null;
   return changesSince(registration, collector.snapshot.files, wanted?.kind === "body" ? wanted.body : null);
 }

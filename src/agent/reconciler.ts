@@ -186,7 +186,11 @@ export function createReconciler(options: ReconcilerOptions) {
     const sinceRegistration =
       registration === null
         ? null
-        : changesSince(registration, collector.snapshot?.files ?? [], wanted.kind === "body" ? wanted.body : null);
+        : await changesSince(
+            registration,
+            collector.snapshot?.files ?? [],
+            wanted.kind === "body" ? wanted.body : null,
+          );
     changes = { ...changes, sinceRegistration };
     const nowMs = clock.monotonicMs();
     const decision = decide({

@@ -37,7 +37,7 @@ export const digest: Command<DigestOptions> = async (options, context) => {
   if (options.json === true) terminal.json({ digest: snapshot.digest, files });
   else if (options.explain === true) {
     for (const line of explainDigest(snapshot)) terminal.print(line);
-    const changes = changesOf(opened.oneShot, null);
+    const changes = await changesOf(opened.oneShot, null);
     const lines = changes === null ? [] : describeChanges(changes, context.machine.clock.wallMs());
     if (lines.length > 0) terminal.print("");
     for (const line of lines) terminal.print(line);

@@ -82,7 +82,7 @@ async function preview(
   });
   const request = wanted.kind === "body" ? wanted.body : null;
   const files = describeFiles(collector.snapshot?.files ?? []);
-  const changes = changesOf(oneShot, wanted);
+  const changes = await changesOf(oneShot, wanted);
   const url = `${collector.configuration.service.url}/v1/robots/setup`;
   if (options.json === true) {
     terminal.json({ would: decision.kind, method: "POST", url, request, files, findings, changes });

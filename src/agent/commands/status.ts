@@ -77,13 +77,17 @@ async function fromDisk(folders: Folders, context: CommandContext): Promise<Stat
 }
 
 /** Reports a changed name or machine also without a daemon, because starting the agent would not fix that. */
-function describeStopped(oneShot: OneShot, collected: Collection | Unsettled, reading: HoldReading): StatusDocument {
+async function describeStopped(
+  oneShot: OneShot,
+  collected: Collection | Unsettled,
+  reading: HoldReading,
+): Promise<StatusDocument> {
   const { collector, registration } = oneShot;
   const { configuration } = collector.documents;
   const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
   const refusals = refusal === null ? [] : [locate(configuration, refusal)];
   const findings = [...collector.findings, ...refusals, ...(reading.kind === "ignored" ? [reading.finding] : [])];
-  const sinceRegistration = changesOf(oneShot, collected.kind === "collected" ? collected.wanted : null);
+  const sinceRegistration = await changesOf(oneShot, collected.kind === "collected" ? collected.wanted : null);
   return describeOneShot(oneShot, "stopped", {
     findings,
     changes: { sinceRegistration, ofRegistration: null },

@@ -27,8 +27,8 @@ const left = file("left arm", "1");
 const right = file("right arm", "1");
 
 /** As a person reads it just after noon. */
-function said(files: readonly FileFingerprint[], body: RobotSetup | null): readonly string[] {
-  const changes = changesSince({ files: [left, right], request }, files, body);
+async function said(files: readonly FileFingerprint[], body: RobotSetup | null): Promise<readonly string[]> {
+  const changes = await changesSince({ files: [left, right], request }, files, body);
   return describeChanges(changes, NOON_MS + MINUTE_MS);
 }
 
@@ -77,11 +77,11 @@ test.each<[what: string, files: readonly FileFingerprint[], body: RobotSetup | n
       "changed  contract is new",
     ],
   ],
-])("changesSince: %s", (_what, files, body, expected) => {
-  expect(said(files, body)).toEqual(expected);
+])("changesSince: %s", async (_what, files, body, expected) => {
+  expect(await said(files, body)).toEqual(expected);
 });
 
-test("describeChanges for a log → without times", () => {
-  const changes = changesSince({ files: [left], request }, [file("left arm", "2")], null);
+test("describeChanges for a log → without times", async () => {
+  const changes = await changesSince({ files: [left], request }, [file("left arm", "2")], null);
   expect(describeChanges(changes, null)).toEqual(["changed  left arm (/opt/left-arm.yaml)"]);
 });

@@ -67,7 +67,7 @@ describe(
       const { robot } = scene;
       await using daemon = await robot.startProcess(
         {},
-        inShell(withOwnLimits, "echo 1 >/proc/sys/user/max_inotify_watches"),
+        inShell(withOwnLimits, "echo 2 >/proc/sys/user/max_inotify_watches"),
       );
       await expectOneRobot(scene, daemon);
       expect((await daemon.status()).watching?.mode).toBe("events");
