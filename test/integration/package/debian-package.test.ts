@@ -340,6 +340,7 @@ ours /home/lab/"\n
         "fast-string-truncated-width",
         "fast-string-width",
         "fast-wrap-ansi",
+        "fastest-levenshtein",
         "on-exit-leak-free",
         "pino",
         "pino-std-serializers",
