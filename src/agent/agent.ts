@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 
-import { isoNow, within } from "../platform/clock.ts";
+import { type Clock, isoNow, within } from "../platform/clock.ts";
 import type { PendingFiles } from "../platform/files/pending-files.ts";
 import type { Log } from "../platform/log/log.ts";
 import { createAlarm } from "./alarm.ts";
@@ -22,16 +22,14 @@ import { describeAgent } from "./describe-agent.ts";
 import { heldBack } from "./identity/exchange.ts";
 import { createIdentity } from "./identity/identity.ts";
 import { documentFindings, type LocatedFinding } from "./findings.ts";
-import { createReconciler, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
+import { createReconciler } from "./reconciler.ts";
 import { createCleanStop } from "./registration/state-file.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
 import type { Registration } from "./registration/registration.ts";
 import { createReporter } from "./reporter.ts";
 import { createRequests, type Requested } from "./requests.ts";
-import { createStopping } from "./stopping.ts";
 import { STATES } from "./states.ts";
-import { dueAfter, stateAfter } from "./step.ts";
-import type { AgentState, DaemonStatus, StatusDocument } from "./status.ts";
+import type { AgentState, StatusDocument } from "./status.ts";
 import { isError } from "../documents/findings.ts";
 
 export type Agent = ReturnType<typeof createAgent>;
@@ -70,26 +68,27 @@ export interface AgentOptions {
 const HANGING_MS = 5000;
 /** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
+/** Work under way at a stop gets this long to finish. */
+const STOP_LIMIT_MS = 2000;
 
 export function createAgent(options: AgentOptions) {
   const { machine, log } = options;
   const { clock, files } = machine;
-  const stopping = createStopping(clock);
-  const { signal, unlessStopped } = stopping;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const alarm = createAlarm(clock);
   const cleanStop = createCleanStop(files, options.stateDirectory);
   const requests = createRequests();
   const startedAt = isoNow(clock);
-  const counts = { attempts: 0, registrations: 0, runs: 0 };
-
+  let runs = 0;
   let state: AgentState = "starting";
   /** Why the robot cannot register, by the last run that came to a result; null if it can. */
   let obstacle: string | null = null;
   let isRunning = false;
   /** Files changed during a run, perhaps after the run had read them. */
   let changedDuringRun = false;
-  /** Monotonic time at which the last run asked to be repeated, and of the next resync, which every run puts off. */
-  let stepDueMs = 0;
+  /** Monotonic time of the next run, as the last one asked for, and of the next resync, which every run puts off. */
+  let runDueMs = 0;
   let resyncDueMs = 0;
   /** When what failed was last tried again. */
   let retriedMs = Number.NEGATIVE_INFINITY;
@@ -122,18 +121,7 @@ export function createAgent(options: AgentOptions) {
     return latestConnection;
   }
 
-  const reconciler: Reconciler = createReconciler({
-    ...options,
-    look,
-    collector,
-    connection,
-    onRegistering() {
-      counts.attempts += 1;
-      // The last failure stands until it is answered: an attempt may take as long as the pause before it.
-      if (!STATES[state].showsFailure) state = "registering";
-    },
-    onLost: (verdict) => logLostRegistration(log, verdict),
-  });
+  const reconciler = createReconciler({ ...options, look, collector, connection });
   const reporter = createReporter({ log, notify: machine.notify });
   const watch = createWatch({
     files,
@@ -171,23 +159,25 @@ export function createAgent(options: AgentOptions) {
     return status();
   }
 
-  function describeDaemon(processId: number): DaemonStatus {
-    return {
-      version: options.version,
-      process_id: processId,
-      started_at: startedAt,
-      config_path: documents.configuration.path,
-      state_directory: options.stateDirectory,
-      ...counts,
-    };
-  }
-
   function status(): StatusDocument {
-    const { processId } = options;
-    const daemon = processId === null ? null : describeDaemon(processId);
+    const { processId, version, stateDirectory } = options;
+    const daemon =
+      processId === null
+        ? null
+        : {
+            version,
+            process_id: processId,
+            started_at: startedAt,
+            config_path: documents.configuration.path,
+            state_directory: stateDirectory,
+            ...reconciler.counts,
+            runs,
+          };
     const watching = daemon === null ? null : { ...watch.mode, directories: watch.folderCount };
+    // The last failure stands until it is answered: an attempt may take as long as the pause before it.
+    const isRegistering = reconciler.isRegistering && !STATES[state].showsFailure;
     return describeAgent({
-      state,
+      state: isRegistering ? "registering" : state,
       collector,
       reconciler,
       serviceUrl: latestConnection.serviceUrl,
@@ -231,7 +221,7 @@ export function createAgent(options: AgentOptions) {
   }
 
   async function reconcile(): Promise<void> {
-    counts.runs += 1;
+    runs += 1;
     isRunning = true;
     changedDuringRun = false;
     const followed = reconciler.paths();
@@ -241,23 +231,23 @@ export function createAgent(options: AgentOptions) {
     if (request.rebind) isRebound = await reconciler.forgetMoved();
     const forced = request.forced || (request.rebind && isRebound);
     const held = await heldBack(own, connection());
-    const step = await reconciler.reconcile({ forced, confirm: request.confirm, identity: { ...own, held }, signal });
+    const result = await reconciler.reconcile({ forced, confirm: request.confirm, identity: { ...own, held }, signal });
     isRunning = false;
     const paths = reconciler.paths();
     look.retain(paths);
     const isWatched = isDeepStrictEqual(paths, followed);
-    if (!isWatched || (changedDuringRun && step.kind !== "unsettled")) alarm.ring();
-    if (step.kind === "registered") counts.registrations += 1;
-    state = stateAfter(step);
-    if (step.kind !== "unsettled") obstacle = STATES[state].problem === null ? null : status().summary;
-    const refusal = step.kind === "failed" ? step.failure.credentialRefusal : null;
+    const isSettled = result.kind !== "unsettled";
+    if (!isWatched || (changedDuringRun && isSettled)) alarm.ring();
+    state = result.state;
+    runDueMs = result.dueMs;
+    if (isSettled) obstacle = STATES[state].problem === null ? null : status().summary;
+    const refusal = result.kind === "failed" ? (result.failure?.credentialRefusal ?? null) : null;
     if (refusal !== null) identity.credentialRefused(refusal, forced);
-    report(step.kind !== "unsettled");
-    stepDueMs = dueAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
+    report(isSettled);
     reporter.mode(watch.mode);
     reporter.status(status());
-    if (step.kind === "unsettled") request.postpone({ forced });
-    else request.answer();
+    if (isSettled) request.answer();
+    else request.postpone({ forced });
   }
 
   /** Waits for work that hangs with its disk, and reports a hang and its end. */
@@ -265,7 +255,7 @@ export function createAgent(options: AgentOptions) {
     const ended = new AbortController();
     void reportHangingUntil(ended.signal);
     try {
-      await unlessStopped(work);
+      await unlessStopped(work, clock, signal);
     } finally {
       ended.abort();
       reportHanging();
@@ -296,10 +286,10 @@ export function createAgent(options: AgentOptions) {
     for (;;) {
       // What was read just after a change is confirmed by another look.
       const confirmDueMs = state === "settling" ? Infinity : look.confirmDueMs();
-      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs, confirmDueMs), signal);
+      const woken = await alarm.wait(Math.min(runDueMs, resyncDueMs, confirmDueMs), signal);
       followIdentity();
       const nowMs = clock.monotonicMs();
-      const isResync = woken === "due" && nowMs < stepDueMs;
+      const isResync = woken === "due" && nowMs < runDueMs;
       // Whatever woke the loop: events may keep coming, and would put the retries off for ever.
       if (nowMs >= retriedMs + 1000 * documents.inForce.watch.resync_s) {
         retriedMs = nowMs;
@@ -340,13 +330,14 @@ export function createAgent(options: AgentOptions) {
       } finally {
         watch.close();
         ended.abort();
-        await unlessStopped(identified).catch(() => {});
-        if (signal.aborted && reconciler.stateProblem === null) await unlessStopped(cleanStop.leave()).catch(() => {});
+        await unlessStopped(identified, clock, signal).catch(() => {});
+        if (signal.aborted && reconciler.stateProblem === null)
+          await unlessStopped(cleanStop.leave(), clock, signal).catch(() => {});
         await latestConnection.close();
       }
     },
     /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
-    stop: stopping.stop,
+    stop: () => stopping.abort(),
     status,
     /** Reads everything again. */
     trigger() {
@@ -381,16 +372,25 @@ export function createAgent(options: AgentOptions) {
   };
 }
 
-function logLostRegistration(log: Log, verdict: Parameters<ReconcilerOptions["onLost"]>[0]): void {
-  switch (verdict.kind) {
-    case "lost":
-      log.warn("registration-lost", { detail: verdict.detail });
-      return;
-    case "unknown":
-      // Happens daily with a service that has no such operation.
-      log.debug("registration-unconfirmed", { detail: verdict.detail });
-      return;
-    case "replaced":
-    // Reported as a finding.
+/**
+ * Waits for the work, but only for a short time after a stop: a hanging disk must not delay the exit.
+ *
+ * @throws `signal.reason` when that time is over.
+ */
+async function unlessStopped(work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const giveUp = () => {
+    void clock.sleep(STOP_LIMIT_MS, over.signal).then(
+      () => reject(signal.reason),
+      () => {},
+    );
+  };
+  if (signal.aborted) giveUp();
+  else signal.addEventListener("abort", giveUp, { signal: over.signal });
+  try {
+    await Promise.race([work, stopped]);
+  } finally {
+    over.abort();
   }
 }

@@ -3,6 +3,7 @@ import type { RobotSetup } from "../api/robots.ts";
 import type { Look } from "../look/look.ts";
 import type { Snapshot } from "../look/snapshot.ts";
 import { isoNow } from "../platform/clock.ts";
+import type { Log } from "../platform/log/log.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { type Changes, changesSince } from "./changes.ts";
@@ -15,10 +16,21 @@ import { askWhetherHeld, createConfirmations, type Verdict } from "./registratio
 import type { Connection } from "./registration/connect.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import { keepRegistration, type Registration } from "./registration/registration.ts";
-import type { Step } from "./step.ts";
+import type { AgentState } from "./status.ts";
 
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */
 export type Reconciler = ReturnType<typeof createReconciler>;
+
+/** The result of one run. */
+export interface RunResult {
+  readonly kind: "unsettled" | "unchanged" | "waiting" | "refused" | "registered" | "failed";
+  /** The state of the agent after the run. */
+  readonly state: AgentState;
+  /** The attempt that failed, in this run or before a wait for the next one; null for other results. */
+  readonly failure: Outcome | null;
+  /** When to run again, unless something changes before, in monotonic milliseconds. */
+  readonly dueMs: number;
+}
 
 export interface ReconcileRequest {
   /** Requested by a person: register even when nothing changed, and skip waits. */
@@ -47,9 +59,7 @@ export interface ReconcilerOptions {
   readonly registration: Registration | null;
   /** The connection of the configuration in force. */
   connection(): Connection;
-  onRegistering(): void;
-  /** Called when the service was asked and does not confirm the registration, before it is sent again. */
-  onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void;
+  readonly log: Log;
 }
 
 export interface ReconcilerChanges {
@@ -69,12 +79,15 @@ const SMALL_FILE_LIMIT_BYTES = 1024 * 1024;
 export const RETURN_SPREAD_MS = 30_000;
 
 export function createReconciler(options: ReconcilerOptions) {
-  const { machine, look, collector } = options;
+  const { machine, look, collector, log } = options;
   const { clock, files } = machine;
   const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
   const kept = keepRegistration(files, options.stateDirectory, options.registration);
+  /** Requests sent, and registrations accepted. */
+  const counts = { attempts: 0, registrations: 0 };
+  let isRegistering = false;
   let failure: Outcome | null = null;
   let hold: HoldReading = { kind: "none" };
   let changes: ReconcilerChanges = { sinceRegistration: null, ofRegistration: null };
@@ -85,8 +98,9 @@ export function createReconciler(options: ReconcilerOptions) {
   /** Monotonic time of the last `hurry`. */
   let returnedMs = Number.NEGATIVE_INFINITY;
 
-  async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
-    options.onRegistering();
+  async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<RunResult> {
+    isRegistering = true;
+    counts.attempts += 1;
     const { client, serviceUrl } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const before = kept.current;
@@ -112,14 +126,16 @@ export function createReconciler(options: ReconcilerOptions) {
       failure = attempt.failure;
       // It was sent into the outage that is over meanwhile.
       if (sentMs <= returnedMs) failure = hurried(failure);
-      return { kind: "failed", failure };
+      return { kind: "failed", state: failure.state, failure, dueMs: failure.retryAtMs };
     }
     backoff.reset();
     failure = null;
     rateCap.take(body.configuration_digest, nowMs);
+    confirmations.registered();
+    changes = { sinceRegistration: NO_CHANGES, ofRegistration: changes.sinceRegistration };
     if (isNewRobot(before, serviceUrl, attempt.robot))
-      options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
-    const registration = {
+      log.warn("registration-lost", { detail: `the service had no robot ${body.name} any more` });
+    await kept.accept({
       service_url: serviceUrl,
       machine: machineId,
       request: body,
@@ -127,11 +143,13 @@ export function createReconciler(options: ReconcilerOptions) {
       files: hashed,
       robot: attempt.robot,
       registered_at: isoNow(clock),
-    };
-    confirmations.registered();
-    changes = { sinceRegistration: NO_CHANGES, ofRegistration: changes.sinceRegistration };
-    await kept.accept(registration);
-    return { kind: "registered", registration };
+    });
+    counts.registrations += 1;
+    return inForce("registered");
+  }
+
+  function inForce(kind: "unchanged" | "registered"): RunResult {
+    return { kind, state: "registered", failure: null, dueMs: confirmations.current.dueMs };
   }
 
   function hurried(outcome: Outcome): Outcome {
@@ -142,13 +160,13 @@ export function createReconciler(options: ReconcilerOptions) {
   }
 
   /** Asks the service. When it does not confirm the registration, marks it in doubt, so that it is sent again. */
-  async function confirm(registered: Registration, signal: AbortSignal): Promise<Step | "doubtful"> {
+  async function confirm(registered: Registration, signal: AbortSignal): Promise<RunResult | "doubtful"> {
     const verdict = await askWhetherHeld(options.connection().client, registered, signal);
     signal.throwIfAborted();
     confirmations.take(verdict);
-    if (verdict.kind === "held" || verdict.kind === "unanswered") return { kind: "unchanged" };
+    if (verdict.kind === "held" || verdict.kind === "unanswered") return inForce("unchanged");
     kept.setDoubt(true);
-    options.onLost(verdict);
+    logLost(log, verdict);
     return "doubtful";
   }
 
@@ -174,7 +192,7 @@ export function createReconciler(options: ReconcilerOptions) {
   async function act(
     { wanted, machineId }: Collection,
     { forced, confirm: isAsked, identity, signal }: ReconcileRequest,
-  ): Promise<Step | "doubtful"> {
+  ): Promise<RunResult | "doubtful"> {
     const connection = options.connection();
     const { serviceUrl, credentialPaths, routePaths } = connection;
     await kept.saveAgain();
@@ -213,17 +231,15 @@ export function createReconciler(options: ReconcilerOptions) {
     switch (decision.kind) {
       case "nothing":
         // Keep the last failure, so that files that flap between two contents cannot bypass the backoff.
-        if (registration === null || (!isAsked && nowMs < confirmations.current.dueMs)) return { kind: "unchanged" };
+        if (registration === null || (!isAsked && nowMs < confirmations.current.dueMs)) return inForce("unchanged");
         return confirm(registration, signal);
-      case "wait":
-        return {
-          kind: "waiting",
-          untilMs: decision.untilMs,
-          failure: decision.reason === "backoff" ? failure : null,
-          isHeld: decision.reason === "hold",
-        };
+      case "wait": {
+        const waited = decision.reason === "backoff" ? failure : null;
+        const state = waited?.state ?? (decision.reason === "hold" ? "held" : "rate-capped");
+        return { kind: "waiting", state, failure: waited, dueMs: decision.untilMs };
+      }
       case "refuse":
-        return { kind: "refused", reason: decision.reason };
+        return { kind: "refused", state: decision.reason, failure: null, dueMs: Number.POSITIVE_INFINITY };
       case "register":
         return register(decision.body, machineId, signal);
     }
@@ -231,17 +247,18 @@ export function createReconciler(options: ReconcilerOptions) {
 
   return {
     /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
-    async reconcile(request: ReconcileRequest): Promise<Step> {
+    async reconcile(request: ReconcileRequest): Promise<RunResult> {
       for (;;) {
         const collected = await collector.collect(true, request.identity, request.signal);
         if (collected.kind === "unsettled") {
           // Load the code for the request during the wait.
           options.connection().prepare();
-          return collected;
+          return { kind: "unsettled", state: "settling", failure: null, dueMs: clock.monotonicMs() + collected.waitMs };
         }
-        const step = await act(collected, request);
+        const result = await act(collected, request);
+        isRegistering = false;
         // The question took time, so collect again before registering.
-        if (step !== "doubtful") return step;
+        if (result !== "doubtful") return result;
       }
     },
     /** The service answers again: a registration that waits for it is sent soon. */
@@ -264,6 +281,11 @@ export function createReconciler(options: ReconcilerOptions) {
       const paths = [...credentialPaths, ...routePaths, options.holdPath];
       if (kept.problem !== null || !(await look.isUnchanged(paths))) return false;
       return collector.isUnchanged();
+    },
+    counts,
+    /** True while a registration is on its way. */
+    get isRegistering() {
+      return isRegistering;
     },
     get registration() {
       return kept.current;
@@ -300,4 +322,19 @@ export function createReconciler(options: ReconcilerOptions) {
 /** True when the same service created a new robot for the same name: it had lost the old one. */
 function isNewRobot(before: Registration | null, serviceUrl: string, robot: RobotView): boolean {
   return before !== null && before.service_url === serviceUrl && before.robot.id !== robot.id;
+}
+
+/** The service was asked and does not confirm the registration, which is sent again. */
+function logLost(log: Log, verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void {
+  switch (verdict.kind) {
+    case "lost":
+      log.warn("registration-lost", { detail: verdict.detail });
+      return;
+    case "unknown":
+      // Happens daily with a service that has no such operation.
+      log.debug("registration-unconfirmed", { detail: verdict.detail });
+      return;
+    case "replaced":
+    // Reported as a finding.
+  }
 }

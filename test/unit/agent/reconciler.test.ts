@@ -235,10 +235,10 @@ describe("reconcile: registration", () => {
     const robot = await reconciledRobot();
     await robot.run();
     await robot.run({ forced: true });
-    expect(robot.lost).toEqual([]);
+    expect(robot.logged).toEqual([]);
     robot.robotId = "rob_2";
     await robot.run({ forced: true });
-    expect(robot.lost).toMatchObject([{ kind: "lost" }]);
+    expect(robot.logged).toEqual(["registration-lost"]);
   });
 
   test("confirmation: asked when due or requested; a lost registration is sent again", async () => {
@@ -257,7 +257,7 @@ describe("reconcile: registration", () => {
     clock.step(1);
     await run();
     expect(requests.slice(3).map(({ method }) => method)).toEqual(["GET", "POST"]);
-    expect(robot.lost.map(({ kind }) => kind)).toEqual(["unknown", "unknown"]);
+    expect(robot.logged).toEqual(["registration-unconfirmed", "registration-unconfirmed"]);
   });
 });
 

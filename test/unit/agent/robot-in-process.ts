@@ -18,6 +18,7 @@ import {
   type Reconciler,
   type ReconcileRequest,
   type ReconcilerOptions,
+  type RunResult,
 } from "../../../src/agent/reconciler.ts";
 import { connect, type Connection, type OwnCredential } from "../../../src/agent/registration/connect.ts";
 import { trackFiles } from "../../../src/platform/files/pending-files.ts";
@@ -30,7 +31,6 @@ import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { Identity } from "../../../src/platform/identity.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import { SteppedClock, temporaryFolder } from "../look/machine.ts";
-import type { Step } from "../../../src/agent/step.ts";
 
 /** The identity of a robot with an API key. */
 const NO_IDENTITY = { approved: null, before: null, held: null, version: "" };
@@ -209,11 +209,12 @@ export interface ReconciledRobot extends Robot {
   readonly clock: SteppedClock;
   readonly collector: Collector;
   readonly reconciler: Reconciler;
-  readonly lost: Parameters<ReconcilerOptions["onLost"]>[0][];
+  /** Events of the log. */
+  readonly logged: readonly string[];
   /** Writes the configuration file. */
   write(content: string): Promise<void>;
   /** Reconciles until no file is being written. */
-  run(request?: Partial<ReconcileRequest>): Promise<Step>;
+  run(request?: Partial<ReconcileRequest>): Promise<RunResult>;
 }
 
 /** The reconciler of a robot, unregistered unless `registration` is given. */
@@ -228,7 +229,8 @@ export async function reconciledRobot(
   look.remember(registration?.files ?? []);
   const documents = createDocuments(machine, look, robot.configuration, robot.initial);
   const collector = createCollector({ machine, look, documents, name: registration?.request.name });
-  const lost: ReconciledRobot["lost"] = [];
+  const logged: string[] = [];
+  const note = (event: string) => logged.push(event);
   const reconciler = createReconciler({
     machine,
     look,
@@ -237,18 +239,17 @@ export async function reconciledRobot(
     holdPath: robot.holdPath,
     registration,
     connection: () => connection,
-    onRegistering() {},
-    onLost: (verdict) => lost.push(verdict),
+    log: { debug: note, info: note, warn: note, error: note },
   });
   const run: ReconciledRobot["run"] = async (request) => {
     for (;;) {
-      const step = await reconciler.reconcile({ ...USUAL, ...request });
-      if (step.kind !== "unsettled") return step;
-      clock.step(step.waitMs);
+      const result = await reconciler.reconcile({ ...USUAL, ...request });
+      if (result.kind !== "unsettled") return result;
+      clock.step(result.dueMs - clock.monotonicMs());
     }
   };
   const write = (content: string) => writeFile(robot.path, content);
-  return Object.assign(robot, { clock, collector, reconciler, lost, write, run });
+  return Object.assign(robot, { clock, collector, reconciler, logged, write, run });
 }
 
 /** A clock that only the test advances. */
