@@ -27,17 +27,17 @@ export interface Outcome {
 
 export type FailureState = "unreachable" | "unauthorized" | "rejected" | "misconfigured" | "conflict";
 
-export type Attempt = { readonly kind: "registered"; readonly robot: RobotView } | FailedAttempt;
+export type Attempt =
+  | { readonly kind: "registered"; readonly robot: RobotView }
+  | { readonly kind: "failed"; readonly failure: Outcome };
 
-export interface FailedAttempt {
-  readonly kind: "failed";
-  readonly failure: Outcome;
-}
-
-/** A person has to fix `unauthorized` and `misconfigured`; this retry notices a fix on the side of the service. */
-const PERSON_RETRY_MS = 5 * 60_000;
-/** The service would refuse the same body again; once an hour is enough to notice a changed service. */
-const REFUSED_RETRY_MS = 60 * 60_000;
+/** How long a failure lasts that no retry mends. A person has to fix it, or an input has to change: this notices a fix on the service's side. */
+const RETRY_MS = {
+  unauthorized: 5 * 60_000,
+  misconfigured: 5 * 60_000,
+  rejected: 60 * 60_000,
+  conflict: 60 * 60_000,
+} as const;
 /** Random share of a retry period, so that a fleet that failed together does not retry together. */
 const SPREAD = 0.2;
 
@@ -55,61 +55,69 @@ export interface AttemptContext {
 
 /** Decides what an answer of the service means and when to try again. */
 export function judge(result: CallResult<{ readonly robot: RobotView }>, context: AttemptContext): Attempt {
+  const { body, route, credentialVersion } = context;
+  if (result.kind === "ok" && result.value.robot.name === body.name) {
+    return { kind: "registered", robot: result.value.robot };
+  }
+  const { state, reason, detail } = describe(result, context.wallMs);
+  const refusal = result.kind === "refused" ? result : null;
+  const delayMs = state === "unreachable" ? (refusal?.retryAfterMs ?? null) : null;
+  const failure: Outcome = {
+    state,
+    reason,
+    detail,
+    validation: state === "rejected" ? (refusal?.validation ?? []) : [],
+    retryAtMs: nextAttemptMs(state, delayMs, context),
+    credentialRefusal:
+      refusal === null || state !== "unauthorized" ? null : refusal.status === 401 ? "unauthorized" : "forbidden",
+    isDelayAsked: delayMs !== null,
+    body,
+    route,
+    credentialVersion,
+  };
+  return { kind: "failed", failure };
+}
+
+function describe(
+  result: CallResult<{ readonly robot: RobotView }>,
+  wallMs: number,
+): Pick<Outcome, "state" | "reason" | "detail"> {
+  const state = "unreachable";
   switch (result.kind) {
     case "ok": {
-      const { robot } = result.value;
-      if (robot.name === context.body.name) return { kind: "registered", robot };
-      return retrySoon(
-        context,
-        "foreign-answer",
-        `the answer is for the robot ${JSON.stringify(robot.name)}, not for this one`,
-      );
+      const detail = `the answer is for the robot ${JSON.stringify(result.value.robot.name)}, not for this one`;
+      return { state, reason: "foreign-answer", detail };
     }
-    case "undecodable":
-      return retrySoon(
-        context,
-        "undecodable",
-        `not an answer of the service (HTTP ${result.status}): ${result.detail}`,
-      );
-    case "unreachable":
-      if (looksLikeClock(result.code) && context.wallMs < RELEASED_AT_MS)
-        return retrySoon(context, "clock", describeClock(context.wallMs));
-      return retrySoon(
-        context,
-        result.reason,
-        isUnknownIssuer(result.code)
-          ? `${result.detail}; for a private certificate authority set service.ca_file`
-          : result.detail,
-      );
+    case "undecodable": {
+      const detail = `not an answer of the service (HTTP ${result.status}): ${result.detail}`;
+      return { state, reason: "undecodable", detail };
+    }
+    case "unreachable": {
+      const { reason, code, detail } = result;
+      if (looksLikeClock(code) && wallMs < RELEASED_AT_MS)
+        return { state, reason: "clock", detail: describeClock(wallMs) };
+      const hint = isUnknownIssuer(code) ? "; for a private certificate authority set service.ca_file" : "";
+      return { state, reason, detail: detail + hint };
+    }
     case "no-credential": {
       const { code, where, what, fix } = result.problem;
       const reason = code === "key-missing" ? "no-credential" : code;
-      return retryLater(context, "unauthorized", reason, `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
+      return { state: "unauthorized", reason, detail: `${where}: ${what}; ${fix}` };
     }
     case "refused":
-      return judgeRefusal(result, context);
+      return { state: stateOfRefusal(result), reason: `http-${result.status}`, detail: result.detail };
   }
 }
 
-function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {
-  const { status, detail, validation } = result;
-  const reason = `http-${status}`;
-  const state = stateOfRefusal(result);
-  switch (state) {
-    case "unreachable":
-      return retrySoon(context, reason, detail, result.retryAfterMs);
-    case "unauthorized": {
-      const { failure } = retryLater(context, state, reason, detail, PERSON_RETRY_MS);
-      const credentialRefusal = status === 401 ? "unauthorized" : "forbidden";
-      return { kind: "failed", failure: { ...failure, credentialRefusal } };
-    }
-    case "misconfigured":
-      return retryLater(context, state, reason, detail, PERSON_RETRY_MS);
-    case "conflict":
-      return retryLater(context, state, reason, detail, REFUSED_RETRY_MS);
-    case "rejected":
-      return retryLater(context, state, reason, detail, REFUSED_RETRY_MS, validation ?? []);
-  }
+/** @param delayMs asked for by the service. */
+function nextAttemptMs(
+  state: FailureState,
+  delayMs: number | null,
+  { nowMs, backoff, unitRandom }: AttemptContext,
+): number {
+  if (state === "unreachable") return nowMs + backoff.nextMs(delayMs);
+  backoff.reset();
+  return nowMs + RETRY_MS[state] * (1 + SPREAD * (unitRandom() - 0.5));
 }
 
 /** What a refusal means, of a registration or of a request about the identity. */
@@ -131,38 +139,4 @@ export function stateOfRefusal(refusal: Extract<CallResult<unknown>, { kind: "re
 /** Certificates cannot be verified with such a clock. The remedy is to set it, never to skip the verification. */
 function describeClock(wallMs: number): string {
   return `this machine's clock is at ${new Date(wallMs).toISOString().slice(0, 10)}; registration continues once it is set`;
-}
-
-function retrySoon(
-  context: AttemptContext,
-  reason: string,
-  detail: string,
-  retryAfterMs: number | null = null,
-): Attempt {
-  const retryAtMs = context.nowMs + context.backoff.nextMs(retryAfterMs);
-  const isDelayAsked = retryAfterMs !== null;
-  const isRefused = { validation: [], credentialRefusal: null };
-  return failed(context, { ...isRefused, state: "unreachable", reason, detail, retryAtMs, isDelayAsked });
-}
-
-function retryLater(
-  context: AttemptContext,
-  state: FailureState,
-  reason: string,
-  detail: string,
-  periodMs: number,
-  validation: readonly ValidationError[] = [],
-): FailedAttempt {
-  context.backoff.reset();
-  const retryAtMs = context.nowMs + periodMs * (1 + SPREAD * (context.unitRandom() - 0.5));
-  const isRefused = { validation, credentialRefusal: null };
-  return failed(context, { ...isRefused, state, reason, detail, retryAtMs, isDelayAsked: false });
-}
-
-function failed(
-  context: AttemptContext,
-  failure: Omit<Outcome, "body" | "route" | "credentialVersion">,
-): FailedAttempt {
-  const { body, route, credentialVersion } = context;
-  return { kind: "failed", failure: { ...failure, body, route, credentialVersion } };
 }
