@@ -16,15 +16,16 @@ export interface Document {
   readonly reading: Pick<Reading<unknown>, "findings" | "locate">;
 }
 
-/** An error that only the running agent can detect, without line and column. */
+/** What only the running agent can detect, without line and column; an error unless it says otherwise. */
 export interface PlainFinding {
   readonly id: string;
+  readonly severity?: Finding["severity"];
   readonly loc: string;
   readonly message: string;
 }
 
-export function locate(document: Document, { id, loc, message }: PlainFinding): LocatedFinding {
-  return { id, severity: "error", loc, message, file: document.path, ...document.reading.locate(loc) };
+export function locate(document: Document, { id, severity = "error", loc, message }: PlainFinding): LocatedFinding {
+  return { id, severity, loc, message, file: document.path, ...document.reading.locate(loc) };
 }
 
 /** The document's own findings. */
@@ -38,10 +39,9 @@ export function fileFindings(
   manifest: Document,
   configurationFiles: RobotManifest["configuration_files"],
 ): readonly LocatedFinding[] {
-  return findings.map(({ id, severity, message, index }) => {
-    const loc = configurationFiles[index]?.loc ?? "/configuration_files";
-    return { id, severity, loc, message, file: manifest.path, ...manifest.reading.locate(loc) };
-  });
+  return findings.map(({ id, severity, message, index }) =>
+    locate(manifest, { id, severity, loc: configurationFiles[index]?.loc ?? "/configuration_files", message }),
+  );
 }
 
 /** The manifest from which a refused request was built. */
@@ -86,22 +86,14 @@ function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, man
 
 /** A warning that another computer registers the same robot name. */
 export function disputeFindings(
-  confirmation: Pick<Confirmation, "replaced" | "contestedSince">,
+  { replaced, contestedSince }: Pick<Confirmation, "replaced" | "contestedSince">,
   configuration: Document,
 ): readonly LocatedFinding[] {
-  const message = describeDispute(confirmation);
-  if (message === null) return [];
-  return [{ ...locate(configuration, { id: "replaced", loc: "/robot/name", message }), severity: "warning" }];
-}
-
-function describeDispute({
-  replaced,
-  contestedSince,
-}: Pick<Confirmation, "replaced" | "contestedSince">): string | null {
-  const remedy = "if two computers have this name, give one of them another";
-  if (replaced !== null)
-    return `another registration replaced this robot's at ${replaced.at} (${replaced.configuration_digest.slice(0, 19)}…), and this robot registered again; ${remedy}`;
-  if (contestedSince !== null)
-    return `the service reports that computers take turns registering this robot since ${contestedSince}; ${remedy}`;
-  return null;
+  if (replaced === null && contestedSince === null) return [];
+  const what =
+    replaced === null
+      ? `the service reports that computers take turns registering this robot since ${contestedSince ?? ""}`
+      : `another registration replaced this robot's at ${replaced.at} (${replaced.configuration_digest.slice(0, 19)}…), and this robot registered again`;
+  const message = `${what}; if two computers have this name, give one of them another`;
+  return [locate(configuration, { id: "replaced", severity: "warning", loc: "/robot/name", message })];
 }

@@ -9,25 +9,29 @@ import type { WatchMode } from "../look/watch.ts";
 /** Reports changes to the log and to systemd, each once: a day without network is a handful of lines. */
 export function createReporter(options: { readonly log: Log; readonly notify: Notify }) {
   const { log, notify } = options;
-  let reportedState = "";
-  let reportedFindings = "";
-  let reportedStateProblem: string | null = null;
-  let reportedUnconfirmed = false;
-  let reportedMode: WatchMode["mode"] = "events";
-  let statusText = "";
-  let reportedHanging: string | null = null;
+  /** What was reported last, by subject. */
+  const reported = new Map<string, string | null>([
+    ["state problem", null],
+    ["unconfirmed", null],
+    ["hanging", null],
+    ["mode", "events"],
+  ]);
+
+  /** True when the value differs from the one reported before. */
+  function isNews(subject: string, value: string | null): boolean {
+    if (reported.get(subject) === value) return false;
+    reported.set(subject, value);
+    return true;
+  }
 
   function reportSummary({ summary }: StatusDocument): void {
-    if (summary === statusText) return;
-    statusText = summary;
-    notify.status(summary);
+    if (isNews("summary", summary)) notify.status(summary);
   }
 
   function reportState(level: "info" | "warn", document: StatusDocument): void {
     const { state, failure, registration, registered_changes: changes } = document;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
-    if (key === reportedState) return;
-    reportedState = key;
+    if (!isNews("state", key)) return;
     log[level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
@@ -37,28 +41,10 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   }
 
   function reportFindings(findings: readonly LocatedFinding[]): void {
-    const key = findings.map(({ id, file, loc }) => `${id} ${file}${loc}`).join("\n");
-    if (key === reportedFindings) return;
-    reportedFindings = key;
+    if (!isNews("findings", findings.map(({ id, file, loc }) => `${id} ${file}${loc}`).join("\n"))) return;
     for (const { id, severity, file, line, column, message } of findings) {
       log.warn("finding", { id, severity, where: `${file}:${line}:${column}`, message });
     }
-  }
-
-  function reportStateProblem(problem: string | null): void {
-    if (problem === reportedStateProblem) return;
-    reportedStateProblem = problem;
-    if (problem === null) log.info("state-saved");
-    else log.warn("state-not-saved", { detail: problem });
-  }
-
-  function reportConfirmation({ state, confirmation }: StatusDocument): void {
-    if (state !== "registered" || confirmation === null) return;
-    const { problem } = confirmation;
-    if ((problem !== null) === reportedUnconfirmed) return;
-    reportedUnconfirmed = problem !== null;
-    if (problem === null) log.info("confirmed-again");
-    else log.warn("not-confirmed", { detail: problem });
   }
 
   return {
@@ -70,20 +56,27 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
         reportFindings(document.findings);
         reportSummary(document);
       }
-      reportStateProblem(document.state_problem);
-      reportConfirmation(document);
+      const { state, confirmation, state_problem: unsaved } = document;
+      if (isNews("state problem", unsaved)) {
+        if (unsaved === null) log.info("state-saved");
+        else log.warn("state-not-saved", { detail: unsaved });
+      }
+      if (state !== "registered" || confirmation === null) return;
+      const { problem } = confirmation;
+      if (!isNews("unconfirmed", problem === null ? null : "yes")) return;
+      if (problem === null) log.info("confirmed-again");
+      else log.warn("not-confirmed", { detail: problem });
     },
     /** @param path the path on which the disk hangs; null when it answers. */
     hanging(path: string | null, document: StatusDocument) {
-      if (path === reportedHanging) return;
-      if (path === null) log.info("disk-answers-again", { path: reportedHanging });
+      const before = reported.get("hanging");
+      if (!isNews("hanging", path)) return;
+      if (path === null) log.info("disk-answers-again", { path: before });
       else log.warn("disk-hangs", { path });
-      reportedHanging = path;
       reportSummary(document);
     },
     mode(mode: WatchMode) {
-      if (mode.mode === reportedMode) return;
-      reportedMode = mode.mode;
+      if (!isNews("mode", mode.mode)) return;
       if (mode.mode === "polling") log.warn("watching-by-polling", { reason: mode.reason });
       else log.info("watching-by-events");
     },

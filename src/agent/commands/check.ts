@@ -68,7 +68,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
 function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[] {
   const finding = checkCommonName(collector.configuration, machine.identity.hostname());
   if (finding === null) return [];
-  return [{ ...locate(collector.documents.configuration, finding), severity: "warning" }];
+  return [locate(collector.documents.configuration, { ...finding, severity: "warning" })];
 }
 
 /** An error when `ca_file` cannot be used, because every request would fail. */
@@ -86,8 +86,8 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
   const { code, what, where, fix } = key;
   const loc = collector.configuration.service.key_file === null ? "/service" : "/service/key_file";
   const message = `${what} (${where}); ${fix}`;
-  const finding = locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), loc, message });
-  return [code === "key-missing" || code === "not-enrolled" ? { ...finding, severity: "warning" } : finding];
+  const severity = code === "key-missing" || code === "not-enrolled" ? "warning" : "error";
+  return [locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), severity, loc, message })];
 }
 
 /** A type of the catalog has one unit; LeRobot has had two. */
