@@ -2,7 +2,7 @@ import { keyFingerprint } from "../platform/ed25519.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { createLook } from "../look/look.ts";
+import { createLook, type Unsettled } from "../look/look.ts";
 import { type Collection, type Collector, createCollector, type Names } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -23,6 +23,7 @@ export interface OneShot {
   readonly machine: Machine;
   readonly collector: Collector;
   readonly registration: Registration | null;
+  readonly names: Names;
   /** Nothing where this user may not read it, and with a state that is not read. */
   readonly identity: OwnIdentity;
 }
@@ -60,8 +61,9 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   const documents = createDocuments(machine, look, configuration, initial);
   const collector = createCollector({ machine, look, documents, onProgress: options.onProgress });
   await documents.read(false);
-  await collector.prepareName(namesOf(identity));
-  return { kind: "opened", oneShot: { machine, collector, registration, identity } };
+  const names = { approved: identity.credential, before: identity.before };
+  await collector.prepareName(names);
+  return { kind: "opened", oneShot: { machine, collector, registration, names, identity } };
 }
 
 async function readIdentity(
@@ -81,23 +83,21 @@ async function readIdentity(
   }
 }
 
-export function namesOf({ credential, before }: OwnIdentity): Names {
-  return { approved: credential, before };
-}
-
 /** What on the disk differs from the registration; null without one. */
 export async function changesOf({ collector, registration }: OneShot, wanted: Wanted | null): Promise<Changes | null> {
   if (registration === null || collector.snapshot === null) return null;
   return changesSince(registration, collector.snapshot.files, wanted?.kind === "body" ? wanted.body : null);
 }
 
+/** Collects what is on the disk now. @throws `signal.reason` when the signal aborts. */
+export function collectNow({ collector, names }: OneShot, signal: AbortSignal): Promise<Collection | Unsettled> {
+  return collector.collect(false, names, signal);
+}
+
 /** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
-export async function collectSettled(
-  { machine, collector, identity }: OneShot,
-  signal: AbortSignal,
-): Promise<Collection> {
+export async function collectSettled({ machine, collector, names }: OneShot, signal: AbortSignal): Promise<Collection> {
   for (;;) {
-    const collected = await collector.collect(true, namesOf(identity), signal);
+    const collected = await collector.collect(true, names, signal);
     if (collected.kind === "collected") return collected;
     await machine.clock.sleep(collected.waitMs, signal);
   }

@@ -148,21 +148,9 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     },
     (status) => atIdentity(status, "waiting-for-approval", enrolmentFix(status.identity ?? NO_IDENTITY)),
   ),
-  unenrolled: refused(
-    EXIT.unauthorized,
-    (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
-    (status) => atIdentity(status, "unenrolled", REFUSED_FIX.unenrolled),
-  ),
-  frozen: refused(
-    EXIT.unauthorized,
-    (facts) => `Frozen by the service: two computers used this robot's credential${because(identityFacts(facts))}`,
-    (status) => atIdentity(status, "frozen", REFUSED_FIX.frozen),
-  ),
-  lapsed: refused(
-    EXIT.unauthorized,
-    (facts) => `The credential lapsed and may not be renewed${because(identityFacts(facts))}`,
-    (status) => atIdentity(status, "lapsed", REFUSED_FIX.lapsed),
-  ),
+  unenrolled: notAccepted("unenrolled", "The service does not accept this robot's credential any more"),
+  frozen: notAccepted("frozen", "Frozen by the service: two computers used this robot's credential"),
+  lapsed: notAccepted("lapsed", "The credential lapsed and may not be renewed"),
   "identity-unreadable": refused(
     EXIT.failed,
     (facts) => `Nothing is sent${because(identityFacts(facts))}`,
@@ -193,6 +181,15 @@ function passing(summary: StateRow["summary"]): StateRow {
 /** Nothing is sent until a person acts. */
 function refused(exit: ExitCode, summary: StateRow["summary"], problem: NonNullable<StateRow["problem"]>): StateRow {
   return { exit, level: "warn", showsFailure: false, summary, problem };
+}
+
+/** The service does not accept the robot's identity. */
+function notAccepted(state: keyof typeof REFUSED_FIX, what: string): StateRow {
+  return refused(
+    EXIT.unauthorized,
+    (facts) => `${what}${because(identityFacts(facts))}`,
+    (status) => atIdentity(status, state, REFUSED_FIX[state]),
+  );
 }
 
 /** The last attempt failed. */

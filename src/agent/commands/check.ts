@@ -14,12 +14,14 @@ import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings, showProblem } from "./show.ts";
+import { hashProgress, refuseFindings, showFindings, showProblem } from "./show.ts";
 
 export interface CheckOptions extends CommonOptions {
   /** Warnings fail too. */
   readonly strict?: boolean;
 }
+
+const NOTHING_VALID = { valid: false, findings: [], request: null };
 
 /** `check`: reports all errors of configuration, manifest and files at once. Uses no network and writes nothing. */
 export const check: Command<CheckOptions> = async (options, context) => {
@@ -27,16 +29,13 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   const opened = await openOneShot({ machine, folders, state: "unread", onProgress: hashProgress(terminal) });
   if (opened.kind === "problem") {
-    return showProblem(opened.problem, { valid: false, findings: [], request: null }, options, terminal);
+    return showProblem(opened.problem, NOTHING_VALID, options, terminal);
   }
   if (opened.kind === "invalid") {
     // The configuration does not tell the path of the manifest; most installations have it in the same folder.
     const manifest = await readManifestNow(machine, join(dirname(opened.configuration.path), MANIFEST_NAME));
     const nearby = documentFindings(manifest).filter(({ id }) => id !== "file_missing");
-    const findings = [...documentFindings(opened.configuration), ...nearby];
-    if (options.json === true) terminal.json({ valid: false, findings, request: null });
-    else await showFindings(findings, context);
-    return EXIT.invalid;
+    return refuseFindings([...documentFindings(opened.configuration), ...nearby], NOTHING_VALID, options, context);
   }
   const { oneShot } = opened;
   const { wanted } = await collectSettled(oneShot, context.signal);

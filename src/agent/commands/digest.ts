@@ -3,16 +3,18 @@ import { explainDigest } from "../../look/digest.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { describeFiles } from "../describe-agent.ts";
-import { documentFindings, type LocatedFinding } from "../findings.ts";
+import { documentFindings } from "../findings.ts";
 import { describeChanges } from "../changes.ts";
-import { changesOf, namesOf, openOneShot } from "../one-shot.ts";
+import { changesOf, collectNow, openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings, showProblem } from "./show.ts";
+import { hashProgress, refuseFindings, showProblem } from "./show.ts";
 
 export interface DigestOptions extends CommonOptions {
   /** Explain how the digest is computed, with a shell command for it. */
   readonly explain?: boolean;
 }
+
+const NO_DIGEST = { digest: null, files: [], findings: [] };
 
 /** `digest`: prints the configuration digest of the files on disk. */
 export const digest: Command<DigestOptions> = async (options, context) => {
@@ -26,13 +28,14 @@ export const digest: Command<DigestOptions> = async (options, context) => {
   const known = options.explain === true ? await openOneShot({ ...how, state: "read" }) : null;
   const opened = known === null || known.kind === "problem" ? await openOneShot({ ...how, state: "unread" }) : known;
   if (opened.kind === "problem") {
-    return showProblem(opened.problem, { digest: null, files: [], findings: [] }, options, terminal);
+    return showProblem(opened.problem, NO_DIGEST, options, terminal);
   }
-  if (opened.kind === "invalid") return refuse(documentFindings(opened.configuration));
+  if (opened.kind === "invalid")
+    return refuseFindings(documentFindings(opened.configuration), NO_DIGEST, options, context);
   const { collector } = opened.oneShot;
-  await collector.collect(false, namesOf(opened.oneShot.identity), context.signal);
+  await collectNow(opened.oneShot, context.signal);
   const { snapshot, findings } = collector;
-  if (snapshot === null || findings.some(isError)) return refuse(findings);
+  if (snapshot === null || findings.some(isError)) return refuseFindings(findings, NO_DIGEST, options, context);
   const files = describeFiles(snapshot.files);
   if (options.json === true) terminal.json({ digest: snapshot.digest, files });
   else if (options.explain === true) {
@@ -43,10 +46,4 @@ export const digest: Command<DigestOptions> = async (options, context) => {
     for (const line of lines) terminal.print(line);
   } else terminal.print(snapshot.digest);
   return EXIT.ok;
-
-  async function refuse(found: readonly LocatedFinding[]): Promise<typeof EXIT.invalid> {
-    if (options.json === true) terminal.json({ digest: null, files: [], findings: found });
-    else await showFindings(found, context);
-    return EXIT.invalid;
-  }
 };

@@ -1,7 +1,6 @@
 /** `--setup --dry-run`: shows the request, and whether it would be sent. Sends and writes nothing. */
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { findDenials, withDenials } from "../access/check-access.ts";
-import type { Document } from "../configuration/documents.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { decide, type Wanted } from "../decide.ts";
 import { describeFiles } from "../describe-agent.ts";
@@ -11,7 +10,7 @@ import { readHoldNow } from "../hold.ts";
 import { changesOf, collectSettled, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings, showProblem } from "./show.ts";
+import { hashProgress, refuseFindings, showFindings, showProblem } from "./show.ts";
 
 export interface SetupOptions extends CommonOptions {
   /** Show what would be sent. Sends and writes nothing. */
@@ -27,7 +26,7 @@ export async function dryRun(folders: Folders, options: SetupOptions, context: C
     case "problem":
       return showProblem(opened.problem, {}, options, terminal);
     case "invalid":
-      return refusePreview(opened.configuration, options, context);
+      return refuseFindings(documentFindings(opened.configuration), NOTHING_SENT, options, context);
     case "opened":
       return preview(opened.oneShot, folders, options, context);
   }
@@ -40,17 +39,7 @@ const WOULD = {
   refuse: "Would not send:",
 } as const;
 
-async function refusePreview(
-  configuration: Document<unknown>,
-  options: SetupOptions,
-  context: CommandContext,
-): Promise<ExitCode> {
-  const findings = documentFindings(configuration);
-  if (options.json === true) {
-    context.terminal.json({ would: "refuse", method: "POST", url: null, request: null, files: [], findings });
-  } else await showFindings(findings, context);
-  return EXIT.invalid;
-}
+const NOTHING_SENT = { would: "refuse", method: "POST", url: null, request: null, files: [] };
 
 async function preview(
   oneShot: OneShot,

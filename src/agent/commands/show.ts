@@ -24,6 +24,18 @@ export async function showFindings(
   }
 }
 
+/** Shows the findings that ended a command without a result; with `--json` as member `findings` of the command's empty document. */
+export async function refuseFindings(
+  findings: readonly LocatedFinding[],
+  empty: Readonly<Record<string, unknown>>,
+  { json }: { readonly json?: boolean },
+  context: Pick<CommandContext, "terminal" | "machine">,
+): Promise<ExitCode> {
+  if (json === true) context.terminal.json({ ...empty, findings });
+  else await showFindings(findings, context);
+  return EXIT.invalid;
+}
+
 /** A progress bar for hashing. */
 export function hashProgress(terminal: Terminal): (doneBytes: number, totalBytes: number) => void {
   return (doneBytes, totalBytes) => terminal.progress("hashing", totalBytes === 0 ? 1 : doneBytes / totalBytes);

@@ -4,9 +4,9 @@ import type { Collection } from "../collector.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon, readRunningAgent } from "../control/client.ts";
 import { locate, type PlainFinding } from "../findings.ts";
-import { describeInvalid, changesOf, describeOneShot, namesOf, type OneShot, openOneShot } from "../one-shot.ts";
+import { changesOf, collectNow, describeInvalid, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/registration.ts";
-import { describeChanges } from "../changes.ts";
+import { type Changes, describeChanges } from "../changes.ts";
 import { type HoldReading, type HoldStatus, readHoldNow } from "../hold.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
@@ -69,8 +69,7 @@ async function fromDisk(folders: Folders, context: CommandContext): Promise<Stat
     case "invalid":
       return describeInvalid(opened.configuration, folders, context);
     case "opened": {
-      const { collector, identity } = opened.oneShot;
-      const collected = await collector.collect(false, namesOf(identity), context.signal);
+      const collected = await collectNow(opened.oneShot, context.signal);
       return describeStopped(opened.oneShot, collected, await readHoldNow(folders, context));
     }
   }
@@ -126,6 +125,7 @@ function describe(document: StatusDocument, { terminal, machine }: CommandContex
   const nowMs = machine.clock.wallMs();
   const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");
   terminal.print(`${mark} ${summaryAboveFindings(document)}`);
+  const { confirmation, identity, failure, state_problem: unsaved } = document;
   terminal.table(
     ["", ""],
     [
@@ -136,32 +136,31 @@ function describe(document: StatusDocument, { terminal, machine }: CommandContex
         "registered",
         registration === null ? "never" : `${registration.registered_at}  ${registration.configuration_digest}`,
       ],
-      ...(document.confirmation === null ? [] : [["confirmed", describeConfirmation(document.confirmation, terminal)]]),
-      ...(document.identity === null ? [] : [["identity", describeIdentity(document.identity, document.state)]]),
-      ...rowsOf("", registeredChanges === null ? [] : describeChanges(registeredChanges, nowMs)),
+      ...rowOf("confirmed", confirmation && describeConfirmation(confirmation, terminal)),
+      ...rowOf("identity", identity && describeIdentity(identity, document.state)),
+      ...rowsOf(registeredChanges, nowMs),
       ["on disk", describeDisk(document, terminal)],
-      ...rowsOf("", changes === null ? [] : describeChanges(changes, nowMs)),
-      ...(hold === null ? [] : [["held", describeHeld(hold)]]),
-      ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
-      ...(watching === null
-        ? []
-        : [
-            [
-              "watching",
-              watching.mode === "events"
-                ? `${watching.directories} folder${watching.directories === 1 ? "" : "s"} by events`
-                : `by polling: ${watching.reason ?? ""}`,
-            ],
-          ]),
-      ...(document.state_problem === null
-        ? []
-        : [["state", `not saved: ${document.state_problem}; the next start checks with the service`]]),
+      ...rowsOf(changes, nowMs),
+      ...rowOf("held", hold && describeHeld(hold)),
+      ...rowOf("next attempt", failure && failure.next_attempt_at),
+      ...rowOf("watching", watching && describeWatching(watching)),
+      ...rowOf("state", unsaved && `not saved: ${unsaved}; the next start checks with the service`),
     ],
   );
 }
 
-function rowsOf(name: string, lines: readonly string[]): readonly (readonly string[])[] {
-  return lines.map((line) => [name, line]);
+/** No row where there is no value. */
+function rowOf(name: string, value: string | null): readonly (readonly string[])[] {
+  return value === null ? [] : [[name, value]];
+}
+
+function rowsOf(changes: Changes | null, nowMs: number): readonly (readonly string[])[] {
+  return changes === null ? [] : describeChanges(changes, nowMs).map((line) => ["", line]);
+}
+
+function describeWatching({ mode, reason, directories }: NonNullable<StatusDocument["watching"]>): string {
+  if (mode === "polling") return `by polling: ${reason ?? ""}`;
+  return `${directories} folder${directories === 1 ? "" : "s"} by events`;
 }
 
 function describeHeld({ held_by: heldBy, reason, until }: HoldStatus): string {

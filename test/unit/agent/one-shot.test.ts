@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
-import { collectSettled, namesOf, openOneShot } from "../../../src/agent/one-shot.ts";
+import { collectSettled, openOneShot } from "../../../src/agent/one-shot.ts";
 import { saveRegistration } from "../../../src/agent/registration/registration.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { type Machine, systemMachine } from "../../../src/platform/machine.ts";
@@ -72,10 +72,10 @@ test("openOneShot: file emptied since the registration → waited for as by the 
   const { path, open } = await registeredRobot();
   await writeFile(path, "");
   const clock = new SteppedClock();
-  const { collector, identity } = await open({ clock });
+  const { collector, names } = await open({ clock });
   clock.step(20_000);
-  expect(await collector.collect(true, namesOf(identity), NEVER)).toMatchObject({ kind: "unsettled", paths: [path] });
+  expect(await collector.collect(true, names, NEVER)).toMatchObject({ kind: "unsettled", paths: [path] });
   clock.step(60_000);
-  expect(await collector.collect(true, namesOf(identity), NEVER)).toMatchObject({ kind: "collected" });
+  expect(await collector.collect(true, names, NEVER)).toMatchObject({ kind: "collected" });
   expect(collector.findings.map(({ id }) => id)).toEqual(["file_unparseable"]);
 });
