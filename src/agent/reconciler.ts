@@ -1,4 +1,3 @@
-import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { Look } from "../look/look.ts";
 import type { Snapshot } from "../look/snapshot.ts";
@@ -12,7 +11,7 @@ import { decide, type HeldBack } from "./decide.ts";
 import { type HoldReading, holdRequest, readHold } from "./hold.ts";
 import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findings.ts";
 import { judge, type Outcome } from "./outcome.ts";
-import { askWhetherHeld, createConfirmations, type Verdict } from "./registration/confirmation.ts";
+import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import { keepRegistration, type Registration } from "./registration/registration.ts";
@@ -133,7 +132,8 @@ export function createReconciler(options: ReconcilerOptions) {
     rateCap.take(body.configuration_digest, nowMs);
     confirmations.registered();
     changes = { sinceRegistration: NO_CHANGES, ofRegistration: changes.sinceRegistration };
-    if (isNewRobot(before, serviceUrl, attempt.robot))
+    // The same service made a new robot of this name: it had lost the old one.
+    if (before?.service_url === serviceUrl && before.robot.id !== attempt.robot.id)
       log.warn("registration-lost", { detail: `the service had no robot ${body.name} any more` });
     await kept.accept({
       service_url: serviceUrl,
@@ -166,7 +166,10 @@ export function createReconciler(options: ReconcilerOptions) {
     confirmations.take(verdict);
     if (verdict.kind === "held" || verdict.kind === "unanswered") return inForce("unchanged");
     kept.setDoubt(true);
-    logLost(log, verdict);
+    // A registration that was replaced is a finding.
+    if (verdict.kind === "lost") log.warn("registration-lost", { detail: verdict.detail });
+    // Happens daily with a service that has no such operation.
+    else if (verdict.kind === "unknown") log.debug("registration-unconfirmed", { detail: verdict.detail });
     return "doubtful";
   }
 
@@ -317,24 +320,4 @@ export function createReconciler(options: ReconcilerOptions) {
       return confirmations.current;
     },
   };
-}
-
-/** True when the same service created a new robot for the same name: it had lost the old one. */
-function isNewRobot(before: Registration | null, serviceUrl: string, robot: RobotView): boolean {
-  return before !== null && before.service_url === serviceUrl && before.robot.id !== robot.id;
-}
-
-/** The service was asked and does not confirm the registration, which is sent again. */
-function logLost(log: Log, verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void {
-  switch (verdict.kind) {
-    case "lost":
-      log.warn("registration-lost", { detail: verdict.detail });
-      return;
-    case "unknown":
-      // Happens daily with a service that has no such operation.
-      log.debug("registration-unconfirmed", { detail: verdict.detail });
-      return;
-    case "replaced":
-    // Reported as a finding.
-  }
 }

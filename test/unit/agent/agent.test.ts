@@ -104,6 +104,7 @@ describe("a request by a person while files are being written", () => {
     }
     await until(() => isAtRest(robot));
     expect(requests.length).toBe(3);
+    expect(agent.status().daemon).toMatchObject({ attempts: 3, registrations: 3 });
   });
 });
 
