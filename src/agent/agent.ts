@@ -58,6 +58,8 @@ export interface AgentOptions {
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
+  /** Files that the daemon's user cannot read although this process can. */
+  readonly denials?: readonly LocatedFinding[] | undefined;
   /** Progress of hashing. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
   /** Called once in each resync period, to retry what failed. */
@@ -99,8 +101,8 @@ export function createAgent(options: AgentOptions) {
   const look = createLook(machine);
   look.remember(options.registration?.files ?? []);
   const documents = createDocuments(machine, look, options.configuration, options.initial);
-  const { registration: known, onProgress } = options;
-  const collector = createCollector({ machine, look, documents, name: known?.request.name, onProgress });
+  const { registration: known, denials, onProgress } = options;
+  const collector = createCollector({ machine, look, documents, name: known?.request.name, denials, onProgress });
   const identity = createIdentity({ ...options, wake: alarm.ring });
   /** What the last run knew of the identity. */
   let own = identity.view();

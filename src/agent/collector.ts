@@ -40,11 +40,14 @@ export interface CollectorOptions {
   readonly documents: Documents;
   /** The name as it is known before the first collect. */
   readonly name?: string | undefined;
+  /** Files that the daemon's user cannot read although this process can: nothing is registered. */
+  readonly denials?: readonly LocatedFinding[] | undefined;
   /** Progress of hashing. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
 
-export function createCollector({ machine, look, documents, name = "", onProgress }: CollectorOptions) {
+export function createCollector(options: CollectorOptions) {
+  const { machine, look, documents, name = "", denials = [], onProgress } = options;
   const { identity, files: disk } = machine;
   let snapshot: Snapshot | null = null;
   let ofFiles: readonly LocatedFinding[] = [];
@@ -94,6 +97,7 @@ export function createCollector({ machine, look, documents, name = "", onProgres
     if (taken.kind === "refused") return invalid(fileFindings(taken.findings, manifest, robot.configuration_files));
     snapshot = taken.snapshot;
     ofFiles = fileFindings(taken.warnings, manifest, robot.configuration_files);
+    if (denials.length > 0) return invalid([...ofFiles, ...denials]);
     const nameFinding = isNameApproved ? null : checkName(current, parts);
     if (nameFinding !== null) return invalid([...ofFiles, locate(configuration, nameFinding)]);
     if (robot.status === "draft") return { kind: "collected", wanted: { kind: "draft" }, machineId };

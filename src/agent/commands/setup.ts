@@ -1,8 +1,8 @@
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
-import { findDenials, withDenials } from "../access/check-access.ts";
+import { readConfigurationNow } from "../configuration/documents.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
-import { describeInvalid, describeOneShot, openOneShot } from "../one-shot.ts";
+import { describeInvalid } from "../one-shot.ts";
 import type { Registration } from "../registration/registration.ts";
 import { describeChanges } from "../changes.ts";
 import { checkCommonName } from "../robot-setup.ts";
@@ -27,8 +27,7 @@ export const setup: Command<SetupOptions> = async (options, context) => {
       return conclude(await describeInvalid(opened.configuration, folders, context), options, context, null);
     case "agent": {
       await using agent = opened.agent;
-      const refusal = agent.isHere ? await lookBefore(folders, context) : null;
-      if (refusal !== null) return await conclude(refusal, options, context, refusal.registration);
+      if (agent.isHere) await warnOfCommonName(folders, context);
       const before = await agent.status();
       if ("fix" in before) return showProblem(before, {}, options, context.terminal);
       const after = await register(agent, options, context);
@@ -38,16 +37,11 @@ export const setup: Command<SetupOptions> = async (options, context) => {
   }
 };
 
-/** What only a person at provisioning is told. @returns the status of a robot whose files the agent's user could not read. */
-async function lookBefore(folders: Folders, context: CommandContext): Promise<StatusDocument | null> {
-  const opened = await openOneShot({ machine: context.machine, folders, state: "read" });
-  if (opened.kind !== "opened") return null;
-  const { collector } = opened.oneShot;
-  const common = checkCommonName(collector.configuration, context.machine.identity.hostname());
-  if (common !== null) context.terminal.warning(common.message);
-  const denials = await findDenials(opened.oneShot, folders, context);
-  if (denials.length === 0) return null;
-  return describeOneShot(opened.oneShot, "invalid", { findings: withDenials(collector.findings, denials) });
+/** For a person at provisioning. */
+async function warnOfCommonName({ configPath }: Folders, { machine, terminal }: CommandContext): Promise<void> {
+  const { reading } = await readConfigurationNow(machine, configPath);
+  const common = reading.value === null ? null : checkCommonName(reading.value, machine.identity.hostname());
+  if (common !== null) terminal.warning(common.message);
 }
 
 async function register(

@@ -11,6 +11,8 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { type Document, readConfigurationNow } from "../configuration/documents.ts";
 import { controlSocketPath, type Folders } from "../configuration/folders.ts";
 import { holdPath } from "../hold.ts";
+import { findDenials } from "../access/check-access.ts";
+import { openOneShot } from "../one-shot.ts";
 import { connect } from "../registration/connect.ts";
 import { openState } from "../registration/open-state.ts";
 import type { StatusDocument } from "../status.ts";
@@ -79,6 +81,9 @@ async function openHere(
   if (initial === null) return { kind: "invalid", configuration };
   const state = await openState(machine, folders.stateDirectory, true);
   if (state.kind === "problem") return state;
+  // After registering files that root can read but the daemon cannot, the daemon would report them as unreadable.
+  const looked = await openOneShot({ machine, folders, state: "unread" });
+  const denials = looked.kind === "opened" ? await findDenials(looked.oneShot, folders, context) : [];
   const agent = createAgent({
     machine,
     pending: { hanging: () => null },
@@ -91,6 +96,7 @@ async function openHere(
     initial,
     registration: state.registration,
     connect: (current, ownCredential) => connect(current, { ...context, machine, folders }, ownCredential),
+    denials,
     onProgress,
   });
   const stop = () => agent.stop();
