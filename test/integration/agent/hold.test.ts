@@ -23,7 +23,7 @@ test("hold beside the running agent → nothing is registered until release, the
   const [left = "", right = ""] = robot.paths;
   await writeAtOnce(left, "left: calibrated\n");
   await daemon.until(({ state }) => state === "held");
-  await writeAtOnce(right, "right: calibrated\n");
+  await writeAtOnce(right, '{"calibrated": true}');
   await daemon.until(({ changes }) => changes?.files.length === 2);
   const shown = await robot.run(["status"]);
   expect(shown.stdout).toMatch(/held +by \S+ until \S+: both arms/);
