@@ -29,13 +29,14 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   }
 
   function reportState(level: "info" | "warn", document: StatusDocument): void {
-    const { state, failure, registration, registered_changes: changes } = document;
+    const { state, failure, registration, registered_changes: changes, hold } = document;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
     if (!isNews("state", key)) return;
     log[level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
       ...(state === "registered" && changes !== null ? { changes: describeChanges(changes, null) } : {}),
+      ...(state === "held" && hold !== null ? { held_by: hold.held_by, why: hold.reason, until: hold.until } : {}),
       ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
     });
   }
