@@ -2,7 +2,7 @@
  * Builds the release programs as minified CommonJS, which starts in two thirds of the time of ES modules, and the console of
  * robot-policy-service.
  */
-import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 import { build, type Plugin } from "esbuild";
@@ -50,7 +50,7 @@ const parts: Readonly<Record<string, string>> = {
 };
 
 /** Packages kept in separate files as published, which programs load on first use. */
-const latePackages = ["@clack/prompts", "chokidar", "commander", "pino", "undici", "yaml", "zod"];
+const latePackages = ["@clack/prompts", "chokidar", "commander", "pino", "undici", "yaml"];
 
 /**
  * The browser build of yaml, because only that one uses ES modules. Bundled into one scope it loads 3 ms faster (of 55 ms for a start with
@@ -58,17 +58,8 @@ const latePackages = ["@clack/prompts", "chokidar", "commander", "pino", "undici
  */
 const YAML_MODULES = "node_modules/yaml/browser/index.js";
 
-/**
- * What of zod the sources use. Every start of the agent loads it: in 4.7 ms of processor time, and all of zod, with its texts in fifty
- * languages, in 9.3 ms. Bare Node takes 19 ms; without this a start with unchanged files misses its budget of 2.6 times that.
- */
-const ZOD_PARTS = "zod-parts";
-
 /** Entry points of late packages that are not the package's own. */
-const lateEntries: ReadonlyMap<string, string> = new Map([
-  ["yaml", YAML_MODULES],
-  ["zod", ZOD_PARTS],
-]);
+const lateEntries: ReadonlyMap<string, string> = new Map([["yaml", YAML_MODULES]]);
 
 /** Files that `robot-policy-agent install` installs next to the program: in dist/share, so that dist/ alone is sufficient. */
 const SHARED_FILES = [
@@ -123,7 +114,7 @@ async function buildPrograms(): Promise<void> {
     // import() becomes require(). Node's own import() starts the loader of ES modules, and reads every export of a built-in module:
     // those of node:http load all of fetch (15 ms and 5 MB).
     supported: { "dynamic-import": false },
-    plugins: [filesLoadedLate(), filesBesideBundle(), otherVersion(), zodParts()],
+    plugins: [filesLoadedLate(), filesBesideBundle(), otherVersion()],
   });
   for (const [name, { launcher: text }] of Object.entries(programs)) {
     const path = join(dist, `${name}.cjs`);
@@ -142,27 +133,6 @@ function filesLoadedLate(): Plugin {
       onResolve({ filter: new RegExp(`^(${latePackages.join("|")})$`) }, ({ kind, path }) =>
         kind === "entry-point" ? undefined : { path: `./${basename(path)}.cjs`, external: true },
       );
-    },
-  };
-}
-
-/** Exports the members of zod that any source names, so that esbuild leaves out the others. */
-function zodParts(): Plugin {
-  return {
-    name: "zod parts",
-    setup({ onLoad, onResolve }) {
-      onResolve({ filter: new RegExp(`^${ZOD_PARTS}$`) }, () => ({ path: ZOD_PARTS, namespace: ZOD_PARTS }));
-      onLoad({ filter: /.*/, namespace: ZOD_PARTS }, async () => {
-        const used = new Set<string>();
-        for (const name of await readdir(join(root, "src"), { recursive: true })) {
-          if (!/\.tsx?$/.test(name)) continue;
-          const text = await readFile(join(root, "src", name), "utf8");
-          if (/import \{.*\} from "zod"/.test(text)) throw new Error(`src/${name}: write import * as z from "zod"`);
-          for (const [, member] of text.matchAll(/\bz\.(\w+)/g)) if (member !== undefined) used.add(member);
-        }
-        const members = Object.keys(await import("zod")).filter((member) => used.has(member));
-        return { contents: `export { ${members.join(", ")} } from "./node_modules/zod/index.js";`, resolveDir: root };
-      });
     },
   };
 }

@@ -1,11 +1,12 @@
 import { createSha256 } from "../platform/crypto.ts";
 import { errorCode, type Files, type FileStat, type ReadableFile, sameStat } from "../platform/files/files.ts";
 
-/** A file to read from its first byte to its last. */
+/** A file to read from its first byte to its last, and to hash unless `hash` is false. */
 export interface HashRequest {
   readonly path: string;
   /** The last known stat. A file with another stat is not hashed. */
   readonly expected: FileStat;
+  readonly hash: boolean;
   /** Return the content, too. For files of a few MB at most. */
   readonly keep: boolean;
   /** Bound for a file whose stat says size 0, as under /proc. */
@@ -19,8 +20,13 @@ export interface HashOptions {
 }
 
 export type HashResult =
-  /** `bytes` were hashed; it can differ from the stat, because files under /proc have size 0. */
-  | { readonly kind: "hashed"; readonly sha256: string; readonly bytes: number; readonly content: Uint8Array | null }
+  /** `bytes` were read; it can differ from the stat, because files under /proc have size 0. */
+  | {
+      readonly kind: "read";
+      readonly sha256: string | null;
+      readonly bytes: number;
+      readonly content: Uint8Array | null;
+    }
   /** The file has size 0 by its stat, but more than `limitBytes` could be read. */
   | { readonly kind: "too-large" }
   /** The file changed or was replaced since `expected`. */
@@ -62,12 +68,12 @@ export async function hashFile(files: Files, request: HashRequest, options: Hash
 /** Reads one chunk ahead of the hash, so that disk and processor work at the same time. */
 async function hashContent(
   file: ReadableFile,
-  { expected, keep, limitBytes }: HashRequest,
+  { expected, hash: isHashed, keep, limitBytes }: HashRequest,
   { signal, onBytes }: HashOptions,
 ): Promise<HashResult> {
   const mostBytes = expected.sizeBytes > 0 ? expected.sizeBytes : limitBytes + 1;
   const chunkBytes = Math.min(CHUNK_BYTES, Math.max(expected.sizeBytes, SMALLEST_CHUNK_BYTES));
-  const hash = createSha256();
+  const hash = isHashed ? createSha256() : null;
   const kept: Uint8Array[] = [];
   let current = new Uint8Array(chunkBytes);
   let spare = new Uint8Array(chunkBytes);
@@ -81,11 +87,12 @@ async function hashContent(
     bytes += count;
     const ahead = readAhead(spare);
     const chunk = current.subarray(0, count);
-    hash.update(chunk);
+    hash?.update(chunk);
     if (keep) kept.push(chunk.slice());
     [count] = await Promise.all([ahead, onBytes(count)]);
     [current, spare] = [spare, current];
   }
   if (bytes > limitBytes && expected.sizeBytes === 0) return { kind: "too-large" };
-  return { kind: "hashed", sha256: hash.digest("hex"), bytes, content: keep ? Buffer.concat(kept) : null };
+  const sha256 = hash === null ? null : hash.digest("hex");
+  return { kind: "read", sha256, bytes, content: keep ? Buffer.concat(kept) : null };
 }

@@ -7,15 +7,15 @@
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, type Files, type FileStat, sameStat } from "../platform/files/files.ts";
 import { isCheckable, isComplete } from "./complete.ts";
-import { hashFile, type HashResult } from "./hash.ts";
+import { hashFile } from "./hash.ts";
 
 export interface LookRequest {
   readonly path: string;
   /** A larger file is not read. */
   readonly limitBytes: number;
-  /** Also give the content: for documents. */
+  /** Give the content instead of its hash: for documents. A start with unchanged files hashes nothing, and saves 6 ms. */
   readonly keep?: boolean;
-  /** Wait for content that looks half-written: for files that other programs write. */
+  /** Wait for content that looks half-written, and hash it also with `keep`: for files that other programs write. */
   readonly complete?: boolean;
 }
 
@@ -39,11 +39,11 @@ export type Found =
 
 export interface ReadFile {
   readonly kind: "read";
-  /** The stat of the file when it was hashed. */
+  /** The stat of the file when it was read. */
   readonly stat: FileStat;
-  /** 64 lower-case hex digits. */
-  readonly sha256: string;
-  /** Bytes that were hashed. Files under /proc have more than their stat says. */
+  /** 64 lower-case hex digits; null for requests with `keep` alone. */
+  readonly sha256: string | null;
+  /** Bytes that were read. Files under /proc have more than their stat says. */
   readonly bytes: number;
   /** For requests with `keep`. */
   readonly content: Uint8Array | null;
@@ -85,11 +85,11 @@ interface Entry {
   /** When the file was first seen to change, while it has not held still since. */
   changingSinceMs: number | null;
   /** Content that looks half-written: since when, and since when without a complete one between. */
-  half: { readonly sha256: string; readonly sinceMs: number; readonly firstMs: number } | null;
+  half: { readonly sha256: string | null; readonly sinceMs: number; readonly firstMs: number } | null;
   /** What was read with this view. */
   read: Read | null;
   /** The content that was taken last, which is not waited for again, and whether the file ever had any. */
-  taken: { readonly sha256: string; readonly hadContent: boolean } | null;
+  taken: { readonly sha256: string | null; readonly hadContent: boolean } | null;
 }
 
 /**
@@ -225,7 +225,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
         const keep = request.keep === true || (isChecked && expected.sizeBytes > 0);
         const result = await hashFile(
           files,
-          { path, expected, keep, limitBytes },
+          { path, expected, hash: isHashed(request), keep, limitBytes },
           {
             signal,
             onBytes(count) {
@@ -236,7 +236,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
         );
         entry.read = null;
         switch (result.kind) {
-          case "hashed": {
+          case "read": {
             const { sha256, bytes } = result;
             const isSized = bytes === expected.sizeBytes;
             const seenTrust = startedMs - entry.sinceMs >= RECENT_MS ? "settled" : "recent";
@@ -354,7 +354,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     },
 
     /** Adopts what an earlier process read. */
-    remember(inherited: readonly (Pick<ReadFile, "stat" | "sha256" | "bytes"> & Remembered)[]) {
+    remember(inherited: readonly Remembered[]) {
       for (const { path, stat, sha256, bytes, suspect } of inherited) {
         const known: Read = { kind: "read", stat, sha256, bytes, content: null, isHalf: suspect, trust: "inherited" };
         const read = bytes === stat.sizeBytes ? known : null;
@@ -388,13 +388,19 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
         if (read === null) continue;
         const result = await hashFile(
           files,
-          { path, expected: read.stat, keep: false, limitBytes: read.stat.sizeBytes },
+          {
+            path,
+            expected: read.stat,
+            hash: read.sha256 !== null,
+            keep: read.sha256 === null,
+            limitBytes: read.stat.sizeBytes,
+          },
           { signal, onBytes: (count) => clock.sleep(count / VERIFY_BYTES_PER_MS, signal) },
         );
         const entry = entries.get(path);
         // A look has read it meanwhile, or will see that its stat changed.
         if (entry?.read !== read || result.kind === "moved") continue;
-        if (isAsRead(result, read)) entry.read = { ...read, trust: "settled" };
+        if (result.kind === "read" && isSameContent(result, read)) entry.read = { ...read, trust: "settled" };
         else {
           entry.read = null;
           changed.push(path);
@@ -405,7 +411,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
   };
 }
 
-interface Remembered {
+interface Remembered extends Pick<ReadFile, "stat" | "sha256" | "bytes"> {
   readonly path: string;
   readonly suspect: boolean;
 }
@@ -455,8 +461,21 @@ function onePerPath(requests: readonly LookRequest[]): readonly LookRequest[] {
 
 function isUnread({ view, read }: Entry, request: LookRequest): boolean {
   if (view.kind === "hidden" || !isSuitable(view.stat, request)) return false;
-  return read === null || (request.keep === true && read.content === null);
+  if (read === null || (request.keep === true && read.content === null)) return true;
+  return isHashed(request) && read.sha256 === null;
 }
+
+function isHashed({ keep, complete }: LookRequest): boolean {
+  return keep !== true || complete === true;
+}
+
+/** True when two reads of a file gave the same content. */
+export function isSameContent(one: Content, other: Content): boolean {
+  if (one.sha256 !== null && other.sha256 !== null) return one.sha256 === other.sha256;
+  return one.content !== null && other.content !== null && Buffer.compare(one.content, other.content) === 0;
+}
+
+type Content = Pick<ReadFile, "sha256" | "content">;
 
 function isReadAgain(read: Read | null): boolean {
   return read?.trust === "recent" || read?.trust === "unsized";
@@ -478,10 +497,6 @@ function sizeOf({ view }: Entry): number {
 
 function dropInherited(entry: Entry): void {
   if (entry.read?.trust === "inherited") entry.read = null;
-}
-
-function isAsRead(result: HashResult, { sha256 }: Read): boolean {
-  return result.kind === "hashed" && result.sha256 === sha256;
 }
 
 function inScope(scope: VerifyScope, entries: ReadonlyMap<string, Entry>): readonly (readonly [string, Entry])[] {

@@ -67,6 +67,7 @@ export async function takeSnapshot(
 }
 
 function fingerprint(label: string, path: string, { sha256, bytes, stat, isHalf }: ReadFile): FileFingerprint {
+  if (sha256 === null) throw new Error(`${path} was not hashed`);
   return { label, path, sha256, bytes, stat, suspect: isHalf };
 }
 

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 
 import { danglingLink, hiddenByUnit, linkTarget } from "../../look/findings.ts";
-import { createLook, type Found, type Look, type LookRequest, type Unsettled } from "../../look/look.ts";
+import { createLook, type Found, isSameContent, type Look, type LookRequest, type Unsettled } from "../../look/look.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { type Finding, isError } from "../../documents/findings.ts";
 import { readManifest, type RobotManifest } from "../../manifest/manifest.ts";
@@ -158,7 +158,7 @@ async function remake<T>(
 
 function isSame(one: Found | null, other: Found | null): boolean {
   if (one?.kind !== "read" || other?.kind !== "read") return one?.kind === other?.kind;
-  return one.sha256 === other.sha256 && sameStat(one.stat, other.stat);
+  return isSameContent(one, other) && sameStat(one.stat, other.stat);
 }
 
 async function readingOf<T>(files: Files, path: string, found: Found, kind: DocumentKind<T>): Promise<Reading<T>> {

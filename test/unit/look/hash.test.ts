@@ -15,7 +15,7 @@ async function hashed(bytes: Uint8Array, interference: Interference, request: Pa
   const expected = await files.stat(path);
   let count = 0;
   const onBytes = (each: number) => void (count += each);
-  const of = { path, expected, keep: true, limitBytes: bytes.byteLength, ...request };
+  const of = { path, expected, hash: true, keep: true, limitBytes: bytes.byteLength, ...request };
   const result = await hashFile(files, of, { signal: undefined, onBytes });
   expect(files.open).toBe(0);
   return { result, count };
@@ -34,8 +34,8 @@ test.each<[what: string, bytes: number, interference: Interference]>([
   const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const { result, count } = await hashed(bytes, interference);
-  expect({ ...result, content: null }).toEqual({ kind: "hashed", sha256, bytes: size, content: null });
-  expect(result.kind === "hashed" && Buffer.compare(result.content ?? Buffer.of(1), bytes)).toBe(0);
+  expect({ ...result, content: null }).toEqual({ kind: "read", sha256, bytes: size, content: null });
+  expect(result.kind === "read" && Buffer.compare(result.content ?? Buffer.of(1), bytes)).toBe(0);
   expect(count).toBe(size);
   expect((await hashed(bytes, interference, { keep: false })).result).toMatchObject({ sha256, content: null });
 });
