@@ -33,22 +33,28 @@ const STICKY = 0o1000;
  * own move or removal.
  */
 export async function planWatches(files: Files, paths: readonly string[]): Promise<WatchPlan> {
-  const walk: Walk = { files, mounts: readMounts(files.mountsNow()), stats: new Map(), folders: new Map() };
-  for (const path of paths) await walkPath(walk, path);
-  const plan = new Map<string, PlannedFolder>();
-  for (const [folder, noted] of walk.folders) {
-    const planned = await planFolder(files, folder, noted);
-    if (planned !== null) plan.set(folder, planned);
-  }
-  return plan;
+  const walk: Walk = { files, entries: new Map() };
+  // At the same time, because every run waits for it before it looks.
+  const steps = await Promise.all(paths.map((path) => walkPath(walk, path)));
+  const folders = noteFolders(readMounts(files.mountsNow()), steps.flat());
+  const plan = await Promise.all(
+    [...folders].map(async ([folder, noted]) => ({ folder, planned: await planFolder(files, folder, noted) })),
+  );
+  return new Map(plan.flatMap(({ folder, planned }) => (planned === null ? [] : [[folder, planned]])));
 }
 
 interface Walk {
   readonly files: Files;
-  readonly mounts: Mounts;
   /** Caches entries, because many paths share their folders. */
-  readonly stats: Map<string, Entry>;
-  readonly folders: Map<string, Noted>;
+  readonly entries: Map<string, Promise<Entry>>;
+}
+
+/** A directory on the way of a path, and the entry in it that the path goes on with. */
+interface Step {
+  readonly directory: string;
+  readonly name: string;
+  /** True for a file, a link, and a missing entry. */
+  readonly isTarget: boolean;
 }
 
 interface Noted {
@@ -59,7 +65,8 @@ interface Noted {
 
 type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
 
-async function walkPath(walk: Walk, path: string): Promise<void> {
+async function walkPath(walk: Walk, path: string): Promise<readonly Step[]> {
+  const steps: Step[] = [];
   let pending = components(path);
   let directory = "/";
   let links = 0;
@@ -74,33 +81,32 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
     }
     const entryPath = join(directory, name);
     const entry = await lookUp(walk, entryPath);
-    note(walk, directory, name, entry.kind !== "directory");
+    steps.push({ directory, name, isTarget: entry.kind !== "directory" });
     switch (entry.kind) {
       case "directory":
         directory = entryPath;
         break;
       case "link":
         links += 1;
-        if (links > LINK_LIMIT) return;
+        if (links > LINK_LIMIT) return steps;
         pending = [...components(entry.target), ...rest];
         if (entry.target.startsWith("/")) directory = "/";
         break;
       case "leaf":
       case "missing":
-        return;
+        return steps;
     }
   }
+  return steps;
 }
 
-async function lookUp(walk: Walk, path: string): Promise<Entry> {
-  const known = walk.stats.get(path);
-  if (known !== undefined) return known;
-  const entry = await inspect(walk, path);
-  walk.stats.set(path, entry);
+function lookUp({ files, entries }: Walk, path: string): Promise<Entry> {
+  const entry = entries.get(path) ?? inspect(files, path);
+  entries.set(path, entry);
   return entry;
 }
 
-async function inspect({ files }: Walk, path: string): Promise<Entry> {
+async function inspect(files: Files, path: string): Promise<Entry> {
   try {
     const stat = await files.linkStat(path);
     if (stat.kind === "link") return { kind: "link", target: await files.readLink(path) };
@@ -111,19 +117,20 @@ async function inspect({ files }: Walk, path: string): Promise<Entry> {
   }
 }
 
-function note(walk: Walk, directory: string, name: string, isTarget: boolean): void {
-  const noted: Noted = walk.folders.get(directory) ?? {
-    names: new Set(),
-    holdsTarget: false,
-    reportsChanges: true,
-  };
-  noted.names.add(name);
-  noted.holdsTarget ||= isTarget;
-  const entry = join(directory, name);
-  const { mounts } = walk;
-  // A file that is mounted by itself, as into a container, changes without an event of the directory.
-  noted.reportsChanges &&= isTarget ? mounts.isLocal(entry) && !mounts.isMountPoint(entry) : mounts.isLocal(directory);
-  walk.folders.set(directory, noted);
+function noteFolders(mounts: Mounts, steps: readonly Step[]): ReadonlyMap<string, Noted> {
+  const folders = new Map<string, Noted>();
+  for (const { directory, name, isTarget } of steps) {
+    const noted: Noted = folders.get(directory) ?? { names: new Set(), holdsTarget: false, reportsChanges: true };
+    noted.names.add(name);
+    noted.holdsTarget ||= isTarget;
+    const entry = join(directory, name);
+    // A file that is mounted by itself, as into a container, changes without an event of the directory.
+    noted.reportsChanges &&= isTarget
+      ? mounts.isLocal(entry) && !mounts.isMountPoint(entry)
+      : mounts.isLocal(directory);
+    folders.set(directory, noted);
+  }
+  return folders;
 }
 
 async function planFolder(
