@@ -16,7 +16,7 @@ import {
 } from "./robot.ts";
 import { type Bench, limited, median, type Row } from "./row.ts";
 
-const BEYOND_SETTLE_LIMIT_MS = 5;
+const BEYOND_SETTLE_LIMIT_MS = 15;
 const FIRST_EDIT_LIMIT_MS = 40;
 /** As many changes as the agent sends without a delay (src/agent/registration/rate-cap.ts). */
 const EDITS_PER_START = 3;

@@ -6,8 +6,8 @@ import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "../suppor
 import { bareEnvironment, createRobot, openNotifySocket, smallFiles, startListener } from "./robot.ts";
 import { type Bench, compared, limited, type Row, skipped } from "./row.ts";
 
-const BEFORE_LIMIT = 1.6;
-const AFTER_LIMIT = 2.1;
+const BEFORE_LIMIT = 1.7;
+const AFTER_LIMIT = 1.9;
 const SWITCHES_LIMIT = 30;
 const HEARTBEAT_SWITCHES_LIMIT = 30;
 const MINUTE_MS = 60_000;
