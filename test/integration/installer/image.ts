@@ -64,8 +64,8 @@ export async function openWorkshop(): Promise<Workshop> {
         join(dist, "robot-policy-agent.cjs"),
         `#!/usr/bin/env -S node --disable-sigusr1\nrequire("./lib/robot-policy-agent.cjs");\n`,
       );
-      await fs.writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
-      await fs.writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);
+      await fs.writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./yaml.cjs"); // ${version}\n`);
+      await fs.writeFile(join(dist, "lib/yaml.cjs"), `exports.version = "${version}";\n`);
       await fs.writeFile(join(dist, "lib/sqlite-worker.cjs"), "");
       for (const part of [
         "robot-policy-agent.service",

@@ -71,7 +71,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/robot-policy-agent.cjs 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/zod.cjs 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/yaml.cjs 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/node 755 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/robot-policy-agent 755 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/ 755 0:0",
@@ -140,7 +140,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const tree = describeTree(root);
     const folder = join(root, CURRENT, "..", await readlink(join(root, CURRENT)));
     await chmod(join(folder, "node"), 0o777);
-    await writeFile(join(folder, "lib/zod.cjs"), "damaged");
+    await writeFile(join(folder, "lib/yaml.cjs"), "damaged");
     await appendFile(join(root, UNIT), "# mine\n");
     await runInstall({ root }, setting);
     expect(describeTree(root)).toEqual(tree);
@@ -311,7 +311,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test.each(["lib/robot-policy-agent.cjs", "lib/zod.cjs", "share/systemd/robot-policy-agent.service"])(
+  test.each(["lib/robot-policy-agent.cjs", "lib/yaml.cjs", "share/systemd/robot-policy-agent.service"])(
     "%s of the program is missing → refused",
     async (name) => {
       const dist = await workshop.makeDistribution("1.0.0");

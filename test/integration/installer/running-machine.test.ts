@@ -219,7 +219,7 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
         const damage = async () => {
           if (what === "upgrade") return void (await runInstall({}, here(first)));
           await rm(join(root, "usr/local/lib/systemd/system", SERVICE));
-          await writeFile(join(current(), "lib/zod.cjs"), "damaged");
+          await writeFile(join(current(), "lib/yaml.cjs"), "damaged");
         };
         // Afterwards both versions are on the disk, and each further upgrade makes the same changes.
         await runInstall({}, here(setting));

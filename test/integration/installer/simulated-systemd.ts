@@ -61,7 +61,7 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
       case "restart":
         // The condition of the unit.
         if (!existsSync(join(root, "etc/robot-policy-agent/config.yaml"))) return ok();
-        running.set(unit, await readFile(join(root, "usr/local/lib/robot-policy-agent/current/lib/zod.cjs"), "utf8"));
+        running.set(unit, await readFile(join(root, "usr/local/lib/robot-policy-agent/current/lib/yaml.cjs"), "utf8"));
         return ok();
       case "stop":
         running.delete(unit);

@@ -94,7 +94,6 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/robot-policy-agent.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/undici.cjs
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/yaml.cjs
-      -rw-r--r-- /usr/lib/robot-policy-agent/lib/zod.cjs
       -rwxr-xr-x /usr/lib/robot-policy-agent/node
       -rwxr-xr-x /usr/lib/robot-policy-agent/robot-policy-agent.cjs
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent-setup.service
