@@ -159,7 +159,13 @@ describe("what is read", () => {
     const document = { path, limitBytes: 3, keep: true };
     expect(await contentOf(document)).toBe("[1]");
     await writeFile(path, "[2]");
+    expect(await contentOf(document)).toBe("[2]");
+    clock.step(2000);
+    expect(await contentOf(document)).toBe("[2]");
     expect(await contentOf(document, file)).toBe("[2]");
+    expect(await look.at([document, file], 0, { settle: false })).toMatchObject({
+      found: new Map([[path, { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }]]),
+    });
     await writeFile(path, "[10]");
     expect(await contentOf(document, file)).toBe("unsuitable");
   });
@@ -323,6 +329,27 @@ describe("verify", () => {
     await rm(other);
     expect(await look.verify("all", NEVER)).toEqual([third]);
     expect(await look.isUnchanged(paths)).toBe(false);
+  });
+
+  test("a document, which has no hash: unchanged → nothing; other content → returned, and the next look reads it", async () => {
+    const stats = new Map<bigint, FileStat>();
+    const { path, files, clock } = await robot({ a: "first" }, { changeStat: (seen) => stats.get(seen.inode) ?? seen });
+    const look = createLook({ files, clock });
+    const read = async () => {
+      const looked = await look.at([{ path, limitBytes: 100, keep: true }], 0, { settle: false });
+      const found = looked.kind === "looked" ? looked.found.get(path) : undefined;
+      if (found?.kind !== "read") throw new Error("it was not read");
+      return found;
+    };
+    const before = await read();
+    stats.set(before.stat.inode, before.stat);
+    clock.step(2000);
+    expect([before.sha256, (await read()).content?.toString()]).toEqual([null, "first"]);
+    expect(await look.verify("all", NEVER)).toEqual([]);
+    await writeFile(path, "FIRST");
+    expect((await read()).content?.toString()).toBe("first");
+    expect(await look.verify("all", NEVER)).toEqual([path]);
+    expect((await read()).content?.toString()).toBe("FIRST");
   });
 
   test("a look that reads the file meanwhile → its hash stays", async () => {
