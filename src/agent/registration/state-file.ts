@@ -43,6 +43,9 @@ export class NewerState extends Error {
   }
 }
 
+/** zod compiles a schema at its first use, which takes longer than to read one file of the state. */
+const JITLESS = { jitless: true } as const;
+
 /** @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty. @throws NewerState. */
 export async function readState<T>(files: Files, path: string, form: StateForm<T>): Promise<StateFile<T>> {
   let bytes: Uint8Array | "too-large";
@@ -54,12 +57,12 @@ export async function readState<T>(files: Files, path: string, form: StateForm<T
     throw error;
   }
   if (bytes === "too-large") return { kind: "damaged" };
-  const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(bytes).toString("utf8")));
+  const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(bytes).toString("utf8")), JITLESS);
   if (!envelope.success) return { kind: "damaged" };
   const { schema_version: version, checksum: sum, [form.member]: member } = envelope.data;
   if (checksum(version, member) !== sum) return { kind: "damaged" };
   if (version > SCHEMA_VERSION) throw new NewerState(path, version);
-  const content = form.schema.safeParse(member);
+  const content = form.schema.safeParse(member, JITLESS);
   return content.success ? { kind: "content", content: content.data } : { kind: "damaged" };
 }
 
