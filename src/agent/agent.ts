@@ -297,6 +297,8 @@ export function createAgent(options: AgentOptions) {
         retriedMs = nowMs;
         options.onResync?.();
         await watchOver(identity.begin());
+        // Each run tries again to watch what has no working watch. Without one, nothing would.
+        if (watch.mode.mode === "polling") await watchOver(watch.follow(reconciler.paths()));
       }
       await watchOver(isResync ? reconcileIfChanged() : reconcile());
       verifyIfDue();
@@ -305,8 +307,6 @@ export function createAgent(options: AgentOptions) {
   }
 
   async function reconcileIfChanged(): Promise<void> {
-    // A folder without a working watch is tried again with each run.
-    if (watch.mode.mode === "polling") await watch.follow(reconciler.paths());
     if (!(await reconciler.isUnchanged())) await reconcile();
   }
 
