@@ -35,13 +35,16 @@ export type HoldReading =
 export const LONGEST_HOLD_MS = 8 * 60 * 60_000;
 /** Of the file; a reason and a name are short. */
 const LIMIT_BYTES = 4096;
-const TEXT_LIMIT = 200;
+/** Of a reason, in UTF-16 code units. */
+export const REASON_LIMIT = 200;
+/** Of the name of who holds. */
+export const HOLDER_LIMIT = 100;
 const WRITABLE_BY_OTHERS = 0o002;
 
 const holdSchema = z.object({
   schema_version: z.literal(1),
-  held_by: z.string().min(1).max(100),
-  reason: z.string().max(500).nullable(),
+  held_by: z.string().min(1).max(HOLDER_LIMIT),
+  reason: z.string().max(REASON_LIMIT).nullable(),
   since_monotonic_ms: z.number().nonnegative(),
   for_ms: z.number().positive(),
 });
@@ -82,8 +85,8 @@ export async function readHold(
   if (sinceMs > clock.monotonicMs()) return ignored("is from the future, perhaps of an earlier boot");
   const untilMs = sinceMs + Math.min(data.for_ms, LONGEST_HOLD_MS);
   if (untilMs <= clock.monotonicMs()) return { kind: "none" };
-  const reason = data.reason === null ? null : printable(data.reason, TEXT_LIMIT);
-  return { kind: "held", hold: { heldBy: printable(data.held_by, TEXT_LIMIT), reason, sinceMs, untilMs } };
+  const reason = data.reason === null ? null : printable(data.reason, REASON_LIMIT);
+  return { kind: "held", hold: { heldBy: printable(data.held_by, HOLDER_LIMIT), reason, sinceMs, untilMs } };
 }
 
 /** For a command. */

@@ -128,7 +128,10 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "register nothing while files are calibrated one after the other: until release, or while a command runs",
       argument: "[COMMAND...]",
       flags: [
-        { flag: "--for <time>", summary: "how long at most: 90s, 30m, 2h; up to 8h (default: 30m)" },
+        {
+          flag: "--for <time>",
+          summary: "how long at most: 90s, 30m, 2h; up to 8h (default: 30m, or while the command runs)",
+        },
         { flag: "--reason <text>", summary: "what for; status shows it" },
         JSON_FLAG,
       ],

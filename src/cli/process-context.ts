@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 
 import { errorCode } from "../platform/files/files.ts";
 import type { LogStream } from "../platform/log/log-output.ts";
+import type { DivertSignals } from "../platform/programs.ts";
 import { ownCommand } from "../platform/text/shell-word.ts";
 import { EXIT, type Person, type Questions } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
@@ -23,6 +24,7 @@ export interface ProcessContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   onHangup(callback: () => void): void;
+  readonly divertSignals: DivertSignals;
   /** For a program that nobody needs without its terminal. Under nohup(1), which redirects stderr, it goes on. */
   stopWithTerminal(): void;
   /** How a shell calls this program, for hints about commands that a name in the PATH may not stand for. */
@@ -47,8 +49,14 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
       if (hasHungWork(own)) exitNow(own, EXIT.interrupted);
     }, STOP_LIMIT_MS).unref();
   };
-  own.on("SIGINT", stop);
-  own.on("SIGTERM", stop);
+  let divert: ((signal: NodeJS.Signals) => void) | null = null;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (divert === null) stop();
+    // A terminal sends Ctrl-C to all programs in the foreground.
+    else if (signal !== "SIGINT" || !own.stdin.isTTY) divert(signal);
+  };
+  own.on("SIGINT", onSignal);
+  own.on("SIGTERM", onSignal);
   own.on("SIGHUP", () => hangup());
   const terminal = createTerminal({ stdout: own.stdout, stderr: own.stderr, environment: own.env });
   own.stdout.on("error", (error) => {
@@ -82,6 +90,14 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     signal: stopping.signal,
     onHangup(callback) {
       hangup = callback;
+    },
+    divertSignals(receive) {
+      divert = receive;
+      return {
+        [Symbol.dispose]() {
+          divert = null;
+        },
+      };
     },
     stopWithTerminal() {
       if (own.stderr.isTTY) hangup = stop;

@@ -73,19 +73,21 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
   });
 };
 
+/** Hands the signals that would stop this program to `receive`, until disposed. */
+export type DivertSignals = (receive: (signal: NodeJS.Signals) => void) => Disposable;
+
 /**
- * Runs a command at the terminal of this one, and waits for its end. When the signal aborts, it is told to end.
+ * Runs a command at the terminal of this one, and waits for its end. Meanwhile signals are its own: it decides what they mean.
  *
  * @returns its exit code, 128 and the number of the signal that ended it. @throws Node system errors, such as ENOENT.
  */
-export function runInForeground([program = "", ...args]: readonly string[], signal: AbortSignal): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: "inherit" });
-    const stop = () => child.kill("SIGTERM");
-    signal.addEventListener("abort", stop);
+export async function runInForeground(words: readonly string[], divertSignals: DivertSignals): Promise<number> {
+  const [program = "", ...args] = words;
+  const child = spawn(program, args, { stdio: "inherit" });
+  using _diverted = divertSignals((signal) => child.kill(signal));
+  return await new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (exitCode, ended) => {
-      signal.removeEventListener("abort", stop);
       resolve(exitCode ?? 128 + (ended === null ? 0 : constants.signals[ended]));
     });
   });

@@ -1,5 +1,6 @@
 import type { LogStream } from "../../platform/log/log-output.ts";
 import type { Machine } from "../../platform/machine.ts";
+import type { DivertSignals } from "../../platform/programs.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import type { FolderOptions } from "../configuration/folders.ts";
 
@@ -12,6 +13,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Calls back at each SIGHUP. */
   onHangup(callback: () => void): void;
+  readonly divertSignals: DivertSignals;
   /** Output of the log; all other output goes to the terminal. */
   readonly stderr: LogStream;
   readonly version: string;

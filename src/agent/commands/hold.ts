@@ -5,13 +5,24 @@ import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { runInForeground } from "../../platform/programs.ts";
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { chosenDuration } from "../../platform/text/relative-time.ts";
+import { printable } from "../../client/printable.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
-import { describeHold, type Hold, holdPath, LONGEST_HOLD_MS, readHoldNow, writeHold } from "../hold.ts";
+import {
+  describeHold,
+  type Hold,
+  HOLDER_LIMIT,
+  holdPath,
+  type HoldReading,
+  LONGEST_HOLD_MS,
+  readHoldNow,
+  REASON_LIMIT,
+  writeHold,
+} from "../hold.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { showProblem } from "./show.ts";
 
 export interface HoldOptions extends CommonOptions {
-  /** How long, such as `30m`. */
+  /** How long at most, such as `30m`. */
   readonly for?: string;
   /** For whoever looks at the status. */
   readonly reason?: string;
@@ -39,32 +50,75 @@ export async function hold(options: HoldOptions, context: CommandContext, words:
     terminal.problem({ code: "usage", what, fix });
     return EXIT.usage;
   }
+  const reason = options.reason ?? null;
+  if (reason !== null && reason.length > REASON_LIMIT) {
+    const what = `the reason has ${reason.length} characters, at most ${REASON_LIMIT} are kept`;
+    terminal.problem({ code: "usage", what, fix: "give a shorter --reason" });
+    return EXIT.usage;
+  }
   const folders = resolveFolders(options, context.environment);
   const path = holdPath(folders);
-  const heldBy = nameOf(context);
+  const heldBy = printable(nameOf(context), HOLDER_LIMIT);
   const before = await readHoldNow(folders, context);
   if (before.kind === "held" && before.hold.heldBy !== heldBy) {
     return showProblem(heldByOther(before.hold, path, context), { hold: null }, options, terminal);
   }
   const sinceMs = clock.monotonicMs();
-  const own: Hold = { heldBy, reason: options.reason ?? null, sinceMs, untilMs: sinceMs + forMs };
+  const own: Hold = { heldBy, reason, sinceMs, untilMs: sinceMs + forMs };
   try {
     await prepareFolder(folders, context);
     await writeHold(files, path, own);
   } catch (error) {
     return showProblem(notWritten(error, path), { hold: null }, options, terminal);
   }
+  // Nobody may calibrate in the belief that a hold is in force which the agent ignores.
+  const written = await readHoldNow(folders, context);
+  if (written.kind === "ignored") {
+    await removeIfPresent(files, path);
+    return showProblem(notInForce(written.finding.message, path), { hold: null }, options, terminal);
+  }
+  const isRenewed = words.length > 0 && options.for === undefined;
+  const howLong = isRenewed ? `while ${printable(words[0] ?? "", 100)} runs` : `for ${chosenDuration(forMs)}`;
   if (options.json === true) terminal.json({ hold: describeHold(own, clock) });
-  else terminal.note(`Nothing is registered for ${chosenDuration(forMs)}, or until: robot-policy-agent release`);
+  else terminal.note(`Nothing is registered ${howLong}, or until: robot-policy-agent release`);
   if (words.length === 0) return EXIT.ok;
+  const ended = new AbortController();
+  if (isRenewed) void renew(own, folders, context, ended.signal);
   try {
-    return await runInForeground(words, context.signal);
-  } catch (error) {
-    const what = `${words[0] ?? ""} cannot be started (${errorCode(error) ?? "unknown error"})`;
-    terminal.problem({ code: "not-started", what, fix: "correct the command after --" });
-    return EXIT.failed;
+    return await runCommand(words, context);
   } finally {
-    await endOwn(own, folders, context);
+    ended.abort();
+    await endOwn(own, before, folders, context);
+  }
+}
+
+async function runCommand(words: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    context.signal.throwIfAborted();
+    return await runInForeground(words, context.divertSignals);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const what = `${words[0] ?? ""} cannot be started (${code})`;
+    context.terminal.problem({ code: "not-started", what, fix: "correct the command after --" });
+    return EXIT.failed;
+  }
+}
+
+/** Puts the end off while a command runs, so that after kill -9 the hold lasts no longer than any other. */
+async function renew(own: Hold, folders: Folders, context: CommandContext, ended: AbortSignal): Promise<void> {
+  const { clock, files } = context.machine;
+  try {
+    for (;;) {
+      await clock.sleep(USUAL_MS / 2, ended);
+      const now = await readHoldNow(folders, context);
+      if (ended.aborted || now.kind !== "held") return;
+      // One made meanwhile gives way to this one when it ends.
+      if (now.hold.sinceMs !== own.sinceMs) continue;
+      await writeHold(files, holdPath(folders), { ...own, untilMs: clock.monotonicMs() + USUAL_MS });
+    }
+  } catch (error) {
+    if (!ended.aborted && errorCode(error) === undefined) throw error;
   }
 }
 
@@ -85,13 +139,19 @@ export async function release(options: CommonOptions, context: CommandContext): 
   return EXIT.ok;
 }
 
-/** Another hold may have taken the place of this one meanwhile. */
-async function endOwn(own: Hold, folders: Folders, context: CommandContext): Promise<void> {
+/** Another hold may have taken the place of this one meanwhile. One in which the command ran goes on. */
+async function endOwn(own: Hold, before: HoldReading, folders: Folders, context: CommandContext): Promise<void> {
+  const { clock, files } = context.machine;
+  const path = holdPath(folders);
   const now = await readHoldNow(folders, context);
   if (now.kind === "held" && now.hold.sinceMs !== own.sinceMs) return;
   if (now.kind === "none")
     context.terminal.note("The hold had ended before; what was changed since may be registered.");
-  await removeIfPresent(context.machine.files, holdPath(folders));
+  else if (before.kind === "held" && before.hold.untilMs > clock.monotonicMs()) {
+    await writeHold(files, path, before.hold);
+    return;
+  }
+  await removeIfPresent(files, path);
 }
 
 /** Systemd makes the folder when the agent starts; before that root can. */
@@ -131,17 +191,36 @@ function notWritten(error: unknown, where: string): Problem {
   const code = errorCode(error);
   if (code === undefined) throw error;
   const what = `the hold cannot be changed (${code})`;
-  if (code === "ENOENT")
-    return {
-      code: "no-runtime-directory",
-      what,
-      where,
-      fix: "start the agent, or run this as root, or give its --runtime-dir",
-    };
+  switch (code) {
+    case "ENOENT":
+      return {
+        code: "no-runtime-directory",
+        what,
+        where,
+        fix: "start the agent, or run this as root, or give its --runtime-dir",
+      };
+    case "EACCES":
+      return {
+        code: "hold-denied",
+        what,
+        where,
+        fix: "run it as root, or as a member of the group robot-policy-agent",
+      };
+    // The folder has the sticky bit, also for a hold whose time is over.
+    case "EPERM":
+      return { code: "hold-denied", what, where, fix: "another user made it; as root: robot-policy-agent release" };
+    case "EISDIR":
+      return { code: "hold-denied", what, where, fix: "it is a directory; remove it" };
+    default:
+      return { code: "hold-failed", what, where, fix: "correct --runtime-dir, or make space on its disk" };
+  }
+}
+
+function notInForce(why: string, where: string): Problem {
   return {
-    code: "hold-denied",
-    what,
+    code: "hold-ignored",
+    what: why,
     where,
-    fix: "run it as root, as who made the hold, or as a member of the group robot-policy-agent",
+    fix: "correct the permissions of the runtime directory, or restart the agent, which does",
   };
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect } from "vitest";
@@ -62,6 +63,30 @@ test("a hold of somebody else → refused, with who, until when and why; release
     expect.stringMatching(/bob holds registrations until \S+: wrist/),
   ]);
   expect((await robot.run(["release"])).stdout).toBe("Released what bob held.\n");
+});
+
+test("hold -- COMMAND inside a hold → that one goes on", async ({ scene: { robot } }) => {
+  const path = join(robot.runtime_directory, "hold.json");
+  await robot.run(["hold", "--for", "2h", "--reason", "both arms"]);
+  const outer = await readFile(path, "utf8");
+  expect((await robot.run(["hold", "--", "grep", "-qv", "both arms", path])).code).toBe(0);
+  expect(await readFile(path, "utf8")).toBe(outer);
+  expect((await robot.run(["hold", "--", "rm", path])).stderr).toContain("The hold had ended before");
+  expect(existsSync(path)).toBe(false);
+});
+
+test("a hold that the agent would ignore → exit 1, and none is left", async ({ scene: { robot } }) => {
+  await chmod(robot.runtime_directory, 0o1777);
+  const { code, stderr } = await robot.run(["hold", "--", "sh", "-c", "echo ran >&2"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("can be written by every user")]);
+  expect(stderr).not.toContain("ran");
+  expect(existsSync(join(robot.runtime_directory, "hold.json"))).toBe(false);
+});
+
+test("hold with a reason that is longer than is kept → exit 2", async ({ scene: { robot } }) => {
+  expect((await robot.run(["hold", "--reason", "x".repeat(200)])).code).toBe(0);
+  const { code, stderr } = await robot.run(["hold", "--reason", "x".repeat(201)]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("201 characters")]);
 });
 
 test.for(["0s", "9h", "1d", "soon", "-5m"])("hold --for %s → exit 2", async (time, { scene: { robot } }) => {

@@ -74,6 +74,7 @@ export async function runInProcess(
     signal,
     stderr: isLogShown ? logStream(stderr) : process.stderr,
     onHangup,
+    divertSignals: () => ({ [Symbol.dispose]() {} }),
     stopWithTerminal() {},
     program: "robot-policy-agent",
     processId: process.pid,

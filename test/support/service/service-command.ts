@@ -51,6 +51,7 @@ export function startServiceCommand(...argv: readonly string[]): RunningServiceC
     readInput: async () => "",
     environment,
     signal: stopping.signal,
+    divertSignals: () => ({ [Symbol.dispose]() {} }),
     onHangup(callback) {
       hangUp = callback;
     },

@@ -1,12 +1,15 @@
-import { chmod, rm, symlink, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
 import { type Hold, readHoldNow, writeHold } from "../../../src/agent/hold.ts";
+import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock, temporaryFolder } from "../look/machine.ts";
-import { type RunningRobot, runningRobot } from "./robot-in-process.ts";
+import { runInProcess } from "../../support/programs/in-process.ts";
+import { HeldClock, type RunningRobot, runningRobot } from "./robot-in-process.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -82,6 +85,28 @@ describe("readHold", () => {
       finding: { id: "hold_ignored", severity: "warning", file: path, message: expect.stringContaining(why) },
     });
   });
+});
+
+test("hold -- COMMAND without --for → held for as long as it runs, and 30 minutes longer after kill -9", async () => {
+  const folder = await temporaryFolder();
+  const clock = new HeldClock();
+  const path = join(folder, "hold.json");
+  const done = join(folder, "done");
+  const words = ["hold", "--runtime-dir", folder, "--", "sh", "-c", `until [ -e '${done}' ]; do sleep 0.02; done`];
+  const running = runInProcess("hold", (own) => runAgentProgram(words, own, clock));
+  const forMs = async () => Number(/"for_ms":(\d+)/.exec(await readFile(path, "utf8").catch(() => ""))?.[1] ?? 0);
+  try {
+    await expect.poll(forMs).toBe(HOUR_MS / 2);
+    for (const quarter of [1, 2, 3]) {
+      await expect.poll(() => clock.sleepers).toBe(1);
+      clock.step(HOUR_MS / 4);
+      await expect.poll(forMs).toBe(HOUR_MS / 2 + (quarter * HOUR_MS) / 4);
+    }
+  } finally {
+    await writeFile(done, "");
+  }
+  expect((await running).exitCode).toBe(0);
+  expect(existsSync(path)).toBe(false);
 });
 
 describe("a robot that is held", () => {

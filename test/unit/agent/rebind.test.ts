@@ -68,6 +68,7 @@ async function registeredRobot() {
     environment: {},
     signal: new AbortController().signal,
     onHangup() {},
+    divertSignals: () => ({ [Symbol.dispose]() {} }),
     stderr: process.stderr,
     version: "0.0.0",
     processId: process.pid,

@@ -39,6 +39,26 @@ describe("openProcess", () => {
     expect(await program.ended()).toBe(130);
   });
 
+  test("openProcess: signals are diverted → received, and nothing stops; afterwards they stop", async () => {
+    await using program = start(`
+      context.signal.addEventListener("abort", () => console.log(context.signal.reason.name));
+      const seen = [];
+      const diverted = context.divertSignals((signal) => {
+        console.log(seen.push(signal) + signal);
+        if (seen.length === 3) diverted[Symbol.dispose]();
+      });
+      setInterval(() => {}, 60_000);
+      console.log("ready");`);
+    await program.wrote("ready");
+    for (const [index, signal] of (["SIGINT", "SIGINT", "SIGTERM"] as const).entries()) {
+      program.child.kill(signal);
+      await program.wrote(`${index + 1}${signal}`);
+    }
+    expect(program.output()).not.toContain("Interrupted");
+    program.child.kill("SIGTERM");
+    await program.wrote("Interrupted");
+  });
+
   test("openProcess: SIGHUP → callback; without a listener → ignored", async () => {
     await using program = start(`
       process.stdin.once("data", () => context.onHangup(() => { console.log("hangup"); process.exit(0); }));

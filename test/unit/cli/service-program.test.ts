@@ -25,6 +25,7 @@ function run(...argv: string[]): Promise<number> {
     stderr: process.stderr,
     environment: {},
     onHangup() {},
+    divertSignals: () => ({ [Symbol.dispose]() {} }),
     stopWithTerminal() {},
     program: "robot-policy-service",
     processId: 1,
