@@ -13,11 +13,7 @@ import type { Account } from "./account.ts";
 import { OpenEntries, type OpenedPath, type OpenEntry, openPath } from "./open-path.ts";
 
 export type Access =
-  | {
-      readonly kind: "readable";
-      /** The file's folder when the user cannot list it: inotify then reports no changes in it. */
-      readonly unlisted: string | null;
-    }
+  | { readonly kind: "readable" }
   | {
       readonly kind: "blocked";
       /**
@@ -84,10 +80,7 @@ function accessOf(examined: ExaminedPath): Access {
   const { passed, target, code, whole, rights } = examined;
   if (whole === undefined) return { kind: "unknown" };
   const rightsOn = (entry: OpenEntry | undefined) => (entry === undefined ? undefined : rights.get(entry));
-  if (whole.reads) {
-    const folder = folderOf(examined);
-    return { kind: "readable", unlisted: rightsOn(folder)?.reads === false ? (folder?.path ?? null) : null };
-  }
+  if (whole.reads) return { kind: "readable" };
   if (target === null && code !== "EACCES" && code !== "EPERM") return { kind: "missing" };
   const obstacles = [...new Set(passed)].filter((entry) =>
     entry === target ? rightsOn(entry)?.reads === false : rightsOn(entry)?.enters === false,

@@ -23,7 +23,7 @@ export interface Situation {
   readonly held: HeldBack | null;
   /** True when the name is the one that an operator approved. */
   readonly isNameApproved: boolean;
-  /** Somebody holds registrations back until this time; null when nobody does. */
+  /** When the hold on registrations ends, monotonic; null without one. */
   readonly holdUntilMs: number | null;
   /** Requested by a person: register even when nothing changed, and do not wait. */
   readonly forced: boolean;

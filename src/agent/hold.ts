@@ -1,7 +1,7 @@
 /**
  * A hold: somebody calibrates, and nothing is registered until that is done. It is a file in the runtime directory, which those may write who
  * may reload the agent. So it needs no running agent, survives a restart of the agent, and ends with a reboot. Its times are those of the
- * monotonic clock, which all processes of a boot share and nobody sets.
+ * monotonic clock, which all processes share and which cannot be set.
  */
 import { dirname, join } from "node:path";
 

@@ -12,10 +12,9 @@ import { type Changes, changesSince } from "./changes.ts";
 import type { Wanted } from "./decide.ts";
 import { type AgentFacts, describeAgent } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
-import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity, unreadableIdentity } from "./identity/identity-files.ts";
+import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
 import { openState } from "./registration/open-state.ts";
 import type { Registration } from "./registration/registration.ts";
-import { IDENTITY_UNREADABLE_FIX } from "./remedies.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
@@ -37,23 +36,21 @@ export type OpenedOneShot =
 export interface OneShotOptions {
   readonly machine: Machine;
   readonly folders: Folders;
-  /** How to treat the state: do not read it (needs no permission), read it, or also move a damaged file aside. */
-  readonly state: "unread" | "read" | "mend";
+  /** Unread, the state needs no permission. */
+  readonly state: "unread" | "read";
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
-/** Reads configuration and state. Writes nothing, except that `mend` moves a damaged state file aside. */
+/** Reads configuration and state. Writes nothing. */
 export async function openOneShot(options: OneShotOptions): Promise<OpenedOneShot> {
   const { machine, folders } = options;
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const initial = configuration.reading.value;
   if (initial === null) return { kind: "invalid", configuration };
-  const state =
-    options.state === "unread" ? null : await openState(machine, folders.stateDirectory, options.state === "mend");
+  const state = options.state === "unread" ? null : await openState(machine, folders.stateDirectory, false);
   if (state?.kind === "problem") return state;
   const registration = state?.registration ?? null;
   const identity = await readIdentity(options, initial.service.url);
-  if ("fix" in identity) return { kind: "problem", problem: identity };
   const look = createLook(machine);
   // Every file is read, and not taken from the last registration, which only tells what held content before.
   look.remember(registration?.files ?? []);
@@ -69,17 +66,14 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
 async function readIdentity(
   { machine, folders: { stateDirectory }, state }: OneShotOptions,
   serviceUrl: string,
-): Promise<OwnIdentity | Problem> {
+): Promise<OwnIdentity> {
   if (state === "unread") return NOTHING_KEPT;
   try {
     return await readOwnIdentity(machine.files, stateDirectory, serviceUrl, await machine.identity.machine());
   } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
+    if (errorCode(error) === undefined) throw error;
     // The state may be readable by its group, the credential is not.
-    if (state === "read") return NOTHING_KEPT;
-    const what = unreadableIdentity(error);
-    return { code: "identity-unreadable", what, where: stateDirectory, fix: IDENTITY_UNREADABLE_FIX };
+    return NOTHING_KEPT;
   }
 }
 

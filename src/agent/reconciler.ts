@@ -1,5 +1,5 @@
 import type { RobotSetup } from "../api/robots.ts";
-import type { Look } from "../look/look.ts";
+import type { Look, Looked } from "../look/look.ts";
 import type { Snapshot } from "../look/snapshot.ts";
 import { isoNow } from "../platform/clock.ts";
 import type { Log } from "../platform/log/log.ts";
@@ -173,23 +173,19 @@ export function createReconciler(options: ReconcilerOptions) {
     return "doubtful";
   }
 
-  /** Texts that identify small files, such as a key: a file that was written again is a new one, whatever it holds. */
-  async function versionOf(paths: readonly string[], signal: AbortSignal): Promise<string> {
-    const requests = paths.map((path) => ({ path, limitBytes: SMALL_FILE_LIMIT_BYTES }));
-    const looked = await look.at(requests, 0, { settle: false, signal });
+  /** Looks at the files beside what is registered: how the service is reached, the key, and a hold. */
+  async function lookBeside(
+    { routePaths, credentialPaths }: Connection,
+    signal: AbortSignal,
+  ): Promise<{ readonly route: string; readonly credential: string; readonly hold: HoldReading }> {
+    const small = [...routePaths, ...credentialPaths].map((path) => ({ path, limitBytes: SMALL_FILE_LIMIT_BYTES }));
+    const looked = await look.at([...small, holdRequest(options.holdPath)], 0, { settle: false, signal });
     if (looked.kind === "unsettled") throw new Error("A look that does not wait did not end");
-    const words = paths.map((path) => {
-      const found = looked.found.get(path);
-      if (found?.kind === "read") return `${found.sha256}:${found.stat.inode}:${found.stat.ctimeNs}`;
-      return found?.kind === "failed" ? found.code : (found?.kind ?? "");
-    });
-    return words.join(" ");
-  }
-
-  async function lookForHold(signal: AbortSignal): Promise<HoldReading> {
-    const looked = await look.at([holdRequest(options.holdPath)], 0, { settle: false, signal });
-    const found = looked.kind === "looked" ? looked.found.get(options.holdPath) : undefined;
-    return readHold(files, options.holdPath, found, clock);
+    return {
+      route: versionOf(routePaths, looked),
+      credential: versionOf(credentialPaths, looked),
+      hold: await readHold(files, options.holdPath, looked.found.get(options.holdPath), clock),
+    };
   }
 
   async function act(
@@ -197,12 +193,12 @@ export function createReconciler(options: ReconcilerOptions) {
     { forced, confirm: isAsked, identity, signal }: ReconcileRequest,
   ): Promise<RunResult | "doubtful"> {
     const connection = options.connection();
-    const { serviceUrl, credentialPaths, routePaths } = connection;
+    const { serviceUrl } = connection;
     await kept.saveAgain();
-    route = `${connection.route} ${await versionOf(routePaths, signal)}`;
-    credentialVersion = `${await versionOf(credentialPaths, signal)} ${identity.version}`;
-
-    hold = await lookForHold(signal);
+    const beside = await lookBeside(connection, signal);
+    route = `${connection.route} ${beside.route}`;
+    credentialVersion = `${beside.credential} ${identity.version}`;
+    hold = beside.hold;
     const registration = kept.current;
     const sinceRegistration =
       registration === null
@@ -320,4 +316,14 @@ export function createReconciler(options: ReconcilerOptions) {
       return confirmations.current;
     },
   };
+}
+
+/** A text that identifies small files, such as a key: a file that was written again is a new one, whatever it holds. */
+function versionOf(paths: readonly string[], { found }: Looked): string {
+  const words = paths.map((path) => {
+    const file = found.get(path);
+    if (file?.kind === "read") return `${file.sha256}:${file.stat.inode}:${file.stat.ctimeNs}`;
+    return file?.kind === "failed" ? file.code : (file?.kind ?? "");
+  });
+  return words.join(" ");
 }

@@ -27,7 +27,7 @@ export interface StatusDocument {
   readonly changes: Changes | null;
   /** What the last registration since the start changed; null for the first one of a robot. */
   readonly registered_changes: Changes | null;
-  /** Who holds registrations back; null when nobody does. */
+  /** The hold on registrations, with its holder; null without one. */
   readonly hold: HoldStatus | null;
   /** null while no daemon runs. */
   readonly watching: (WatchMode & { readonly directories: number }) | null;

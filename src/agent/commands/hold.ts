@@ -24,7 +24,7 @@ import { showProblem } from "./show.ts";
 export interface HoldOptions extends CommonOptions {
   /** How long at most, such as `30m`. */
   readonly for?: string;
-  /** For whoever looks at the status. */
+  /** `status` shows it. */
   readonly reason?: string;
 }
 

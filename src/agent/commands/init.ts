@@ -49,7 +49,7 @@ export interface InitOptions extends CommonOptions {
 }
 
 export interface InitContext extends SetKeyContext {
-  /** null when nobody is at a terminal. */
+  /** null without a terminal. */
   openPerson(): Person | null;
   /** How a shell calls this program. */
   readonly program: string;

@@ -35,7 +35,7 @@ export async function dryRun(folders: Folders, options: SetupOptions, context: C
 const WOULD = {
   register: "Would send",
   nothing: "Would send nothing, unless the service lost it:",
-  wait: "Is held (robot-policy-agent status says by whom); would send then:",
+  wait: "Held (by whom: robot-policy-agent status); would send once released:",
   refuse: "Would not send:",
 } as const;
 

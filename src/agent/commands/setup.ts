@@ -1,11 +1,9 @@
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
-import { readConfigurationNow } from "../configuration/documents.ts";
-import { type Folders, resolveFolders } from "../configuration/folders.ts";
+import { resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
 import { describeInvalid } from "../one-shot.ts";
 import type { Registration } from "../registration/registration.ts";
 import { describeChanges } from "../changes.ts";
-import { checkCommonName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import type { Command, CommandContext } from "./context.ts";
@@ -27,7 +25,6 @@ export const setup: Command<SetupOptions> = async (options, context) => {
       return conclude(await describeInvalid(opened.configuration, folders, context), options, context, null);
     case "agent": {
       await using agent = opened.agent;
-      if (agent.isHere) await warnOfCommonName(folders, context);
       const before = await agent.status();
       if ("fix" in before) return showProblem(before, {}, options, context.terminal);
       const after = await register(agent, options, context);
@@ -36,13 +33,6 @@ export const setup: Command<SetupOptions> = async (options, context) => {
     }
   }
 };
-
-/** For a person at provisioning. */
-async function warnOfCommonName({ configPath }: Folders, { machine, terminal }: CommandContext): Promise<void> {
-  const { reading } = await readConfigurationNow(machine, configPath);
-  const common = reading.value === null ? null : checkCommonName(reading.value, machine.identity.hostname());
-  if (common !== null) terminal.warning(common.message);
-}
 
 async function register(
   agent: EitherAgent,

@@ -12,6 +12,7 @@ import { type Document, readConfigurationNow } from "../configuration/documents.
 import { controlSocketPath, type Folders } from "../configuration/folders.ts";
 import { holdPath } from "../hold.ts";
 import { findDenials } from "../access/check-access.ts";
+import { checkCommonName } from "../robot-setup.ts";
 import { openOneShot } from "../one-shot.ts";
 import { connect } from "../registration/connect.ts";
 import { openState } from "../registration/open-state.ts";
@@ -81,9 +82,11 @@ async function openHere(
   if (initial === null) return { kind: "invalid", configuration };
   const state = await openState(machine, folders.stateDirectory, true);
   if (state.kind === "problem") return state;
+  const common = checkCommonName(initial, machine.identity.hostname());
+  if (common !== null) context.terminal.warning(common.message);
   // After registering files that root can read but the daemon cannot, the daemon would report them as unreadable.
-  const looked = await openOneShot({ machine, folders, state: "unread" });
-  const denials = looked.kind === "opened" ? await findDenials(looked.oneShot, folders, context) : [];
+  const looked = context.userId === 0 ? await openOneShot({ machine, folders, state: "unread" }) : null;
+  const denials = looked?.kind === "opened" ? await findDenials(looked.oneShot, folders, context) : [];
   const agent = createAgent({
     machine,
     pending: { hanging: () => null },

@@ -36,8 +36,8 @@ test("key for enrolments → its site and labels are kept; a site in the configu
   const { robot, service } = scene;
   const keyPath = join(robot.folder, "enrolment-key");
   const enrollment = { uses: 1, ...GIVEN };
-  const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  const body = { label: "factory", scopes: ["robots:enroll"], enrollment, expires_at };
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const body = { label: "factory", scopes: ["robots:enroll"], enrollment, expires_at: expiresAt };
   const answer = await service.send("POST", "/v1/me/api-keys", body);
   await writeFile(keyPath, apiKeyCreatedSchema.parse(await answer.json()).api_key, { mode: 0o600 });
   await replaceIn(robot.config_path, OWN, "");
