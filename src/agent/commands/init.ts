@@ -8,8 +8,7 @@ import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/t
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
-import { listRegions } from "../doctor/region.ts";
-import { withAccess } from "../doctor/service.ts";
+import { listRegions, withAccess } from "../doctor/service.ts";
 import { absolute, type Answers, documentsOf, isComplete, wrongAnswers } from "../init/answers.ts";
 import { findObstacle, kindOf, type Places, stepsHere, stepsInImage, writeBoth } from "../init/places.ts";
 import { type Interviewed, interview } from "../init/questions.ts";

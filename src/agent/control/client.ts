@@ -14,8 +14,8 @@ export type ControlAnswer =
   | { readonly kind: "denied" }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** A registration may wait for files to settle and for the whole request timeout. Hashing takes longer: see `isAtWork`. */
-const WORK_TIMEOUT_MS = 120_000;
+/** A registration waits for files to settle, for many GB to be hashed, and for the whole request timeout. */
+const WORK_TIMEOUT_MS = 300_000;
 /** GET requests are answered from memory. A daemon that takes longer hangs, and the watchdog restarts it within a minute. */
 const QUESTION_TIMEOUT_MS = 5000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -27,7 +27,25 @@ export async function askDaemon(
   path: string,
   signal: AbortSignal,
 ): Promise<ControlAnswer> {
-  const answered = await exchange(socketPath, method, path, signal);
+  const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
+  const { promise, resolve } = Promise.withResolvers<ControlAnswer>();
+  const fail = (error: Error) => resolve(describe(error));
+  const request = httpRequest({ socketPath, method, path, signal, agent: false }, (response) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    response.on("data", (chunk: Buffer) => {
+      length += chunk.byteLength;
+      if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
+      else chunks.push(chunk);
+    });
+    response.on("end", () => resolve(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
+    response.on("error", fail);
+  });
+  request.on("error", fail);
+  request.end();
+  const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+  const answered = await promise;
+  clearTimeout(limit);
   signal.throwIfAborted();
   return answered;
 }
@@ -55,16 +73,8 @@ export async function readRunningAgent(
 /** Problem code: the running agent has other folders than this command. */
 export const OTHER_AGENT = "other-agent";
 
-/**
- * Refuses to ask an agent that runs with other folders than this command.
- *
- * @returns null when the agent has these folders, or none runs.
- */
-export async function findOtherFolders(
-  { daemon }: StatusDocument,
-  folders: Folders,
-  files: Files,
-): Promise<Problem | null> {
+/** @returns null when the agent has the folders of this command. */
+async function findOtherFolders({ daemon }: StatusDocument, folders: Folders, files: Files): Promise<Problem | null> {
   const pairs = [
     ["configuration", daemon?.config_path, folders.configPath, "--config"],
     ["state directory", daemon?.state_directory, folders.stateDirectory, "--state-dir"],
@@ -119,63 +129,13 @@ export function daemonProblem(answer: ControlAnswer, where: string): Problem {
         fix: "look at its log: journalctl -u robot-policy-agent",
       };
     case "answer":
-      return answer.status === 429
-        ? {
-            code: "asked-too-often",
-            what: "the agent takes no more requests for now",
-            where,
-            fix: "try again in some seconds; see what it does: robot-policy-agent status",
-          }
-        : {
-            code: "daemon-failed",
-            what: `unexpected answer ${answer.status} of the daemon`,
-            where,
-            fix: "restart it, so that it runs the same version",
-          };
+      return {
+        code: "daemon-failed",
+        what: `unexpected answer ${answer.status} of the daemon`,
+        where,
+        fix: "restart it, so that it runs the same version",
+      };
   }
-}
-
-function exchange(
-  socketPath: string,
-  method: "GET" | "POST",
-  path: string,
-  signal: AbortSignal,
-): Promise<ControlAnswer> {
-  const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
-  return new Promise((resolve) => {
-    let isOver = false;
-    const conclude = (answer: ControlAnswer) => {
-      isOver = true;
-      clearTimeout(limit);
-      resolve(answer);
-    };
-    const expire = async () => {
-      const goesOn = method === "POST" && (await isAtWork(socketPath, signal));
-      if (isOver) return;
-      if (goesOn) limit.refresh();
-      else request.destroy(new Error(`no answer within ${limitMs / 1000} s`));
-    };
-    const request = httpRequest({ socketPath, method, path, signal, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      response.on("data", (chunk: Buffer) => {
-        length += chunk.byteLength;
-        if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => conclude(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
-      response.on("error", (error) => conclude(describe(error)));
-    });
-    const limit = setTimeout(() => void expire(), limitMs);
-    request.on("error", (error) => conclude(describe(error)));
-    request.end();
-  });
-}
-
-/** True when the daemon still answers and its disks do: only hashing many GB takes so long then. */
-async function isAtWork(socketPath: string, signal: AbortSignal): Promise<boolean> {
-  const answer = await exchange(socketPath, "GET", "/status", signal);
-  return answer.kind === "answer" && isStatusDocument(answer.body) && answer.body.hanging === null;
 }
 
 function decode(status: number, body: Buffer): ControlAnswer {

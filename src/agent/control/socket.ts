@@ -1,23 +1,30 @@
 import { once } from "node:events";
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
-import type { Server as HttpServer } from "node:http";
-import { createConnection, createServer, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { createConnection } from "node:net";
 import { dirname } from "node:path";
 
 import { errorCode, systemFiles } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
-import { answersOf, CLIENT_LIMIT_MS, type ControlledAgent } from "./answers.ts";
+import type { Agent } from "../agent.ts";
+import type { StatusDocument } from "../status.ts";
+
+export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enroll" | "reload">;
 
 /** Owner and group may use the socket. Write access allows triggering a registration (see `rebind`), and an enrolment, which an operator decides. */
 const SOCKET_MODE = 0o660;
 const CONNECTION_LIMIT = 32;
+/** A client that does not send its request, or read its answer, within this time is disconnected. */
+const CLIENT_LIMIT_MS = 10_000;
+/** node:http would wake for each check of its own for slow clients. */
+const NEVER_MS = 2 ** 31 - 1;
 
 /**
  * The running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind /enroll.
  *
  * The agent works without it; commands that need the socket do not.
  */
-export function createControlSocket(path: string, log: Log) {
+export function createControlSocket(path: string, log: Log, clientLimitMs = CLIENT_LIMIT_MS) {
   let listening: AsyncDisposable | null = null;
   let opening: Promise<void> | null = null;
   let hasFailed = false;
@@ -26,7 +33,7 @@ export function createControlSocket(path: string, log: Log) {
     try {
       await listening?.[Symbol.asyncDispose]();
       listening = null;
-      listening = await listen(agent, path);
+      listening = await listen(agent, path, clientLimitMs);
       if (hasFailed) log.info("control-socket-opened", { path });
       hasFailed = false;
     } catch (error) {
@@ -52,22 +59,25 @@ export function createControlSocket(path: string, log: Log) {
 }
 
 /** @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory. */
-async function listen(agent: ControlledAgent, path: string): Promise<AsyncDisposable> {
-  const connections = new Set<Socket>();
-  let http: Promise<HttpServer> | null = null;
-
-  async function accept(connection: Socket): Promise<void> {
-    connections.add(connection);
-    connection.on("error", () => {});
-    connection.on("close", () => connections.delete(connection));
-    http ??= openHttp(agent);
-    (await http).emit("connection", connection);
-    connection.resume();
-  }
-
-  // Half-open as HTTP requires, and paused until the HTTP server is loaded.
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => void accept(connection));
+async function listen(agent: ControlledAgent, path: string, clientLimitMs: number): Promise<AsyncDisposable> {
+  const server = createServer({ connectionsCheckingInterval: NEVER_MS }, async (request, response) => {
+    request.resume();
+    // The agent may work for minutes.
+    request.socket.setTimeout(0);
+    const { status, type, body } = await answerTo(agent, `${request.method ?? ""} ${request.url ?? ""}`);
+    request.socket.setTimeout(clientLimitMs);
+    response.writeHead(status, {
+      "content-type": type,
+      "content-length": Buffer.byteLength(body),
+      connection: "close",
+    });
+    response.end(body);
+  });
   server.maxConnections = CONNECTION_LIMIT;
+  server.timeout = clientLimitMs;
+  // The answers to thousands of pipelined requests would all be kept in memory.
+  server.maxRequestsPerSocket = 1;
+  server.on("dropRequest", (_request, socket) => socket.destroy());
   // Under systemd the directory exists (RuntimeDirectory=); when the agent is run by hand it may not.
   await systemFiles.makeDirectory(dirname(path), 0o755);
   await removeStaleSocket(path);
@@ -81,61 +91,100 @@ async function listen(agent: ControlledAgent, path: string): Promise<AsyncDispos
   }
   return {
     async [Symbol.asyncDispose]() {
-      for (const connection of connections) connection.destroy();
       server.close();
+      server.closeAllConnections();
       await once(server, "close");
     },
   };
 }
 
-/**
- * An HTTP server that gets its connections by the event `connection`, as documented for `http.Server`. It is loaded with the first request,
- * because most robots never get one (saves 2 MB). It does not listen itself, because a listening `http.Server` wakes every few seconds to
- * check for slow clients.
- */
-async function openHttp(agent: ControlledAgent): Promise<HttpServer> {
-  const http = await import("node:http");
-  const answer = answersOf(agent);
-  /** When connections without a request are closed. */
-  const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
-  const server = http.createServer((request, response) => {
-    const { socket } = request;
-    const deadline = deadlines.get(socket);
-    // One request per connection: the answers to thousands of pipelined requests would all be kept in memory.
-    if (deadline === undefined) {
-      socket.destroy();
-      return;
-    }
-    deadlines.delete(socket);
-    clearTimeout(deadline);
-    void answer(request, response);
-  });
-  server.on("connection", (connection: Socket) => {
-    const deadline = setTimeout(() => connection.destroy(), CLIENT_LIMIT_MS);
-    deadlines.set(connection, deadline);
-    connection.on("close", () => clearTimeout(deadline));
-  });
-  return server;
-}
-
 /** Removes the socket file of a killed daemon. This process has the state lock, so a socket that refuses connections is stale. */
 async function removeStaleSocket(path: string): Promise<void> {
-  if (await isAnswered(path)) return;
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-  }
-}
-
-async function isAnswered(path: string): Promise<boolean> {
   const connection = createConnection(path);
   try {
     await once(connection, "connect");
-    return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (errorCode(error) === "ECONNREFUSED") unlinkSync(path);
   } finally {
     connection.destroy();
   }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Answers GET requests from memory, and POST requests once the agent has done what they ask for. */
+async function answerTo(agent: ControlledAgent, asked: string): Promise<Answer> {
+  switch (asked) {
+    case "GET /status":
+      return json(200, agent.status());
+    case "GET /healthz":
+      return json(200, { status: "ok" });
+    case "GET /readyz": {
+      const { healthy, state, summary } = agent.status();
+      return json(healthy ? 200 : 503, { ready: healthy, state, summary });
+    }
+    case "GET /metrics":
+      return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: renderMetrics(agent.status()) };
+    case "POST /register":
+      return outcome(await agent.register());
+    case "POST /confirm":
+      return outcome(await agent.confirm());
+    case "POST /rebind": {
+      const status = await agent.rebind();
+      return status === null
+        ? json(409, { detail: "the registration is still in the state directory" })
+        : outcome(status);
+    }
+    case "POST /enroll":
+      return json(200, await agent.enroll());
+    case "POST /reload": {
+      const reload = await agent.reload();
+      return json(reload.reloaded ? 200 : 422, reload);
+    }
+    default:
+      return json(404, { detail: `no ${asked} here` });
+  }
+}
+
+function outcome(status: StatusDocument): Answer {
+  return json(status.healthy ? 200 : 503, status);
+}
+
+function json(status: number, body: unknown): Answer {
+  return { status, type: "application/json", body: `${JSON.stringify(body)}\n` };
+}
+
+/** The agent in the Prometheus text format, version 0.0.4. */
+function renderMetrics({ healthy, state, watching, findings, ...status }: StatusDocument): string {
+  const { daemon, registration, confirmation } = status;
+  const confirmedHelp = "Time at which the service last confirmed the registration, 0 when not since the start.";
+  return [
+    metric("healthy", "gauge", "1 when the registration matches the disk.", healthy ? 1 : 0),
+    metric("state", "gauge", "The state of the agent.", 1, `{state="${state}"}`),
+    metric("polling", "gauge", "1 when changes are found by polling.", watching?.mode === "polling" ? 1 : 0),
+    metric("findings", "gauge", "Findings in configuration, manifest and files.", findings.length),
+    metric(
+      "registered_timestamp_seconds",
+      "gauge",
+      "Time of the last accepted registration.",
+      seconds(registration?.registered_at),
+    ),
+    metric("confirmed_timestamp_seconds", "gauge", confirmedHelp, seconds(confirmation?.confirmed_at)),
+    metric("attempts_total", "counter", "Registration requests sent.", daemon?.attempts ?? 0),
+    metric("registrations_total", "counter", "Registrations accepted.", daemon?.registrations ?? 0),
+    metric("runs_total", "counter", "Runs of the reconcile loop.", daemon?.runs ?? 0),
+  ].join("");
+}
+
+function seconds(moment: string | null | undefined): number {
+  return moment ? Math.floor(Date.parse(moment) / 1000) : 0;
+}
+
+function metric(name: string, type: "gauge" | "counter", help: string, value: number, labels = ""): string {
+  const full = `robot_policy_agent_${name}`;
+  return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${full}${labels} ${value}\n`;
 }

@@ -1,3 +1,4 @@
+/** The verdict of a check of `doctor`, and how checks are run: within a time limit. */
 import { within } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
@@ -23,63 +24,60 @@ export const CHECK_IDS = [
 
 export type CheckId = (typeof CHECK_IDS)[number];
 
-/** The result of a check. A warning does not prevent registration. */
-export type Verdict =
-  | { readonly status: "ok"; readonly what: string }
-  | { readonly status: "skip"; readonly what: string }
-  | { readonly status: "warn"; readonly what: string; readonly remedy: string }
-  | {
-      readonly status: "fail";
-      readonly what: string;
-      readonly remedy: string;
-      /** The kind of the failure. */
-      readonly exitCode: FailureCode;
-    };
-
-export type FailureCode = Exclude<ExitCode, typeof EXIT.ok | typeof EXIT.usage | typeof EXIT.interrupted>;
+export interface Verdict {
+  /** A warning does not prevent registration. */
+  readonly status: "ok" | "skip" | "warn" | "fail";
+  readonly what: string;
+  /** Of warnings and failures. */
+  readonly remedy: string | null;
+  /** The kind of a failure; 0 for all others. */
+  readonly exitCode: ExitCode;
+}
 
 export function ok(what: string): Verdict {
-  return { status: "ok", what };
+  return { status: "ok", what, remedy: null, exitCode: EXIT.ok };
 }
 
 export function skip(what: string): Verdict {
-  return { status: "skip", what };
+  return { status: "skip", what, remedy: null, exitCode: EXIT.ok };
 }
 
-export function warn(what: string, remedy: string): Extract<Verdict, { status: "warn" }> {
-  return { status: "warn", what, remedy };
+export function warn(what: string, remedy: string): Verdict {
+  return { status: "warn", what, remedy, exitCode: EXIT.ok };
 }
 
-export function fail(exitCode: FailureCode, what: string, remedy: string): Extract<Verdict, { status: "fail" }> {
+export function fail(exitCode: ExitCode, what: string, remedy: string): Verdict {
   return { status: "fail", what, remedy, exitCode };
 }
 
 /** One verdict for several: the failures and warnings, or else what is in order. */
 export function combine(verdicts: readonly Verdict[]): Verdict {
-  const failures = verdicts.filter((verdict) => verdict.status === "fail");
-  const warnings = verdicts.filter((verdict) => verdict.status === "warn");
-  const troubles = [...failures, ...warnings];
+  const those = (wanted: Verdict["status"]) => verdicts.filter(({ status }) => status === wanted);
+  const troubles = [...those("fail"), ...those("warn")];
   const [worst] = troubles;
   if (worst !== undefined) {
     const what = troubles.map((trouble) => trouble.what).join("; ");
-    return { ...worst, what, remedy: troubles.map((trouble) => trouble.remedy).join("; ") };
+    return { ...worst, what, remedy: troubles.map(({ remedy }) => remedy).join("; ") };
   }
-  const fine = verdicts.filter((verdict) => verdict.status === "ok");
+  const fine = those("ok");
   return fine.length === 0 ? (verdicts[0] ?? skip("")) : ok(fine.map(({ what }) => what).join(", "));
 }
 
-export interface CheckResult {
+/** A verdict, and a value for later checks; without one those cannot run. */
+export interface Found<T> extends Verdict {
+  readonly value?: T | null;
+}
+
+export interface CheckResult<T = unknown> extends Found<T> {
   readonly id: CheckId;
-  readonly verdict: Verdict;
   readonly durationMs: number;
 }
 
-/** A verdict, and a value for later checks; without one those cannot run. */
-export type Found<T> = Verdict | { readonly verdict: Verdict; readonly value: T | null };
-
-export interface Examined<T> {
-  readonly result: CheckResult;
-  readonly value: T | null;
+/** What the checks of one diagnosis share. */
+export interface Subject {
+  readonly context: CommandContext;
+  readonly folders: Folders;
+  readonly agentUser: AgentUser;
 }
 
 export interface Limit {
@@ -88,32 +86,17 @@ export interface Limit {
   readonly late: Verdict;
 }
 
-/** What all checks of one diagnosis share. */
-export interface Subject {
-  readonly context: CommandContext;
-  readonly folders: Folders;
-  readonly agentUser: AgentUser;
-  /** When the time for the checks of this machine is up, by the monotonic clock. */
-  readonly localDeadlineMs: number;
-}
+const LOCAL_LIMIT_MS = 5000;
 
-/** Local checks take milliseconds, but can hang on a network drive. This bounds all of them together, … */
-export const LOCAL_LIMIT_MS = 8000;
-/** … and this is the minimum for each, whatever those before it took. */
-const LEAST_LIMIT_MS = 1000;
-
-/** Runs a check of this machine, within the time that is left for those. @throws the interrupt, and bugs. */
-export function examineHere<T>(
-  subject: Subject,
-  id: CheckId,
-  check: (signal: AbortSignal) => Promise<Found<T>>,
-): Promise<Examined<T>> {
-  const leftMs = subject.localDeadlineMs - subject.context.machine.clock.monotonicMs();
-  const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
-  const what = `not finished within ${Math.ceil(limitMs / 1000)} s, so the result is not known`;
-  const remedy = "run doctor again when the machine is less busy; after that look for a hanging disk or drive: dmesg";
-  return examine(subject.context, id, { limitMs, late: fail(EXIT.failed, what, remedy) }, check);
-}
+/** Checks of this machine take milliseconds, but can hang on a network drive. */
+export const LOCAL_LIMIT: Limit = {
+  limitMs: LOCAL_LIMIT_MS,
+  late: fail(
+    EXIT.failed,
+    `not finished within ${LOCAL_LIMIT_MS / 1000} s, so the result is not known`,
+    "run doctor again when the machine is less busy; after that look for a hanging disk or drive: dmesg",
+  ),
+};
 
 /**
  * Runs a check, which gives the verdict of its limit if it hangs (name server, network drive).
@@ -126,35 +109,20 @@ export async function examine<T>(
   id: CheckId,
   { limitMs, late }: Limit,
   check: (signal: AbortSignal) => Promise<Found<T>>,
-): Promise<Examined<T>> {
+): Promise<CheckResult<T>> {
   const startedAtMs = clock.monotonicMs();
   const over = new AbortController();
-  let found: Found<T> | null;
+  let found: Found<T>;
   try {
     const work = check(AbortSignal.any([interrupt, over.signal]));
-    found = await within(work, limitMs, clock, interrupt);
+    found = (await within(work, limitMs, clock, interrupt)) ?? late;
   } catch (error) {
     interrupt.throwIfAborted();
-    found = systemFailure(error);
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const remedy = "run it as root to see whether a permission is missing";
+    found = fail(EXIT.failed, `the system refuses this check (${code})`, remedy);
   }
   over.abort(new Error("out of time"));
-  const { verdict, value } = found === null ? { verdict: late, value: null } : withValue(found);
-  return { result: { id, verdict, durationMs: Math.round(clock.monotonicMs() - startedAtMs) }, value };
-}
-
-function withValue<T>(found: Found<T>): { readonly verdict: Verdict; readonly value: T | null } {
-  return "verdict" in found ? found : { verdict: found, value: null };
-}
-
-/** @throws errors without a system code, which are bugs. */
-function systemFailure(error: unknown): Verdict {
-  const code = errorCode(error);
-  if (code === undefined) throw error;
-  const remedy = "run it as root to see whether a permission is missing";
-  return fail(EXIT.failed, `the system refuses this check (${code})`, remedy);
-}
-
-/** A check that needs the value of another one, which has none. */
-export function skipped(id: CheckId, needed: CheckId): Examined<never> {
-  return { result: { id, verdict: skip(`needs ${needed}`), durationMs: 0 }, value: null };
+  return { ...found, id, durationMs: Math.round(clock.monotonicMs() - startedAtMs) };
 }

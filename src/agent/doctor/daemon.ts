@@ -1,85 +1,137 @@
-import { exists, type Files } from "../../platform/files/files.ts";
+/** The unit, and the agent that runs. */
+import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "../../access/unit.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { AgentUser } from "../access/agent-user.ts";
-import { controlSocketPath, type Folders, hasStandardState } from "../configuration/folders.ts";
-import { askDaemon, type ControlAnswer, findOtherFolders } from "../control/client.ts";
+import { controlSocketPath, hasStandardState } from "../configuration/folders.ts";
+import { askDaemon, readRunningAgent } from "../control/client.ts";
 import { enrolmentFix } from "../remedies.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
-import { isStatusDocument, type StatusDocument } from "../status.ts";
-import { fail, type Found, ok, type Subject, type Verdict, warn } from "./check.ts";
-import { howToStart, type UnitFacts } from "./unit.ts";
+import type { StatusDocument } from "../status.ts";
+import { fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 
 /** The running agent, asked through its control socket. */
 export async function checkDaemon(
   { context: { version, machine }, folders, agentUser }: Subject,
   signal: AbortSignal,
 ): Promise<Found<StatusDocument>> {
-  const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
-  const value = answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : null;
-  const other = value === null ? null : await findOtherFolders(value, folders, machine.files);
-  if (other !== null) return warn(other.what, other.fix);
-  const facts = await unitFacts(folders, machine.files);
-  return { verdict: judgeDaemon(answer, version, folders, agentUser, facts), value };
-}
-
-export async function unitFacts(folders: Folders, files: Files): Promise<UnitFacts> {
-  const hasConfiguration = await exists(files, folders.configPath);
-  return { isOfTheseFolders: hasStandardState(folders), hasConfiguration };
-}
-
-function judgeDaemon(
-  answer: ControlAnswer,
-  version: string,
-  folders: Folders,
-  { unit }: AgentUser,
-  facts: UnitFacts,
-): Verdict {
   const path = controlSocketPath(folders);
-  switch (answer.kind) {
-    case "not-running":
-      return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, facts));
-    case "denied":
-      return warn(`this user may not use the control socket ${path}`, howToJoin(folders));
-    case "failed":
-      return fail(EXIT.failed, `the agent does not answer: ${answer.detail}`, "systemctl restart robot-policy-agent");
-    case "answer":
-      break;
+  const answer = await askDaemon(path, "GET", "/status", signal);
+  if (answer.kind === "not-running") {
+    const remedy = howToStart(agentUser.unit, hasStandardState(folders));
+    return warn(`no agent answers at ${path}; changes are not noticed`, remedy);
   }
-  const { body } = answer;
-  if (!isStatusDocument(body)) {
-    const what = "the agent's answer has another format: it runs another version";
-    return warn(what, "systemctl restart robot-policy-agent");
-  }
-  if (body.daemon !== null && body.daemon.version !== version) {
-    const what = `agent ${body.daemon.version} runs, but ${version} is installed`;
-    return warn(what, "systemctl restart robot-policy-agent");
-  }
-  return judgeStatus(body);
+  const status = await readRunningAgent(answer, folders, machine.files);
+  if ("fix" in status)
+    return answer.kind === "failed" ? fail(EXIT.failed, status.what, status.fix) : warn(status.what, status.fix);
+  return { ...judgeStatus(status, version), value: status };
 }
 
-function howToJoin(folders: Folders): string {
-  if (!hasStandardState(folders)) return "run it as the agent's user";
-  return "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again";
-}
-
-function judgeStatus(status: StatusDocument): Verdict {
+function judgeStatus(status: StatusDocument, version: string): Verdict {
+  const { daemon, watching, state, summary, identity } = status;
+  if (daemon !== null && daemon.version !== version)
+    return warn(`agent ${daemon.version} runs, but ${version} is installed`, `systemctl restart ${SERVICE_NAME}`);
   const problem = statusProblem(status);
-  const dispute = status.findings.find(({ id }) => id === "replaced");
-  if (problem === null && dispute !== undefined)
-    return warn(dispute.message, "check the list of robots at the service");
-  const polling = status.watching?.mode === "polling" ? status.watching.reason : null;
-  if (problem === null && polling !== null) {
-    const what = `${status.summary}, but the agent polls: ${polling}`;
-    return warn(what, "changes are seen within watch.poll_s; at once, when inotify can watch them");
+  if (problem === null) {
+    const dispute = status.findings.find(({ id }) => id === "replaced");
+    if (dispute !== undefined) return warn(dispute.message, "check the list of robots at the service");
+    if (watching?.mode === "polling")
+      return warn(
+        `${summary}, but the agent polls: ${watching.reason ?? ""}`,
+        "changes are seen within watch.poll_s; at once, when inotify can watch them",
+      );
+    if (status.healthy || state !== "registered") return ok(summary);
   }
-  if (problem === null && (status.healthy || status.state !== "registered")) return ok(status.summary);
   // What keeps it from its credential is shown by the checks of the way to the service, and at last by that of the authentication.
-  if (status.state === "waiting-for-approval" && status.identity !== null)
-    return warn(status.summary, enrolmentFix(status.identity, "the agent tries again by itself"));
-  const { fix } = problem ?? { fix: "correct the edit: robot-policy-agent check" };
+  if (state === "waiting-for-approval" && identity !== null)
+    return warn(summary, enrolmentFix(identity, "the agent tries again by itself"));
   // Only a warning: the network checks are more current, because the agent retries every five minutes at most.
-  if (exitCodeOf(status) === EXIT.unreachable)
-    return warn(status.summary, "robot-policy-agent --setup tries again at once");
+  if (exitCodeOf(status) === EXIT.unreachable) return warn(summary, "robot-policy-agent --setup tries again at once");
   // The check that finds the same gives the exit code of its kind.
-  return fail(EXIT.failed, status.summary, fix);
+  return fail(EXIT.failed, summary, problem?.fix ?? "correct the edit: robot-policy-agent check");
+}
+
+/** The remedy for an agent that is not running. @param isOfTheseFolders false for an agent with other folders, which runs without the unit. */
+export function howToStart(found: FoundUnit, isOfTheseFolders: boolean): string {
+  if (!isOfTheseFolders) return "robot-policy-agent run";
+  if (found.kind !== "unit") return "robot-policy-agent run, started by this machine's service manager";
+  return judgeUnit(found, isOfTheseFolders).remedy ?? `systemctl restart ${SERVICE_NAME}`;
+}
+
+const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
+
+/** Checks that the unit exists, is enabled, runs, and is not restarted again and again. */
+export function judgeUnit(found: FoundUnit, isOfTheseFolders: boolean): Verdict {
+  if (found.kind === "no-systemd") return skip("this machine does not run systemd");
+  if (found.kind === "silent")
+    return warn(`systemd does not answer: ${found.detail}`, "check its state: systemctl is-system-running");
+  if (!isOfTheseFolders) return skip("an agent with other folders has no unit");
+  const { unit } = found;
+  switch (unit.loadState) {
+    case "loaded":
+      break;
+    case "not-found":
+      return warn("there is no unit: nothing starts the agent at boot", "robot-policy-agent install, or its package");
+    case "masked":
+      return fail(EXIT.failed, "the unit is masked, so that it cannot start", `systemctl unmask ${SERVICE_NAME}`);
+    default:
+      return fail(
+        EXIT.failed,
+        `systemd cannot use the unit (${unit.loadState})`,
+        `systemd-analyze verify ${SERVICE_NAME}.service`,
+      );
+  }
+  if (unit.needsReload)
+    return warn(
+      "the unit or a drop-in was edited, and systemd has not read it yet",
+      `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`,
+    );
+  return judgeActive(unit);
+}
+
+function judgeActive(unit: ServiceUnit): Verdict {
+  const { activeState, subState, restarts, unitFileState } = unit;
+  const isEnabled = unitFileState !== "disabled";
+  switch (activeState) {
+    case "failed":
+      return fail(EXIT.failed, `it ended and is not restarted: ${describeEnd(unit)}`, LOG);
+    case "activating":
+    case "deactivating": {
+      const soFar = restarts === 0 ? "" : `, ${times(restarts)} so far`;
+      if (subState.startsWith("auto-restart"))
+        return fail(EXIT.failed, `it ends and is started again${soFar}: ${describeEnd(unit)}`, LOG);
+      // Before systemd 254 the unit's ExecStartPre= delays the restarts, from the second one on. How it ended is forgotten by then.
+      if (subState === "start-pre" && restarts > 1)
+        return fail(EXIT.failed, `it ends and is started again${soFar}`, LOG);
+      return warn(`it is ${activeState}`, "look again in a moment");
+    }
+    case "inactive":
+      if (unit.conditionFailed)
+        return warn(
+          "it was not started: the configuration did not exist at that time",
+          `once it exists (robot-policy-agent init): systemctl start ${SERVICE_NAME}`,
+        );
+      return warn(
+        `it is not running${isEnabled ? "" : ", and not started at boot"}`,
+        `systemctl ${isEnabled ? "start" : "enable --now"} ${SERVICE_NAME}`,
+      );
+  }
+  if (!isEnabled)
+    return warn("it runs, but is disabled: it will not start at the next boot", `systemctl enable ${SERVICE_NAME}`);
+  if (restarts > 0)
+    return warn(
+      `it runs, after systemd had to start it again ${times(restarts)}`,
+      `see why: journalctl -u ${SERVICE_NAME} -b | grep -i -e watchdog -e 'main process'`,
+    );
+  // Drop-ins of the administrator; those elsewhere belong to packages.
+  const edits = unit.dropInPaths.filter((path) => path.startsWith("/etc/") || path.startsWith("/run/"));
+  const changed = edits.length === 0 ? "" : `, changed by ${edits.join(", ")}`;
+  return ok(`${unitFileState === "" ? "" : `${unitFileState} and `}running${changed}`);
+}
+
+/** In the words of systemd (systemd.exec(5), `$SERVICE_RESULT`), and with its exit code or signal. */
+function describeEnd({ result, exitStatus }: ServiceUnit): string {
+  return ["exit-code", "signal", "core-dump"].includes(result) ? `${result} ${exitStatus}` : result;
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
 }

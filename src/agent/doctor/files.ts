@@ -28,9 +28,9 @@ export async function checkConfiguration(subject: Subject): Promise<Found<AgentC
   const { ca_file: caFile } = configuration.service;
   const denied = await judgeAccess([folders.configPath, ...(caFile === null ? [] : [caFile])], agentUser);
   const verdict = denied ?? judgeFindings(all, folders.configPath);
-  if (agentUser.relation !== "other") return { verdict, value: configuration };
+  if (agentUser.relation !== "other") return { ...verdict, value: configuration };
   const who = `user ${context.userId}, but the agent runs as ${agentUser.name}: some checks are not possible`;
-  return { verdict: combine([verdict, warn(who, "sudo robot-policy-agent doctor")]), value: configuration };
+  return { ...combine([verdict, warn(who, "sudo robot-policy-agent doctor")]), value: configuration };
 }
 
 export async function checkManifest(
@@ -40,11 +40,10 @@ export async function checkManifest(
   const document = await readManifestNow(machine, configuration.manifest);
   const manifest = document.reading.value;
   const what = `${configuration.manifest}: ${manifest?.robot_type_id ?? ""}`;
-  if (manifest?.status === "draft") {
-    return { verdict: warn(`${what}: a draft is not registered`, "set status: ready"), value: manifest };
-  }
+  if (manifest?.status === "draft")
+    return { ...warn(`${what}: a draft is not registered`, "set status: ready"), value: manifest };
   const denied = manifest === null ? null : await judgeAccess([configuration.manifest], agentUser);
-  return { verdict: denied ?? judgeFindings(documentFindings(document), what), value: manifest };
+  return { ...(denied ?? judgeFindings(documentFindings(document), what)), value: manifest };
 }
 
 /** @returns null when nothing is known to prevent the agent from reading these files. */
@@ -89,11 +88,10 @@ export async function checkFiles(
   const [first] = bad;
   if (first !== undefined)
     return fail(EXIT.invalid, `${bad.length} of ${paths.length} cannot be used: ${first.what}`, first.remedy);
-  if (hidden.length > 0 && relation === "other") {
+  if (hidden.length > 0 && relation === "other")
     return skip(
       `${hidden.length} of ${paths.length} cannot be accessed by user ${context.userId}; perhaps by the agent`,
     );
-  }
   const reader = probe === null || relation === "absent" ? `user ${context.userId}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
@@ -116,7 +114,7 @@ async function examineFile(
   }
 }
 
-/** Messages of fingerprint/findings.ts have the form `what; remedy`. */
+/** Messages of look/findings.ts have the form `what; remedy`. */
 function split(message: string): Denial {
   const [what = "", ...remedy] = message.split("; ");
   const fallback = "correct the file, or its path in the manifest";

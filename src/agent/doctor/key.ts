@@ -2,12 +2,9 @@ import type { Credential } from "../../client/credential.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { type KeyLook, lookAtKey } from "../access/check-access.ts";
-import type { CommandContext } from "../commands/context.ts";
+import { lookAtKey } from "../access/check-access.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { belonging, createIdentityFiles, unreadableIdentity } from "../identity/identity-files.ts";
-import { isOtherMachine } from "../registration/state-file.ts";
+import { readOwnIdentity, unreadableIdentity } from "../identity/identity-files.ts";
 import { approvalFix, enrolmentFix, IDENTITY_UNREADABLE_FIX, REFUSED_FIX } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
@@ -17,7 +14,7 @@ import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn }
 export interface KeyFacts {
   readonly credential: Credential | null;
   /** What is left to do for a robot that has no credential of its own yet, but is to get one; null for another. */
-  readonly enrolment: { readonly what: string; readonly remedy: string } | null;
+  readonly enrolment: Verdict | null;
 }
 
 /**
@@ -26,65 +23,43 @@ export interface KeyFacts {
  * @param identity what the running agent says; null when none runs, or it has none.
  */
 export async function checkKey(
-  { context, folders, agentUser }: Subject,
-  configuration: AgentConfiguration,
+  subject: Subject,
+  { service }: AgentConfiguration,
   identity: IdentityStatus | null,
 ): Promise<Found<KeyFacts>> {
-  const own = identity === null ? await judgeIdentity(context, folders, configuration.service) : judgeRunning(identity);
-  const found = await lookAtKey(context, folders, configuration.service, agentUser);
-  const isOpen = own?.status === "warn" || own?.status === "fail";
+  const { context, folders, agentUser } = subject;
+  const own = identity === null ? await judgeStored(subject, service) : judgeRunning(identity);
+  const found = await lookAtKey(context, folders, service, agentUser);
   if (found.kind === "credential") {
     const isOwn = found.source === "enrolment";
+    const isOpen = own?.status === "warn" || own?.status === "fail";
     const there = ok(`${isOwn ? "the robot's own credential" : "found"} in ${found.where}, with a valid format`);
     const verdict = own === null || !(isOwn || isOpen) ? there : own;
-    return { verdict, value: { credential: found, enrolment: null } };
+    return { ...verdict, value: { credential: found, enrolment: null } };
   }
-  const enrolment = own?.status === "warn" ? { what: own.what, remedy: own.remedy } : null;
-  return { verdict: judgeMissing(found, own, context.userId), value: { credential: null, enrolment } };
-}
-
-function judgeMissing(
-  found: Exclude<KeyLook, { readonly kind: "credential" }>,
-  own: Verdict | null,
-  userId: number,
-): Verdict {
-  if (found.kind === "closed") return own ?? skip(`user ${userId} may not read ${found.where}, which is correct`);
+  const value = { credential: null, enrolment: own?.status === "warn" ? own : null };
+  if (found.kind === "closed")
+    return { ...(own ?? skip(`user ${context.userId} may not read ${found.where}, which is correct`)), value };
   const problem = fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix);
-  if (own === null) return problem;
+  if (own === null) return { ...problem, value };
   // A robot that is to get a credential of its own needs no key until then.
-  return found.code === "not-enrolled" || found.code === "key-missing" ? own : combine([problem, own]);
+  const isExpected = found.code === "not-enrolled" || found.code === "key-missing";
+  return { ...(isExpected ? own : combine([problem, own])), value };
 }
 
 /** The robot's own credential as it is on the disk; null for a robot that uses an API key. */
-export async function judgeIdentity(
-  { machine, userId }: Pick<CommandContext, "machine" | "userId">,
-  { stateDirectory }: Pick<Folders, "stateDirectory">,
-  service: AgentConfiguration["service"],
+async function judgeStored(
+  { context: { machine, userId }, folders: { stateDirectory } }: Subject,
+  { url, identity }: AgentConfiguration["service"],
 ): Promise<Verdict | null> {
   try {
-    const { key, enrolment, credential, setAside } = await createIdentityFiles(machine.files, stateDirectory).load(
-      false,
-    );
-    const [torn] = setAside;
-    if (torn !== undefined)
-      return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrolls this robot again");
-    if (key === null && service.identity !== "enrolled") return null;
-    if (key !== null && isOtherMachine(key, await machine.identity.machine()))
-      return warn(
-        "of another computer, as in a copied image; it is not used",
-        "enroll this one: robot-policy-agent enroll",
-      );
-    const isElsewhere = key !== null && key.service_url !== service.url;
-    const own = belonging(credential, key);
-    if (own !== null && isElsewhere)
-      return warn(
-        `${own.robot_name} is enrolled at ${key.service_url}, not at this service`,
-        "correct service.url; or enroll it here: sudo robot-policy-agent enroll",
-      );
-    if (own !== null) return ok(`${own.robot_name}, credential until ${own.credential_expires_at}`);
-    const waiting = belonging(enrolment, key);
-    if (waiting !== null && !isElsewhere)
-      return waitsFor(waiting.user_code, keyFingerprint(waiting.public_key), waiting.waits_because ?? null);
+    const here = await machine.identity.machine();
+    const { credential, enrolment } = await readOwnIdentity(machine.files, stateDirectory, url, here);
+    if (credential !== null)
+      return ok(`${credential.robot_name}, credential until ${credential.credential_expires_at}`);
+    if (enrolment !== null)
+      return waitsFor(enrolment.user_code, keyFingerprint(enrolment.public_key), enrolment.waits_because ?? null);
+    if (identity !== "enrolled") return null;
     return warn("this robot is not enrolled yet", "enroll it: sudo robot-policy-agent enroll");
   } catch (error) {
     const code = errorCode(error);
@@ -95,7 +70,7 @@ export async function judgeIdentity(
 }
 
 function judgeRunning(identity: IdentityStatus): Verdict {
-  const { state, problem, user_code: code, key_fingerprint: fingerprint } = identity;
+  const { state, problem, user_code: code } = identity;
   switch (state) {
     case "enrolled": {
       const seen = identity.last_heartbeat_at ?? "not since the agent started";
@@ -105,7 +80,7 @@ function judgeRunning(identity: IdentityStatus): Verdict {
     case "waiting-for-approval":
       if (code === null)
         return warn(problem ?? "no code yet", enrolmentFix(identity, "the agent asks for one by itself"));
-      return waitsFor(code, fingerprint ?? "", identity.waits_because ?? null);
+      return waitsFor(code, identity.key_fingerprint ?? "", identity.waits_because);
     case "unenrolled":
     case "frozen":
     case "lapsed": {

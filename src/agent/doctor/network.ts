@@ -40,11 +40,11 @@ type Resolve = (host: string, options: { readonly all: true }) => Promise<readon
 
 /** Checks that the name has addresses. @param resolve the system's resolver. */
 export async function checkDns({ host, setting }: Hop, resolve: Resolve = lookup): Promise<Found<readonly string[]>> {
-  if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
+  if (isIP(host) !== 0) return { ...ok(`${host} is an address, no name`), value: [host] };
   try {
     const found = await resolve(host, { all: true });
     const addresses = [...new Set(found.map(({ address }) => address))].slice(0, ADDRESS_LIMIT);
-    return { verdict: ok(`${host} is ${addresses.join(", ")}`), value: addresses };
+    return { ...ok(`${host} is ${addresses.join(", ")}`), value: addresses };
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -67,7 +67,7 @@ export async function checkTcp(
   addresses: readonly string[],
   limitMs: number,
   signal: AbortSignal,
-): Promise<Found<true>> {
+): Promise<Verdict> {
   const { host, port } = hop;
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   const socket = connect({
@@ -79,7 +79,7 @@ export async function checkTcp(
   });
   try {
     await once(socket, "connect");
-    return { verdict: ok(`${socket.remoteAddress ?? host} port ${port} accepts connections`), value: true };
+    return ok(`${socket.remoteAddress ?? host} port ${port} accepts connections`);
   } catch (error) {
     signal.throwIfAborted();
     const code = codeOfFailure(error) ?? "unknown";
@@ -115,11 +115,9 @@ export function explainProxyProblem({ code, what }: ProxyProblem): Verdict {
  */
 export function judgeProxy(proxy: Proxy | null, isOfShell: boolean, url: URL, result: CallResult<unknown>): Verdict {
   if (proxy === null) return ok("none is used for this service");
-  const failure = result.kind === "unreachable" ? result : null;
-  if (failure?.code?.startsWith("CA_FILE_") === true) return skip("needs tls");
-  if (failure?.reason === "proxy") {
-    const { code, detail } = failure;
-    return fail(EXIT.unreachable, detail, proxyRemedy(code));
+  if (result.kind === "unreachable") {
+    if (result.code?.startsWith("CA_FILE_") === true) return skip("needs tls");
+    if (result.reason === "proxy") return fail(EXIT.unreachable, result.detail, proxyRemedy(result.code));
   }
   const of = isOfShell ? "; this shell names it, for the agent service.proxy or its unit has to" : "";
   return ok(`${proxy.url.host} lets us through to ${url.host}${of}`);

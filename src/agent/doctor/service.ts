@@ -1,23 +1,26 @@
+import { regionListSchema } from "../../api/endpoints.ts";
 import { robotListSchema } from "../../api/robot-views.ts";
+import { serviceKeyOffset } from "../../api/wire/service-key.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
-import { type CallResult, isOfNetwork, isPassing, refusalText, type Unreachable } from "../../client/call-result.ts";
-import { LIST_LIMIT_BYTES } from "../../client/client.ts";
+import { type CallResult, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
+import { createClient, LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "../../client/client.ts";
 import { type Credential, describeCredential } from "../../client/credential.ts";
 import { NO_SECRET } from "../../client/secret.ts";
 import { sendRequest, type ServiceAccess } from "../../client/send-request.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { nearest } from "../../documents/nearest.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { RELEASED_AT_MS } from "../../platform/release.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { region as regionSchema } from "../configuration/readers.ts";
+import { askWhetherHeld } from "../registration/confirmation.ts";
 import { openAccess } from "../registration/connect.ts";
 import type { Registration } from "../registration/registration.ts";
 import { type CheckId, combine, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 import type { KeyFacts } from "./key.ts";
-import { checkRegion } from "./region.ts";
-import { checkRegistration } from "./registration.ts";
 import { type Handshake, withHandshake } from "./tls.ts";
 
 /** What one request to the service came to: `GET /v1/robots`, with the key if there is one. */
@@ -122,8 +125,11 @@ function judgeAnswer({ result, tookMs }: Pick<Contact, "result" | "tookMs">): Ve
   switch (result.kind) {
     case "ok":
       return ok(`answers in ${tookMs} ms`);
-    case "unreachable":
-      return judgeSilence(result);
+    case "unreachable": {
+      const remedy =
+        result.reason === "timeout" ? ASK_OPERATOR : "check the log of the service, and proxies in between";
+      return fail(EXIT.unreachable, result.detail, remedy);
+    }
     case "undecodable": {
       const what = `HTTP ${result.status}, but not from a robot policy service: ${result.detail}`;
       return fail(EXIT.unreachable, what, NOT_THE_SERVICE);
@@ -145,11 +151,6 @@ function judgeAnswer({ result, tookMs }: Pick<Contact, "result" | "tookMs">): Ve
   }
   if (isPassing(result)) return fail(EXIT.unreachable, what, "wait; if it continues, tell the operator of the service");
   return fail(EXIT.failed, what, "check service.url, and proxies in between");
-}
-
-function judgeSilence({ reason, detail }: Unreachable): Verdict {
-  const remedy = reason === "timeout" ? ASK_OPERATOR : "check the log of the service, and proxies in between";
-  return fail(EXIT.unreachable, detail, remedy);
 }
 
 const MINUTE_MS = 60_000;
@@ -200,7 +201,7 @@ async function isTimeKept(): Promise<boolean | null> {
 function judgeEnrolment(key: KeyFacts | null): Verdict {
   const enrolment = key?.enrolment ?? null;
   if (enrolment === null) return skip("needs key");
-  return fail(EXIT.unauthorized, enrolment.what, enrolment.remedy);
+  return { ...enrolment, status: "fail", exitCode: EXIT.unauthorized };
 }
 
 /** For a key with scope robots:setup, which cannot list robots as this check does. */
@@ -230,16 +231,95 @@ export function judgeKey(
       // With its credential a robot may register itself, and not list robots.
       if (source === "enrolment" && result.reason === "scope") return accepted;
       if (LACKS_ONLY_LISTING.test(result.detail)) return ok("knows the key, which may not list robots");
-      if (isRegistered) {
-        const known = `${what}; but this robot is registered: the key may be one that can only register, not list robots`;
-        return warn(known, "nothing, if the key is only for setup");
-      }
-      return fail(
-        EXIT.unauthorized,
-        what,
-        "ask for a key that may register robots: robot-policy-service keys create --scope robots:setup",
-      );
+      return isRegistered
+        ? warn(
+            `${what}; but this robot is registered`,
+            "nothing, if the key is only for setup, and may not list robots",
+          )
+        : fail(
+            EXIT.unauthorized,
+            what,
+            "ask for a key that may register robots: robot-policy-service keys create --scope robots:setup",
+          );
     default:
       return skip("needs service");
+  }
+}
+
+/** Bounds the list for a person to choose from. */
+const REGIONS_LIMIT = 100;
+
+/** Checks that the service has an endpoint in the robot's region. */
+async function checkRegion(
+  access: ServiceAccess,
+  region: string,
+  credential: Credential | null,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const regions = await listRegions(access, credential, signal);
+  if (regions === null) return skip("the service does not tell its regions");
+  if (regions.length === 0) return skip("the service has no endpoints yet");
+  if (regions.includes(region)) return ok(`has an endpoint in ${region}`);
+  const meant = nearest(region, regions);
+  const what = `the service has no endpoint in the region ${region}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
+  return warn(what, `write one of these as robot.region: ${regions.join(", ")}`);
+}
+
+/**
+ * The regions in which the service has endpoints, without those of an invalid format; null where it does not tell.
+ *
+ * @param credential none is needed; a service may want one.
+ */
+export async function listRegions(
+  access: ServiceAccess,
+  credential: Credential | null,
+  signal: AbortSignal,
+): Promise<readonly string[] | null> {
+  const url = operationUrl(access.baseUrl, "/v1/regions", {});
+  const request = { method: "GET", url, body: null, answerLimitBytes: RECORD_LIMIT_BYTES } as const;
+  const sent = await sendRequest(access, request, credential?.secret ?? null, signal);
+  if (sent.kind === "unreachable") return null;
+  const secret = credential?.secret ?? NO_SECRET;
+  const result = readAnswer(sent.answer, { schema: regionListSchema, url, wallMs: sent.wallMs, secret });
+  return result.kind === "ok" ? result.value.regions.filter(isRegion).slice(0, REGIONS_LIMIT) : null;
+}
+
+function isRegion(text: string): boolean {
+  return regionSchema.safeParse(text).success && serviceKeyOffset(text) === -1;
+}
+
+const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
+
+/** Checks that the service has the saved registration. */
+async function checkRegistration(
+  access: ServiceAccess,
+  credential: Credential | null,
+  registration: Registration | null,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  if (credential === null || registration === null) return skip("there is no registration to ask for");
+  if (registration.service_url !== access.baseUrl) return skip(`registered at ${registration.service_url}`);
+  const client = createClient({ ...access, credential: async () => credential });
+  const confirmation = await askWhetherHeld(client, registration, signal);
+  const { name } = registration.request;
+  const renameOne = `if two computers have the name ${name}, give one of them another`;
+  switch (confirmation.kind) {
+    case "held":
+      if (confirmation.contestedSince === null) return ok(`has the registration of ${name}`);
+      return warn(`computers take turns registering ${name} since ${confirmation.contestedSince}`, renameOne);
+    case "lost":
+      return fail(EXIT.failed, `the service lost the registration of ${name}: ${confirmation.detail}`, REGISTER);
+    case "replaced": {
+      if (registration.in_doubt) {
+        const what = `the service has a registration of ${confirmation.at}, probably by this robot's last request, whose answer was lost`;
+        return warn(what, "the running agent sends it again; at once: robot-policy-agent --setup");
+      }
+      const what = `another registration replaced this robot's at ${confirmation.at}`;
+      return fail(EXIT.conflict, what, `${renameOne}; ${REGISTER}`);
+    }
+    case "unknown":
+      return warn(`the service does not confirm the registration: ${confirmation.detail}`, REGISTER);
+    case "unanswered":
+      return warn(`the service could not be asked: ${confirmation.detail}`, "ask again in a minute");
   }
 }

@@ -34,41 +34,36 @@ export async function checkState(
   configuration: AgentConfiguration | null,
   stateProblem: string | null,
 ): Promise<Found<Registration>> {
-  const { verdict, value } = await checkRegistration(subject, configuration);
-  const { context, folders, agentUser } = subject;
-  return { verdict: combine([verdict, await checkDisk(context, folders, agentUser, stateProblem)]), value };
+  const { value = null, ...verdict } = await checkSaved(subject, configuration);
+  const disk = await checkDisk(subject.context, subject.folders, subject.agentUser, stateProblem);
+  return { ...combine([verdict, disk]), value };
 }
 
-async function checkRegistration(
+async function checkSaved(
   { context: { machine }, folders: { stateDirectory }, agentUser: { relation } }: Subject,
   configuration: AgentConfiguration | null,
-): Promise<{ readonly verdict: Verdict; readonly value: Registration | null }> {
-  const nothing = (verdict: Verdict) => ({ verdict, value: null });
+): Promise<Found<Registration>> {
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
-    if (relation === "other" && state.problem.code === "state-unreadable")
-      return nothing(skip(`this user may not read ${stateDirectory}`));
-    const { what, where, fix } = state.problem;
-    return nothing(fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix));
+    const { code, what, where, fix } = state.problem;
+    if (relation === "other" && code === "state-unreadable") return skip(`this user may not read ${stateDirectory}`);
+    return fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix);
   }
   const { registration, setAside } = state;
-  if (setAside !== null) {
-    const remedy = "nothing: the agent moves it aside and registers again";
-    return nothing(warn(`${setAside} is damaged and not used`, remedy));
-  }
-  if (registration === null) return nothing(ok("nothing is registered yet"));
-  const registeredAs = registration.request.name;
+  if (setAside !== null)
+    return warn(`${setAside} is damaged and not used`, "nothing: the agent moves it aside and registers again");
+  if (registration === null) return ok("nothing is registered yet");
+  const value = registration;
+  const was = registration.request.name;
   const here = { hostname: machine.identity.hostname(), machine: await machine.identity.machine() };
   if (isOtherMachine(registration, here.machine)) {
-    const what = `written on another machine, as ${registeredAs}: a copied image, or a new main board`;
-    return { verdict: fail(EXIT.conflict, what, OTHER_MACHINE_FIX), value: registration };
+    const what = `written on another machine, as ${was}: a copied image, or a new main board`;
+    return { ...fail(EXIT.conflict, what, OTHER_MACHINE_FIX), value };
   }
-  const name = configuration === null ? registeredAs : robotName(configuration, here);
-  const verdict =
-    name === registeredAs
-      ? ok(`registered as ${registeredAs} since ${registration.registered_at}, on this machine`)
-      : fail(EXIT.conflict, `registered as ${registeredAs}, but robot.name is now ${name}`, OTHER_NAME_FIX);
-  return { verdict, value: registration };
+  const name = configuration === null ? was : robotName(configuration, here);
+  if (name !== was)
+    return { ...fail(EXIT.conflict, `registered as ${was}, but robot.name is now ${name}`, OTHER_NAME_FIX), value };
+  return { ...ok(`registered as ${was} since ${registration.registered_at}, on this machine`), value };
 }
 
 /**
@@ -77,13 +72,13 @@ async function checkRegistration(
  * @param stateProblem why the running agent could not write: root may be able to where the agent is not.
  */
 export async function checkDisk(
-  { machine, processId }: Pick<CommandContext, "machine" | "processId">,
+  { machine: { files }, processId }: Pick<CommandContext, "machine" | "processId">,
   { stateDirectory }: Pick<Folders, "stateDirectory">,
   { relation }: Pick<AgentUser, "relation">,
   stateProblem: string | null,
 ): Promise<Verdict> {
-  const { files } = machine;
   const path = join(stateDirectory, `${PROBE_NAME}-${processId}`);
+  const folder = shellWord(stateDirectory);
   try {
     const file = await files.createExclusive(path, 0o600);
     try {
@@ -96,16 +91,17 @@ export async function checkDisk(
     }
   } catch (error) {
     const code = errorCode(error);
+    if (code === undefined) throw error;
     if (code === "ENOENT") return skip(`${stateDirectory} does not exist yet`);
     if (relation === "other" && code === "EACCES")
       return skip(`this user may not write to ${stateDirectory}, which is correct`);
-    return unwritable(stateDirectory, error);
+    return fail(EXIT.failed, ...unwritable(code, stateDirectory));
   }
   if (stateProblem !== null)
     return fail(
       EXIT.failed,
       `this user can write the state, but the agent cannot: ${stateProblem}`,
-      `look at its owner and the disk: ls -ld ${shellWord(stateDirectory)}; df -h ${shellWord(stateDirectory)}`,
+      `look at its owner and the disk: ls -ld ${folder}; df -h ${folder}`,
     );
   return judgeRoom(stateDirectory, await statfs(stateDirectory));
 }
@@ -123,24 +119,22 @@ export function judgeRoom(
   return ok(room);
 }
 
-function unwritable(directory: string, error: unknown): Verdict {
-  const code = errorCode(error);
-  if (code === undefined) throw error;
-  const failed = (what: string, remedy: string) => fail(EXIT.failed, directory + what, remedy);
+/** @returns what is wrong, and the remedy. */
+function unwritable(code: string, directory: string): [what: string, remedy: string] {
   const folder = shellWord(directory);
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return failed(`: the disk is full (${code})`, `make room: df -h ${folder}; df -i ${folder}`);
+      return [`${directory}: the disk is full (${code})`, `make room: df -h ${folder}; df -i ${folder}`];
     case "EROFS":
-      return failed(
-        " is on a read-only filesystem; each start checks with the service",
+      return [
+        `${directory} is on a read-only filesystem; each start checks with the service`,
         "put the state on a writable one: --state-dir DIR, or StateDirectory= in the unit",
-      );
-    case "EACCES":
-    case "EPERM":
-      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${folder}`);
+      ];
     default:
-      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${folder}`);
+      return [
+        `${directory} cannot be written (${code})`,
+        `look at its owner and the disk: ls -ld ${folder}; df -h ${folder}`,
+      ];
   }
 }

@@ -174,9 +174,9 @@ test("rebind: the running agent writes its registration again each time → says
   expect(printed).toEqual([{ rebound: false, kept: null, was: null, status: null, problem }, problem]);
 });
 
-test("rebind: the running agent takes no more requests → says what it did; a second run completes it", async () => {
+test("rebind: the running agent answers nonsense → says what it did; a second run completes it", async () => {
   const { stateDir, printed, run } = await registeredRobot();
-  const statuses = [429, 200];
+  const statuses = [500, 200];
   await using _agent = await serveAgent(stateDir, async (response) => {
     const status = statuses.shift() ?? 500;
     response.writeHead(status).end(JSON.stringify(status === 200 ? STATUS : { detail: "later" }));
@@ -185,7 +185,7 @@ test("rebind: the running agent takes no more requests → says what it did; a s
   expect(await run()).toBe(EXIT.failed);
   expect(printed.slice(0, 2)).toMatchObject([
     expect.stringContaining("run rebind again"),
-    { rebound: false, kept, problem: { code: "asked-too-often" } },
+    { rebound: false, kept, problem: { code: "daemon-failed" } },
   ]);
   printed.length = 0;
   await run();

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { readdir } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 
 import { describe, expect, test } from "vitest";
 
-import { CHECK_IDS, combine, examine, fail, ok, skip, type Verdict, warn } from "../../../../src/agent/doctor/check.ts";
+import { combine, examine, fail, ok, skip, type Verdict, warn } from "../../../../src/agent/doctor/check.ts";
+import { checkDns, checkTcp } from "../../../../src/agent/doctor/network.ts";
 import { judgeClock, judgeKey } from "../../../../src/agent/doctor/service.ts";
 import { checkDisk } from "../../../../src/agent/doctor/state.ts";
 import { judgeTls } from "../../../../src/agent/doctor/tls.ts";
@@ -54,8 +57,8 @@ describe("examine", () => {
   });
 
   test("check → verdict to the display, value to later checks", async () => {
-    const examined = await examine(on(systemClock), "dns", limit, async () => ({ verdict: ok("found"), value: 7 }));
-    expect(examined).toMatchObject({ value: 7, result: { id: "dns", verdict: { status: "ok", what: "found" } } });
+    const examined = await examine(on(systemClock), "dns", limit, async () => ({ ...ok("found"), value: 7 }));
+    expect(examined).toMatchObject({ id: "dns", status: "ok", what: "found", value: 7 });
   });
 
   test("hanging check → verdict of its limit, its signal aborts", async () => {
@@ -66,7 +69,7 @@ describe("examine", () => {
       return new Promise<never>(() => {});
     });
     clock.step(1000);
-    expect((await running).result.verdict).toBe(LATE);
+    expect(await running).toMatchObject(LATE);
     await aborted.promise;
   });
 
@@ -82,15 +85,10 @@ describe("examine", () => {
       examine(on(systemClock), "state", limit, async () => {
         throw error;
       });
-    const { result } = await failing(Object.assign(new Error("no"), { code: "EIO" }));
-    expect(result.verdict).toMatchObject({ status: "fail", exitCode: 1 });
+    const failed = await failing(Object.assign(new Error("no"), { code: "EIO" }));
+    expect(failed).toMatchObject({ status: "fail", exitCode: 1 });
     await expect(failing(new TypeError("bug"))).rejects.toThrow("bug");
   });
-});
-
-test("CHECK_IDS: unique, and each a single word for scripts", () => {
-  expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
-  for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
 });
 
 test.each([
@@ -138,4 +136,30 @@ test.each([
   const verdict = await judgeTls(route, { handshake: null, result }, systemClock, new AbortController().signal);
   // openssl-s_client(1): without a port it connects to 4433.
   expect(verdict).toMatchObject({ remedy: `inspect the connection: openssl s_client -connect ${connected}` });
+});
+
+test("checkDns: a name with hundreds of addresses → sixteen of them", async () => {
+  const addresses = Array.from({ length: 300 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+  const hop = { host: "policy.example", port: 443, program: "service", setting: "service.url" } as const;
+  expect(await checkDns(hop, async () => addresses.map((address) => ({ address, family: 4 })))).toMatchObject({
+    status: "ok",
+    what: `policy.example is ${addresses.slice(0, 16).join(", ")}`,
+    value: addresses.slice(0, 16),
+  });
+});
+
+test("checkTcp: no route to one address, and nothing listens at the other → the host is reached", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  const hop = { host: "policy.example", port, program: "service", setting: "service.url" } as const;
+  // Linux has no route for connections to the broadcast address.
+  const addresses = ["255.255.255.255", "127.0.0.1"];
+  expect(await checkTcp(hop, addresses, 10_000, new AbortController().signal)).toMatchObject({
+    status: "fail",
+    what: `cannot connect to policy.example port ${port} (ECONNREFUSED)`,
+    remedy: "nothing listens there: check the port in service.url, and that the service runs",
+  });
 });
