@@ -2,7 +2,7 @@ import { keyFingerprint } from "../platform/ed25519.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { createLook, type Unsettled } from "../look/look.ts";
+import { createLook } from "../look/look.ts";
 import { type Collection, type Collector, createCollector, type Names } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -11,10 +11,13 @@ import type { Folders } from "./configuration/folders.ts";
 import { type Changes, changesSince } from "./changes.ts";
 import type { Wanted } from "./decide.ts";
 import { type AgentFacts, describeAgent } from "./describe-agent.ts";
-import { documentFindings } from "./findings.ts";
+import { documentFindings, locate, type PlainFinding } from "./findings.ts";
+import { readHoldNow } from "./hold.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
+import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "./remedies.ts";
 import { openState } from "./registration/open-state.ts";
 import type { Registration } from "./registration/registration.ts";
+import { isOtherMachine } from "./registration/state-file.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
@@ -30,14 +33,18 @@ export interface OneShot {
 export type OpenedOneShot =
   | { readonly kind: "opened"; readonly oneShot: OneShot }
   /** The configuration has errors, which are its findings. */
-  | { readonly kind: "invalid"; readonly configuration: Document<AgentConfiguration> }
+  | {
+      readonly kind: "invalid";
+      readonly configuration: Document<AgentConfiguration>;
+      readonly registration: Registration | null;
+    }
   | { readonly kind: "problem"; readonly problem: Problem };
 
 export interface OneShotOptions {
   readonly machine: Machine;
   readonly folders: Folders;
-  /** Unread, the state needs no permission. */
-  readonly state: "unread" | "read";
+  /** Unread, the state needs no permission; `optional` is read where this user may read it. */
+  readonly state: "unread" | "optional" | "read";
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
@@ -45,11 +52,11 @@ export interface OneShotOptions {
 export async function openOneShot(options: OneShotOptions): Promise<OpenedOneShot> {
   const { machine, folders } = options;
   const configuration = await readConfigurationNow(machine, folders.configPath);
-  const initial = configuration.reading.value;
-  if (initial === null) return { kind: "invalid", configuration };
   const state = options.state === "unread" ? null : await openState(machine, folders.stateDirectory, false);
-  if (state?.kind === "problem") return state;
-  const registration = state?.registration ?? null;
+  if (state?.kind === "problem" && options.state === "read") return state;
+  const registration = state?.kind === "state" ? state.registration : null;
+  const initial = configuration.reading.value;
+  if (initial === null) return { kind: "invalid", configuration, registration };
   const identity = await readIdentity(options, initial.service.url);
   const look = createLook(machine);
   // Every file is read, and not taken from the last registration, which only tells what held content before.
@@ -83,11 +90,6 @@ export async function changesOf({ collector, registration }: OneShot, wanted: Wa
   return changesSince(registration, collector.snapshot.files, wanted?.kind === "body" ? wanted.body : null);
 }
 
-/** Collects what is on the disk now. @throws `signal.reason` when the signal aborts. */
-export function collectNow({ collector, names }: OneShot, signal: AbortSignal): Promise<Collection | Unsettled> {
-  return collector.collect(false, names, signal);
-}
-
 /** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
 export async function collectSettled({ machine, collector, names }: OneShot, signal: AbortSignal): Promise<Collection> {
   for (;;) {
@@ -95,6 +97,53 @@ export async function collectSettled({ machine, collector, names }: OneShot, sig
     if (collected.kind === "collected") return collected;
     await machine.clock.sleep(collected.waitMs, signal);
   }
+}
+
+/** The status of a robot whose agent does not run. @throws `signal.reason` when the signal aborts. */
+export async function statusFromDisk(
+  folders: Folders,
+  { machine, signal }: CommandContext,
+): Promise<StatusDocument | Problem> {
+  const opened = await openOneShot({ machine, folders, state: "read" });
+  if (opened.kind === "problem") return opened.problem;
+  if (opened.kind === "invalid") {
+    const { registration } = opened;
+    const request = registration?.request ?? null;
+    return describeAgent({
+      ...WITHOUT_DAEMON,
+      state: "invalid",
+      collector: { robotName: request?.name ?? "", manifest: request, snapshot: null },
+      reconciler: { ...NOTHING_TRIED, registration, findings: documentFindings(opened.configuration) },
+      serviceUrl: registration?.service_url ?? null,
+      clock: machine.clock,
+      identity: null,
+    });
+  }
+  const { oneShot } = opened;
+  const { collector, registration } = oneShot;
+  const collected = await collector.collect(false, oneShot.names, signal);
+  const wanted = collected.kind === "collected" ? collected.wanted : null;
+  const reading = await readHoldNow(folders, { machine });
+  const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
+  const refusals = refusal === null ? [] : [locate(collector.documents.configuration, refusal)];
+  return describeOneShot(oneShot, "stopped", {
+    findings: [...collector.findings, ...refusals, ...(reading.kind === "ignored" ? [reading.finding] : [])],
+    changes: { sinceRegistration: await changesOf(oneShot, wanted), ofRegistration: null },
+    hold: reading.kind === "held" ? reading.hold : null,
+  });
+}
+
+/** A changed name or machine, which starting the agent would not fix. */
+function refusalOf({ wanted, machineId }: Collection, registration: Registration | null): PlainFinding | null {
+  if (registration === null) return null;
+  const { name } = registration.request;
+  if (isOtherMachine(registration, machineId)) {
+    const what = `registered as ${name} on another machine: a copied image, or a new main board`;
+    return { id: "other_machine", loc: "", message: `${what}; ${OTHER_MACHINE_FIX}` };
+  }
+  if (wanted.kind !== "body" || wanted.body.name === name) return null;
+  const what = `registered as ${name}, but the name is now ${wanted.body.name}`;
+  return { id: "other_name", loc: "/robot/name", message: `${what}; ${OTHER_NAME_FIX}` };
 }
 
 const WITHOUT_DAEMON = { watching: null, daemon: null, hanging: null } as const;
@@ -134,24 +183,4 @@ function describeWaiting({ enrolment, credential }: OwnIdentity): IdentityStatus
     waits_because: enrolment.waits_because ?? null,
     code_expires_at: enrolment.expires_at,
   };
-}
-
-/** The status document when the configuration is invalid: shows the last registration. */
-export async function describeInvalid(
-  configuration: Document<unknown>,
-  folders: Folders,
-  { machine }: CommandContext,
-): Promise<StatusDocument> {
-  const state = await openState(machine, folders.stateDirectory, false);
-  const registration = state.kind === "state" ? state.registration : null;
-  const request = registration?.request ?? null;
-  return describeAgent({
-    ...WITHOUT_DAEMON,
-    state: "invalid",
-    collector: { robotName: request?.name ?? "", manifest: request, snapshot: null },
-    reconciler: { ...NOTHING_TRIED, registration, findings: documentFindings(configuration) },
-    serviceUrl: registration?.service_url ?? null,
-    clock: machine.clock,
-    identity: null,
-  });
 }

@@ -3,11 +3,38 @@ import { maskProblem } from "../../documents/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { CONFIGURATION_INVALID } from "../configuration/documents.ts";
-import type { LocatedFinding } from "../findings.ts";
-import type { CommandContext } from "./context.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { documentFindings, type LocatedFinding } from "../findings.ts";
+import { type OneShot, type OneShotOptions, openOneShot } from "../one-shot.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
 
 /** The readers refuse larger files, so their findings have no source line. */
 const EXCERPT_LIMIT_BYTES = 1024 * 1024;
+
+/**
+ * Opens what a command reads, or shows why it cannot.
+ *
+ * @param empty the command's document without a result, for `--json`.
+ * @returns the exit code where it cannot.
+ */
+export async function openToRead(
+  state: OneShotOptions["state"],
+  empty: Readonly<Record<string, unknown>>,
+  options: CommonOptions,
+  context: CommandContext,
+): Promise<OneShot | ExitCode> {
+  const { machine, terminal, environment } = context;
+  const folders = resolveFolders(options, environment);
+  const opened = await openOneShot({ machine, folders, state, onProgress: hashProgress(terminal) });
+  switch (opened.kind) {
+    case "opened":
+      return opened.oneShot;
+    case "problem":
+      return showProblem(opened.problem, empty, options, terminal);
+    case "invalid":
+      return refuseFindings(documentFindings(opened.configuration), empty, options, context);
+  }
+}
 
 /** Shows findings with their source lines, on stderr: by file, in the order of the file. */
 export async function showFindings(
@@ -19,7 +46,9 @@ export async function showFindings(
     const ofFile = findings
       .filter(({ file }) => file === path)
       .toSorted((a, b) => a.line - b.line || a.column - b.column);
-    const bytes = await readForExcerpt(path, context);
+    // The finding itself reports that the file cannot be read.
+    const read = await readBounded(context.machine.files, path, EXCERPT_LIMIT_BYTES).catch(() => null);
+    const bytes = read === "too-large" ? null : read;
     for (const line of renderFindings(ofFile, { path, bytes, columns: terminal.columns })) terminal.note(line);
   }
 }
@@ -39,16 +68,6 @@ export async function refuseFindings(
 /** A progress bar for hashing. */
 export function hashProgress(terminal: Terminal): (doneBytes: number, totalBytes: number) => void {
   return (doneBytes, totalBytes) => terminal.progress("hashing", totalBytes === 0 ? 1 : doneBytes / totalBytes);
-}
-
-async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "machine">): Promise<Uint8Array | null> {
-  try {
-    const bytes = await readBounded(machine.files, path, EXCERPT_LIMIT_BYTES);
-    return bytes === "too-large" ? null : bytes;
-  } catch {
-    // The finding itself reports that the file cannot be read.
-    return null;
-  }
 }
 
 /**

@@ -1,15 +1,9 @@
 import type { Problem, Terminal } from "../../platform/terminal.ts";
-import type { Unsettled } from "../../look/look.ts";
-import type { Collection } from "../collector.ts";
+import { type Changes, describeChanges } from "../changes.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon, readRunningAgent } from "../control/client.ts";
-import { locate, type PlainFinding } from "../findings.ts";
-import { changesOf, collectNow, describeInvalid, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
-import type { Registration } from "../registration/registration.ts";
-import { type Changes, describeChanges } from "../changes.ts";
-import { type HoldReading, type HoldStatus, readHoldNow } from "../hold.ts";
-import { isOtherMachine } from "../registration/state-file.ts";
-import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
+import type { HoldStatus } from "../hold.ts";
+import { statusFromDisk } from "../one-shot.ts";
 import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
 import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -57,53 +51,8 @@ export function lastingPart({ identity, daemon, failure, confirmation, ...rest }
 
 async function look(folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", context.signal);
-  if (answer.kind === "not-running") return fromDisk(folders, context);
+  if (answer.kind === "not-running") return statusFromDisk(folders, context);
   return readRunningAgent(answer, folders, context.machine.files);
-}
-
-async function fromDisk(folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
-  const opened = await openOneShot({ machine: context.machine, folders, state: "read" });
-  switch (opened.kind) {
-    case "problem":
-      return opened.problem;
-    case "invalid":
-      return describeInvalid(opened.configuration, folders, context);
-    case "opened": {
-      const collected = await collectNow(opened.oneShot, context.signal);
-      return describeStopped(opened.oneShot, collected, await readHoldNow(folders, context));
-    }
-  }
-}
-
-/** Reports a changed name or machine also without a daemon, because starting the agent would not fix that. */
-async function describeStopped(
-  oneShot: OneShot,
-  collected: Collection | Unsettled,
-  reading: HoldReading,
-): Promise<StatusDocument> {
-  const { collector, registration } = oneShot;
-  const { configuration } = collector.documents;
-  const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
-  const refusals = refusal === null ? [] : [locate(configuration, refusal)];
-  const findings = [...collector.findings, ...refusals, ...(reading.kind === "ignored" ? [reading.finding] : [])];
-  const sinceRegistration = await changesOf(oneShot, collected.kind === "collected" ? collected.wanted : null);
-  return describeOneShot(oneShot, "stopped", {
-    findings,
-    changes: { sinceRegistration, ofRegistration: null },
-    hold: reading.kind === "held" ? reading.hold : null,
-  });
-}
-
-function refusalOf({ wanted, machineId }: Collection, registration: Registration | null): PlainFinding | null {
-  if (registration === null) return null;
-  const { name } = registration.request;
-  if (isOtherMachine(registration, machineId)) {
-    const what = `registered as ${name} on another machine: a copied image, or a new main board`;
-    return { id: "other_machine", loc: "", message: `${what}; ${OTHER_MACHINE_FIX}` };
-  }
-  if (wanted.kind !== "body" || wanted.body.name === name) return null;
-  const what = `registered as ${name}, but the name is now ${wanted.body.name}`;
-  return { id: "other_name", loc: "/robot/name", message: `${what}; ${OTHER_NAME_FIX}` };
 }
 
 async function show(document: StatusDocument, options: StatusOptions, context: CommandContext): Promise<void> {

@@ -41,11 +41,6 @@ export interface StoredIdentity {
 
 export type IdentityFiles = ReturnType<typeof createIdentityFiles>;
 
-/** The file whose presence says that this robot has an identity of its own, or is getting one. */
-export function identityKeyPath(stateDirectory: string): string {
-  return join(stateDirectory, NAMES.key);
-}
-
 export function identityCredentialPath(stateDirectory: string): string {
   return join(stateDirectory, NAMES.credential);
 }
@@ -158,16 +153,4 @@ export function belonging<T extends { readonly public_key: string }>(
   key: KeyRecord | null,
 ): T | null {
   return record !== null && record.public_key === key?.public_key ? record : null;
-}
-
-/** Whether the state directory has an identity of another machine in place of one of this. @throws Node system errors. */
-export async function hasForeignIdentity(
-  files: Files,
-  stateDirectory: string,
-  machine: string | null,
-): Promise<boolean> {
-  const { key, credential } = await createIdentityFiles(files, stateDirectory).load(false);
-  if (key !== null && isOtherMachine(key, machine)) return true;
-  // The agent has set it aside.
-  return credential === null && (await isSaved(files, `${identityKeyPath(stateDirectory)}.foreign`));
 }
