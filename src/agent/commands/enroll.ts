@@ -1,15 +1,14 @@
 import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
-import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { invalidConfiguration } from "../configuration/documents.ts";
-import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
+import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
-import { daemonProblem } from "../control/client.ts";
 import { discardApiKey, type DiscardedKey, startForTheFirstTime } from "../identity/after-enrolment.ts";
 import { createIdentityFiles } from "../identity/identity-files.ts";
-import { approvalFix, enrolmentFix, FIND_CAUSE, IDENTITY_UNREADABLE_FIX, stateFix } from "../remedies.ts";
+import { enrolmentFix, FIND_CAUSE, IDENTITY_UNREADABLE_FIX, stateFix } from "../remedies.ts";
 import { exitCodeOfIdentity } from "../states.ts";
-import type { IdentityStatus, StatusDocument } from "../status.ts";
+import { type IdentityStatus, NO_IDENTITY, type StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { LOOK_PERIOD_MS, setup } from "./setup.ts";
 import { showProblem } from "./show.ts";
@@ -33,20 +32,63 @@ const ENDED: ReadonlySet<IdentityStatus["state"]> = new Set(["unenrolled", "froz
 export const enroll: Command<EnrollOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   const opened = await openAgent(folders, context);
-  switch (opened.kind) {
-    case "problem":
-      return refuse(opened.problem, options, context);
-    case "invalid":
-      return refuse(invalidConfiguration(opened.configuration), options, context);
-    case "agent": {
-      const { isHere } = opened.agent;
-      const exitCode = await enrollBy(opened.agent, folders, options, context);
-      const mayStart = isHere && exitCode === EXIT.ok && options.wait !== false && options.json !== true;
-      if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
-      return setup({ ...options, ifChanged: true }, context);
-    }
+  if (opened.kind !== "agent") {
+    const problem = opened.kind === "problem" ? opened.problem : invalidConfiguration(opened.configuration);
+    return showProblem(problem, { enrolled: false }, options, context.terminal);
   }
+  const { isHere } = opened.agent;
+  const exitCode = await enrollBy(opened.agent, folders, options, context);
+  const mayStart = isHere && exitCode === EXIT.ok && options.wait !== false && options.json !== true;
+  if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
+  return setup({ ...options, ifChanged: true }, context);
 };
+
+async function enrollBy(
+  opened: EitherAgent,
+  folders: Folders,
+  options: EnrollOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, machine, signal } = context;
+  await using agent = opened;
+  await using issue = options.issue === true ? issueNotice(machine.files) : null;
+  let shown: string | null = null;
+  let status = await begin(agent, folders, context);
+  for (;;) {
+    signal.throwIfAborted();
+    if ("fix" in status) return showProblem(status, { enrolled: false }, options, terminal);
+    const current = status.identity ?? NO_IDENTITY;
+    const { state, user_code: code, problem: cause } = current;
+    if (state === "enrolled") return await conclude(current, folders, options, context);
+    if (state !== "waiting-for-approval") {
+      const what = cause ?? "the service does not accept this robot";
+      const fix = state === "identity-unreadable" ? IDENTITY_UNREADABLE_FIX : "to ask again: robot-policy-agent enroll";
+      return refuse({ code: state, what, fix }, current, options, terminal);
+    }
+    if (code !== null && code !== shown) {
+      const problem = (await issue?.show(current)) ?? null;
+      if (problem !== null) terminal.note(problem);
+      if (options.json !== true) showCode(current, agent, options, terminal);
+      shown = code;
+    }
+    if (code !== null && options.wait === false) {
+      if (options.json === true) terminal.json(describe(current, null));
+      return EXIT.ok;
+    }
+    if (code === null && cause !== null && options.wait === false) {
+      const fix = agent.isHere
+        ? `${FIND_CAUSE}; then run robot-policy-agent enroll again`
+        : `the agent tries again by itself; ${FIND_CAUSE}`;
+      return refuse({ code: "not-enrolled", what: cause, fix }, current, options, terminal);
+    }
+    if (code === null && cause !== null && cause !== shown) {
+      terminal.note(`There is no code yet; another attempt follows by itself. ${cause}`);
+      shown = cause;
+    }
+    await machine.clock.sleep(LOOK_PERIOD_MS, signal);
+    status = await agent.status();
+  }
+}
 
 /** Asks for an enrolment, unless the robot has a credential that is good, or one that waits. */
 async function begin(agent: EitherAgent, folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
@@ -57,78 +99,34 @@ async function begin(agent: EitherAgent, folders: Folders, context: CommandConte
   const { state, robot } = status.identity;
   // Without a credential there is nothing to discard: the agent begins anew by itself, or was denied just now.
   if (robot === null || !ENDED.has(state)) return status;
-  return (await discardKey(folders, context)) ?? agent.ask("enroll");
-}
-
-async function discardKey({ stateDirectory }: Folders, { machine }: CommandContext): Promise<Problem | null> {
   try {
-    await createIdentityFiles(machine.files, stateDirectory).moveKeyAway();
-    return null;
+    await createIdentityFiles(context.machine.files, folders.stateDirectory).moveKeyAway();
   } catch (error) {
     const code = errorCode(error);
-    return {
-      code: "state-not-writable",
-      what: `the key that the service does not accept cannot be moved (${code ?? "unknown error"})`,
-      where: stateDirectory,
-      fix: stateFix(code, stateDirectory),
-    };
+    const what = `the key that the service does not accept cannot be moved (${code ?? "unknown error"})`;
+    const fix = stateFix(code, folders.stateDirectory);
+    return { code: "state-not-writable", what, where: folders.stateDirectory, fix };
   }
+  return agent.ask("enroll");
 }
 
-async function enrollBy(
-  opened: EitherAgent,
-  folders: Folders,
-  options: EnrollOptions,
-  context: CommandContext,
-): Promise<ExitCode> {
-  await using agent = opened;
-  await using issue = options.issue === true ? issueNotice(context.machine.files) : null;
-  let shownCode: string | null = null;
-  let shownProblem: string | null = null;
-  let status = await begin(agent, folders, context);
-  for (;;) {
-    context.signal.throwIfAborted();
-    if ("fix" in status) return refuse(status, options, context);
-    const current = status.identity;
-    if (current === null) {
-      const what = "the agent has no identity";
-      return refuse(daemonProblem({ kind: "failed", detail: what }, controlSocketPath(folders)), options, context);
-    }
-    if (current.state === "enrolled") return await conclude(current, folders, options, context);
-    if (current.state !== "waiting-for-approval") return refuse(notAccepted(current), options, context, current);
-    const { user_code: code, problem: cause } = current;
-    if (code !== null && code !== shownCode) {
-      shownCode = code;
-      const problem = (await issue?.show(current)) ?? null;
-      if (problem !== null) context.terminal.note(problem);
-      if (options.json !== true) showCode(current, agent, options, context);
-    }
-    if (options.wait === false && code === null && cause !== null) {
-      const fix = agent.isHere
-        ? `${FIND_CAUSE}; then run robot-policy-agent enroll again`
-        : `the agent tries again by itself; ${FIND_CAUSE}`;
-      return refuse({ code: "not-enrolled", what: cause, fix }, options, context, current);
-    }
-    if (options.wait === false && code !== null) {
-      if (options.json === true) context.terminal.json(describe(current, null));
-      return EXIT.ok;
-    }
-    if (code === null && cause !== null && cause !== shownProblem) {
-      shownProblem = cause;
-      context.terminal.note(`There is no code yet; another attempt follows by itself. ${cause}`);
-    }
-    await context.machine.clock.sleep(LOOK_PERIOD_MS, context.signal);
-    status = await agent.status();
-  }
+function refuse(problem: Problem, current: IdentityStatus, options: EnrollOptions, terminal: Terminal): ExitCode {
+  showProblem(problem, describe(current, null), options, terminal);
+  return exitCodeOfIdentity(current);
 }
 
 function showCode(
-  current: IdentityStatus,
+  {
+    user_code: code,
+    key_fingerprint: fingerprint,
+    code_expires_at: expiresAt,
+    waits_because: because,
+    ...rest
+  }: IdentityStatus,
   { isHere }: EitherAgent,
   { wait }: EnrollOptions,
-  { terminal }: CommandContext,
+  terminal: Terminal,
 ): void {
-  const { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt, waits_because: because } = current;
   terminal.table(
     ["", ""],
     [
@@ -137,16 +135,17 @@ function showCode(
       ["expires", expiresAt ?? ""],
     ],
   );
-  if (typeof because === "string") terminal.note(`It waits because ${because}`);
+  if (because !== null) terminal.note(`It waits because ${because}`);
   // One line, which the terminal wraps: then the command can be copied whole from a narrow one, too.
-  terminal.print(`To approve: ${enrolmentFix(current)}. The key that the approver sees must be the one above.`);
-  terminal.note(
-    wait === false
-      ? isHere
-        ? "No agent runs: once the code is approved, start it, or run robot-policy-agent enroll again."
-        : "The agent goes on by itself once the code is approved."
-      : "Waiting for the approval. After an interruption it goes on with robot-policy-agent enroll, or once the agent runs.",
-  );
+  const approval = enrolmentFix({ user_code: code, ...rest });
+  terminal.print(`To approve: ${approval}. The key that the approver sees must be the one above.`);
+  if (wait !== false)
+    terminal.note(
+      "Waiting for the approval. After an interruption it goes on with robot-policy-agent enroll, or once the agent runs.",
+    );
+  else if (isHere)
+    terminal.note("No agent runs: once the code is approved, start it, or run robot-policy-agent enroll again.");
+  else terminal.note("The agent goes on by itself once the code is approved.");
 }
 
 async function conclude(
@@ -157,53 +156,33 @@ async function conclude(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const discarded = options.migrate === true ? await discardApiKey(folders, context) : null;
-  if (options.json === true) {
-    terminal.json(describe(current, discarded));
-    return discarded?.problem === undefined ? EXIT.ok : EXIT.failed;
+  const { key, problem } = discarded ?? { key: null };
+  if (options.json === true) terminal.json(describe(current, key));
+  else {
+    const { robot, installation_id: installation } = current;
+    terminal.print(`Enrolled as ${robot?.name ?? "?"} (${robot?.id ?? "?"}), installation ${installation ?? "?"}`);
+    const removed = key?.isRemoved === true ? ` and was removed from ${key.path}` : "";
+    if (key !== null)
+      terminal.print(
+        `The API key that ends in ${key.last4} is no longer used${removed}. Once no robot uses it, revoke it: robot-policy keys list; robot-policy keys revoke ID`,
+      );
+    if (problem !== undefined) terminal.problem(problem);
   }
-  terminal.print(
-    `Enrolled as ${current.robot?.name ?? "?"} (${current.robot?.id ?? "?"}), installation ${current.installation_id ?? "?"}`,
-  );
-  if (discarded === null) return EXIT.ok;
-  if (discarded.key !== null)
-    terminal.print(
-      `The API key that ends in ${discarded.key.last4} is no longer used${discarded.key.isRemoved ? ` and was removed from ${discarded.key.path}` : ""}. Once no robot uses it, revoke it: robot-policy keys list; robot-policy keys revoke ID`,
-    );
-  if (discarded.problem === undefined) return EXIT.ok;
-  terminal.problem(discarded.problem);
-  return EXIT.failed;
+  return problem === undefined ? EXIT.ok : EXIT.failed;
 }
 
-function describe(current: IdentityStatus, discarded: DiscardedKey | null): Record<string, unknown> {
-  const { user_code: userCode, key_fingerprint: fingerprint, code_expires_at: expiresAt, robot } = current;
+/** The document of `--json`. */
+function describe(current: IdentityStatus, key: DiscardedKey["key"]) {
+  const { state, user_code, key_fingerprint, code_expires_at, robot, installation_id } = current;
   return {
-    enrolled: current.state === "enrolled",
-    user_code: userCode,
-    key_fingerprint: fingerprint,
-    code_expires_at: expiresAt,
+    enrolled: state === "enrolled",
+    user_code,
+    key_fingerprint,
+    code_expires_at,
     robot,
-    installation_id: current.installation_id,
-    api_key: discarded?.key
-      ? { last4: discarded.key.last4, path: discarded.key.path, removed: discarded.key.isRemoved }
-      : null,
+    installation_id,
+    api_key: key === null ? null : { last4: key.last4, path: key.path, removed: key.isRemoved },
   };
-}
-
-function notAccepted({ state, problem, user_code: code }: IdentityStatus): Problem {
-  const what = problem ?? "the service does not accept this robot";
-  if (state === "identity-unreadable") return { code: state, what, fix: IDENTITY_UNREADABLE_FIX };
-  return { code: state, what, fix: code === null ? "to ask again: robot-policy-agent enroll" : approvalFix(code) };
-}
-
-function refuse(
-  problem: Problem,
-  options: EnrollOptions,
-  { terminal }: CommandContext,
-  current: IdentityStatus | null = null,
-): ExitCode {
-  if (current === null) return showProblem(problem, { enrolled: false }, options, terminal);
-  showProblem(problem, describe(current, null), options, terminal);
-  return exitCodeOfIdentity(current);
 }
 
 /** Shown by agetty above the login of a console, for robots without a logged-in user (agetty(8)). */

@@ -41,41 +41,49 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
  * @returns the exit code of the command that was run.
  */
 export async function hold(options: HoldOptions, context: CommandContext, words: readonly string[]): Promise<number> {
-  const { machine, terminal } = context;
+  const { machine, terminal, userId } = context;
   const { clock, files } = machine;
   const forMs = options.for === undefined ? USUAL_MS : parseDuration(options.for);
-  if (forMs === null) {
-    const what = `'${options.for ?? ""}' is no time that a hold can take`;
-    const fix = `give at most ${LONGEST_HOLD_MS / 3_600_000}h, as in: --for 45m`;
+  const reason = options.reason ?? null;
+  const usage = (what: string, fix: string) => {
     terminal.problem({ code: "usage", what, fix });
     return EXIT.usage;
-  }
-  const reason = options.reason ?? null;
-  if (reason !== null && reason.length > REASON_LIMIT) {
-    const what = `the reason has ${reason.length} characters, at most ${REASON_LIMIT} are kept`;
-    terminal.problem({ code: "usage", what, fix: "give a shorter --reason" });
-    return EXIT.usage;
-  }
+  };
+  if (forMs === null)
+    return usage(
+      `'${options.for ?? ""}' is no time that a hold can take`,
+      `give at most ${LONGEST_HOLD_MS / 3_600_000}h, as in: --for 45m`,
+    );
+  if (reason !== null && reason.length > REASON_LIMIT)
+    return usage(
+      `the reason has ${reason.length} characters, at most ${REASON_LIMIT} are kept`,
+      "give a shorter --reason",
+    );
   const folders = resolveFolders(options, context.environment);
-  const path = holdPath(folders);
+  const where = holdPath(folders);
+  const refuse = (problem: Problem) => showProblem({ ...problem, where }, { hold: null }, options, terminal);
   const heldBy = printable(nameOf(context), HOLDER_LIMIT);
   const before = await readHoldNow(folders, context);
   if (before.kind === "held" && before.hold.heldBy !== heldBy) {
-    return showProblem(heldByOther(before.hold, path, context), { hold: null }, options, terminal);
+    const { held_by: holder, reason: why, until } = describeHold(before.hold, clock);
+    const what = `${holder} holds registrations until ${until}${why === null ? "" : `: ${why}`}`;
+    return refuse({ code: "held", what, fix: "wait, or end that hold: robot-policy-agent release" });
   }
   const sinceMs = clock.monotonicMs();
   const own: Hold = { heldBy, reason, sinceMs, untilMs: sinceMs + forMs };
   try {
-    await prepareFolder(folders, context);
-    await writeHold(files, path, own);
+    // Systemd makes the folder when the agent starts; before that root can.
+    if (userId === 0) await files.makeDirectory(folders.runtimeDirectory, 0o1770);
+    await writeHold(files, where, own);
   } catch (error) {
-    return showProblem(notWritten(error, path), { hold: null }, options, terminal);
+    return refuse(notWritten(error));
   }
   // Nobody may calibrate in the belief that a hold is in force which the agent ignores.
   const written = await readHoldNow(folders, context);
   if (written.kind === "ignored") {
-    await removeIfPresent(files, path);
-    return showProblem(notInForce(written.finding.message, path), { hold: null }, options, terminal);
+    await removeIfPresent(files, where);
+    const fix = "correct the permissions of the runtime directory, or restart the agent, which does";
+    return refuse({ code: "hold-ignored", what: written.finding.message, fix });
   }
   const isRenewed = words.length > 0 && options.for === undefined;
   const howLong = isRenewed ? `while ${printable(words[0] ?? "", 100)} runs` : `for ${chosenDuration(forMs)}`;
@@ -122,23 +130,6 @@ async function renew(own: Hold, folders: Folders, context: CommandContext, ended
   }
 }
 
-/** `release`: ends a hold. */
-export async function release(options: CommonOptions, context: CommandContext): Promise<ExitCode> {
-  const { machine, terminal } = context;
-  const folders = resolveFolders(options, context.environment);
-  const path = holdPath(folders);
-  const before = await readHoldNow(folders, context);
-  try {
-    await removeIfPresent(machine.files, path);
-  } catch (error) {
-    return showProblem(notWritten(error, path), { released: null }, options, terminal);
-  }
-  const ended = before.kind === "held" ? describeHold(before.hold, machine.clock) : null;
-  if (options.json === true) terminal.json({ released: ended });
-  else terminal.print(ended === null ? "Nothing was held." : `Released what ${ended.held_by} held.`);
-  return EXIT.ok;
-}
-
 /** Another hold may have taken the place of this one meanwhile. One in which the command ran goes on. */
 async function endOwn(own: Hold, before: HoldReading, folders: Folders, context: CommandContext): Promise<void> {
   const { clock, files } = context.machine;
@@ -154,9 +145,21 @@ async function endOwn(own: Hold, before: HoldReading, folders: Folders, context:
   await removeIfPresent(files, path);
 }
 
-/** Systemd makes the folder when the agent starts; before that root can. */
-async function prepareFolder({ runtimeDirectory }: Folders, { machine, userId }: CommandContext): Promise<void> {
-  if (userId === 0) await machine.files.makeDirectory(runtimeDirectory, 0o1770);
+/** `release`: ends a hold. */
+export async function release(options: CommonOptions, context: CommandContext): Promise<ExitCode> {
+  const { machine, terminal } = context;
+  const folders = resolveFolders(options, context.environment);
+  const path = holdPath(folders);
+  const before = await readHoldNow(folders, context);
+  try {
+    await removeIfPresent(machine.files, path);
+  } catch (error) {
+    return showProblem({ ...notWritten(error), where: path }, { released: null }, options, terminal);
+  }
+  const ended = before.kind === "held" ? describeHold(before.hold, machine.clock) : null;
+  if (options.json === true) terminal.json({ released: ended });
+  else terminal.print(ended === null ? "Nothing was held." : `Released what ${ended.held_by} held.`);
+  return EXIT.ok;
 }
 
 function nameOf({ environment, userId }: CommandContext): string {
@@ -177,50 +180,16 @@ function parseDuration(text: string): number | null {
   return durationMs > 0 && durationMs <= LONGEST_HOLD_MS ? durationMs : null;
 }
 
-function heldByOther(other: Hold, where: string, { machine }: CommandContext): Problem {
-  const { held_by: heldBy, reason, until } = describeHold(other, machine.clock);
-  return {
-    code: "held",
-    what: `${heldBy} holds registrations until ${until}${reason === null ? "" : `: ${reason}`}`,
-    where,
-    fix: "wait, or end that hold: robot-policy-agent release",
-  };
-}
+const DENIED: ReadonlyMap<string, readonly [code: string, fix: string]> = new Map([
+  ["ENOENT", ["no-runtime-directory", "start the agent, or run this as root, or give its --runtime-dir"]],
+  ["EACCES", ["hold-denied", "run it as root, or as a member of the group robot-policy-agent"]],
+  // The folder has the sticky bit, also for a hold whose time is over.
+  ["EPERM", ["hold-denied", "another user made it; as root: robot-policy-agent release"]],
+]);
 
-function notWritten(error: unknown, where: string): Problem {
-  const code = errorCode(error);
-  if (code === undefined) throw error;
-  const what = `the hold cannot be changed (${code})`;
-  switch (code) {
-    case "ENOENT":
-      return {
-        code: "no-runtime-directory",
-        what,
-        where,
-        fix: "start the agent, or run this as root, or give its --runtime-dir",
-      };
-    case "EACCES":
-      return {
-        code: "hold-denied",
-        what,
-        where,
-        fix: "run it as root, or as a member of the group robot-policy-agent",
-      };
-    // The folder has the sticky bit, also for a hold whose time is over.
-    case "EPERM":
-      return { code: "hold-denied", what, where, fix: "another user made it; as root: robot-policy-agent release" };
-    case "EISDIR":
-      return { code: "hold-denied", what, where, fix: "it is a directory; remove it" };
-    default:
-      return { code: "hold-failed", what, where, fix: "correct --runtime-dir, or make space on its disk" };
-  }
-}
-
-function notInForce(why: string, where: string): Problem {
-  return {
-    code: "hold-ignored",
-    what: why,
-    where,
-    fix: "correct the permissions of the runtime directory, or restart the agent, which does",
-  };
+function notWritten(error: unknown): Problem {
+  const system = errorCode(error);
+  if (system === undefined) throw error;
+  const [code, fix] = DENIED.get(system) ?? ["hold-failed", "correct --runtime-dir, or make space on its disk"];
+  return { code, what: `the hold cannot be changed (${system})`, fix };
 }

@@ -24,7 +24,7 @@ export interface SetKeyContext extends CommandContext {
   readSecret(prompt: string, limitLength: number): Promise<string | "too-large" | null>;
 }
 
-const MODE = 0o600;
+const AS_ROOT = "sudo robot-policy-agent set-key";
 /** A larger input is no key, even with white space around it. */
 export const KEY_LIMIT = 4096;
 
@@ -38,14 +38,21 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
   const current = configuration.reading.value;
   if (current === null) return refuse(invalidConfiguration(configuration));
   const path = current.service.key_file;
-  if (path === null) return refuse(noPlace(folders.configPath));
+  if (path === null)
+    return refuse({
+      code: "no-key-file",
+      what: "the configuration has no key file",
+      where: folders.configPath,
+      fix: "set service.key_file, for example /etc/robot-policy-agent/api-key",
+    });
   const agentUser = await findAgentUser(context, folders);
-  if (agentUser.relation === "other") return refuse(notAllowed(agentUser, path));
-
+  if (agentUser.relation === "other") {
+    const what = `only root can set the key, which only ${agentUser.name} can read`;
+    return refuse({ code: "key-not-writable", what, where: path, fix: AS_ROOT });
+  }
   const key = await readKey(options, context);
   context.signal.throwIfAborted();
-  if (key.kind === "credential-problem")
-    return refuse({ code: key.code, what: key.what, where: key.where, fix: key.fix });
+  if (key.kind === "credential-problem") return refuse(key);
   const problem = await putInPlace(context, path, key, agentUser);
   if (problem !== null) return refuse(problem);
   const owner = agentUser.account?.userId ?? context.userId;
@@ -80,35 +87,33 @@ async function readKey(
   { machine, readSecret }: SetKeyContext,
 ): Promise<Credential | CredentialProblem> {
   const where = from ?? "stdin";
+  const unusable = (code: CredentialProblem["code"], what: string, fix = "give the key alone, on one line") =>
+    ({ kind: "credential-problem", code, what, where, fix }) as const;
   try {
     const read =
       from === undefined
         ? await readSecret("API key: ", KEY_LIMIT)
         : await readBounded(machine.files, resolve(from), KEY_LIMIT);
-    if (read === "too-large") return unusable("key-too-large", "it is longer than a key", where);
-    if (read === null) return unusable("key-empty", "it contains no key", where);
+    if (read === "too-large") return unusable("key-too-large", "it is longer than a key");
+    if (read === null) return unusable("key-empty", "it contains no key");
     const text = typeof read === "string" ? read : Buffer.from(read).toString("utf8");
     return parseKey(text, from === undefined ? "environment" : "key-file", where);
   } catch (error) {
     const code = errorCode(error);
-    if (code === undefined) throw error;
-    if (code === "ENOENT" || code === "ENOTDIR")
-      return { ...unusable("key-missing", "the file does not exist", where), fix: "correct the path after --from" };
-    // ENXIO is a socket (open(2)).
-    if (code === "EINVAL" || code === "ENXIO")
-      return {
-        ...unusable("key-unreadable", "it is not a regular file", where),
-        fix: "omit --from: stdin may be a pipe",
-      };
-    return {
-      ...unusable("key-unreadable", `it cannot be read (${code})`, where),
-      fix: `look at it: ls -ld ${shellWord(where)}`,
-    };
+    switch (code) {
+      case undefined:
+        throw error;
+      case "ENOENT":
+      case "ENOTDIR":
+        return unusable("key-missing", "the file does not exist", "correct the path after --from");
+      case "EINVAL":
+      // A socket (open(2)).
+      case "ENXIO":
+        return unusable("key-unreadable", "it is not a regular file", "omit --from: stdin may be a pipe");
+      default:
+        return unusable("key-unreadable", `it cannot be read (${code})`, `look at it: ls -ld ${shellWord(where)}`);
+    }
   }
-}
-
-function unusable(code: CredentialProblem["code"], what: string, where: string): CredentialProblem {
-  return { kind: "credential-problem", code, what, where, fix: "give the key alone, on one line" };
 }
 
 /** @returns the problem, in which case the old key is unchanged. */
@@ -123,51 +128,20 @@ async function putInPlace(
     const before = await files.linkStat(path).catch(() => null);
     // Another tool manages a key behind a link; a file in its place would miss the next rotation.
     if (before !== null && before.kind !== "file")
-      return problem(
-        "key-not-a-file",
-        "it is not a regular file and was not changed",
-        path,
-        "replace the target of the link, or set another service.key_file",
-      );
+      return {
+        code: "key-not-a-file",
+        what: "it is not a regular file and was not changed",
+        where: path,
+        fix: "replace the target of the link, or set another service.key_file",
+      };
     await files.makeDirectory(dirname(path), 0o755);
-    await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), MODE, owner);
-    const { userId } = await files.stat(path);
-    if (owner === undefined || userId === owner.userId) return null;
-    return problem(
-      "key-owner",
-      `the key is there, but belongs to user ${userId}`,
-      path,
-      `chown ${owner.userId} ${shellWord(path)}`,
-    );
+    await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), 0o600, owner);
+    return null;
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const fix =
-      code === "EACCES" || code === "EPERM"
-        ? "sudo robot-policy-agent set-key"
-        : `look at the disk: df -h ${shellWord(dirname(path))}`;
-    return problem("key-not-writable", `the key cannot be written (${code})`, path, fix);
+    const isDenied = code === "EACCES" || code === "EPERM";
+    const fix = isDenied ? AS_ROOT : `look at the disk: df -h ${shellWord(dirname(path))}`;
+    return { code: "key-not-writable", what: `the key cannot be written (${code})`, where: path, fix };
   }
-}
-
-function noPlace(where: string): Problem {
-  return problem(
-    "no-key-file",
-    "the configuration has no key file",
-    where,
-    "set service.key_file, for example /etc/robot-policy-agent/api-key",
-  );
-}
-
-function notAllowed({ name: agentName }: AgentUser, where: string): Problem {
-  return problem(
-    "key-not-writable",
-    `only root can set the key, which only ${agentName} can read`,
-    where,
-    "sudo robot-policy-agent set-key",
-  );
-}
-
-function problem(code: string, what: string, where: string, fix: string): Problem {
-  return { code, what, where, fix };
 }
