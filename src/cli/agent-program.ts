@@ -182,11 +182,6 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       flags: [
         { flag: "--no-wait", summary: "show the code and exit; the agent goes on by itself" },
         {
-          flag: "--issue",
-          summary: "while it waits, also show the code on the console, above the login",
-          excludes: ["--no-wait"],
-        },
-        {
           flag: "--migrate",
           summary: "remove the API key once the robot is enrolled",
           excludes: ["--no-wait"],

@@ -1,5 +1,4 @@
-import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode, type Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { invalidConfiguration } from "../configuration/documents.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
@@ -16,8 +15,6 @@ import { showProblem } from "./show.ts";
 export interface EnrollOptions extends CommonOptions {
   /** False to return once there is a code. */
   readonly wait?: boolean;
-  /** Show the code on the console, before the login. */
-  readonly issue?: boolean;
   /** Discard the API key once the robot has its own credential. */
   readonly migrate?: boolean;
 }
@@ -51,7 +48,6 @@ async function enrollBy(
 ): Promise<ExitCode> {
   const { terminal, machine, signal } = context;
   await using agent = opened;
-  await using issue = options.issue === true ? issueNotice(machine.files) : null;
   let shown: string | null = null;
   let status = await begin(agent, folders, context);
   for (;;) {
@@ -66,8 +62,6 @@ async function enrollBy(
       return refuse({ code: state, what, fix }, current, options, terminal);
     }
     if (code !== null && code !== shown) {
-      const problem = (await issue?.show(current)) ?? null;
-      if (problem !== null) terminal.note(problem);
       if (options.json !== true) showCode(current, agent, options, terminal);
       shown = code;
     }
@@ -182,36 +176,5 @@ function describe(current: IdentityStatus, key: DiscardedKey["key"]) {
     robot,
     installation_id,
     api_key: key === null ? null : { last4: key.last4, path: key.path, removed: key.isRemoved },
-  };
-}
-
-/** Shown by agetty above the login of a console, for robots without a logged-in user (agetty(8)). */
-const ISSUE_FOLDER = "/etc/issue.d";
-const ISSUE_PATH = `${ISSUE_FOLDER}/robot-policy-agent.issue`;
-
-/** A notice with the code, which disposing removes. */
-export function issueNotice(files: Files) {
-  return {
-    /** @returns why it cannot be shown; null when it is. */
-    async show({
-      user_code: code,
-      key_fingerprint: fingerprint,
-      code_expires_at: expiresAt,
-    }: IdentityStatus): Promise<string | null> {
-      // The end is shown because the file stays when the power fails.
-      const text = `This robot waits for approval until ${expiresAt ?? "?"}: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
-      try {
-        await files.makeDirectory(ISSUE_FOLDER, 0o755);
-        await replaceDurably(files, ISSUE_PATH, Buffer.from(text), 0o644);
-        return null;
-      } catch (error) {
-        const why = errorCode(error);
-        if (why === undefined) throw error;
-        return `${ISSUE_PATH} cannot be written (${why}); run this as root`;
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      await removeIfPresent(files, ISSUE_PATH).catch(() => {});
-    },
   };
 }
