@@ -10,7 +10,7 @@ import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { readManifestNow } from "../configuration/documents.ts";
-import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
+import { documentFindings, locate, type LocatedFinding, type PlainFinding } from "../findings.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
@@ -42,15 +42,14 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const agentUser = await findAgentUser(context, folders);
   const denials = await accessFindings(folders, oneShot.collector, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
-  const findings = [
-    ...withDenials([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
-    ...nameFindings(oneShot),
-    ...keyFindings(key, oneShot),
-  ];
+  const findings = withDenials([...oneShot.collector.findings, ...(await otherFindings(oneShot, key))], denials);
   const isValid = !findings.some(isError) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
-    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs(agentUser, context.userId) });
+    const { account, probe } = agentUser;
+    const isAgent = account !== null && probe !== null;
+    const checkedAs = { user_id: isAgent ? account.userId : context.userId, is_agent: isAgent };
+    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs });
   } else {
     await showFindings(findings, context);
     for (const note of notesOn(agentUser, key, context.userId)) terminal.note(note);
@@ -63,30 +62,25 @@ export const check: Command<CheckOptions> = async (options, context) => {
   return isValid ? EXIT.ok : EXIT.invalid;
 };
 
-/** A warning only, because the names of other computers are unknown here. */
-function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[] {
-  const finding = checkCommonName(collector.configuration, machine.identity.hostname());
-  if (finding === null) return [];
-  return [locate(collector.documents.configuration, { ...finding, severity: "warning" })];
-}
-
-/** An error when `ca_file` cannot be used, because every request would fail. */
-async function authorityFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
-  const { ca_file: caFile } = collector.configuration.service;
+/** What is wrong with name, certificates and key. A key may be installed later, and the names of other computers are unknown here: warnings. */
+async function otherFindings({ machine, collector }: OneShot, key: KeyLook): Promise<readonly LocatedFinding[]> {
+  const { configuration } = collector;
+  const { ca_file: caFile, key_file: keyFile } = configuration.service;
+  const found: PlainFinding[] = [];
   const read = caFile === null ? null : await readCaFile(machine.files, caFile);
-  if (read?.kind !== "ca-problem") return [];
-  const id = read.code === "CA_FILE_UNREADABLE" ? "file_unreadable" : read.code.toLowerCase();
-  return [locate(collector.documents.configuration, { id, loc: "/service/ca_file", message: read.what })];
-}
-
-/** A missing key is a warning, because it may be installed later; an unusable key is an error. */
-function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFinding[] {
-  if (key.kind !== "credential-problem") return [];
-  const { code, what, where, fix } = key;
-  const loc = collector.configuration.service.key_file === null ? "/service" : "/service/key_file";
-  const message = `${what} (${where}); ${fix}`;
-  const severity = code === "key-missing" || code === "not-enrolled" ? "warning" : "error";
-  return [locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), severity, loc, message })];
+  if (read?.kind === "ca-problem") {
+    const id = read.code === "CA_FILE_UNREADABLE" ? "file_unreadable" : read.code.toLowerCase();
+    found.push({ id, loc: "/service/ca_file", message: read.what });
+  }
+  const name = checkCommonName(configuration, machine.identity.hostname());
+  if (name !== null) found.push({ ...name, severity: "warning" });
+  if (key.kind === "credential-problem") {
+    const { code, what, where, fix } = key;
+    const severity = code === "key-missing" || code === "not-enrolled" ? "warning" : "error";
+    const loc = keyFile === null ? "/service" : "/service/key_file";
+    found.push({ id: code.replaceAll("-", "_"), severity, loc, message: `${what} (${where}); ${fix}` });
+  }
+  return found.map((finding) => locate(collector.documents.configuration, finding));
 }
 
 /** A type of the catalog has one unit; LeRobot has had two. */
@@ -101,26 +95,13 @@ function noteUnit(manifest: RobotManifest | null, terminal: Terminal): void {
   terminal.note(`Joints of ${from} are in ${units.deg}. For ${units.calibrated_range}, ${instead}`);
 }
 
-/** Says for which user read access was checked. */
-function checkedAs({ probe, account }: AgentUser, userId: number) {
-  if (account === null || probe === null) return { user_id: userId, is_agent: false };
-  return { user_id: account.userId, is_agent: true };
-}
-
 function notesOn({ relation, probe, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
-  switch (relation) {
-    case "same":
-      return [];
-    case "root":
-      if (probe !== null) return [];
-      return [`/proc is not mounted: read access of ${agentName} was not checked.`];
-    case "absent":
-      return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];
-    case "other": {
-      const closed = key.kind === "closed" ? `, who cannot read the key (${key.where})` : "";
-      return [
-        `Checked as user ${userId}${closed}. To check read access of the agent (${agentName}): sudo robot-policy-agent check`,
-      ];
-    }
-  }
+  if (relation === "root" && probe === null)
+    return [`/proc is not mounted: read access of ${agentName} was not checked.`];
+  if (relation === "absent")
+    return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];
+  if (relation !== "other") return [];
+  const closed = key.kind === "closed" ? `, who cannot read the key (${key.where})` : "";
+  const how = `To check read access of the agent (${agentName}): sudo robot-policy-agent check`;
+  return [`Checked as user ${userId}${closed}. ${how}`];
 }

@@ -2,7 +2,7 @@ import { maskWholeKeys } from "../../api/wire/service-key.ts";
 import { openLogOutput } from "../../platform/log/log-output.ts";
 import { createLog, type Log } from "../../platform/log/log.ts";
 import { feedWatchdog } from "../../platform/systemd/notify.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { type Agent, createAgent } from "../agent.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
@@ -27,26 +27,21 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const begun = await begin(folders, { ...context, machine });
   if (begun === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
   const { configuration, initial, taken } = begun;
-  if (taken.kind !== "lock") {
-    terminal.problem(
-      "problem" in taken
-        ? taken.problem
-        : {
-            code: "already-running",
-            what: "another agent uses this state directory",
-            where: folders.stateDirectory,
-            fix: "show its status: robot-policy-agent status",
-          },
-    );
+  const refuse = (problem: Problem) => {
+    terminal.problem(problem);
     return EXIT.failed;
-  }
+  };
+  if (taken.kind === "held")
+    return refuse({
+      code: "already-running",
+      what: "another agent uses this state directory",
+      where: folders.stateDirectory,
+      fix: "show its status: robot-policy-agent status",
+    });
+  if (taken.kind !== "lock") return refuse(taken.problem);
   await using _lock = taken.lock;
-
   const state = await openState(machine, folders.stateDirectory, true);
-  if (state.kind === "problem") {
-    terminal.problem(state.problem);
-    return EXIT.failed;
-  }
+  if (state.kind === "problem") return refuse(state.problem);
 
   const mask = (text: string) => maskWholeKeys(terminal.completeHint(text));
   const log = createLog(initial.log, mask, (onDropped) => openLogOutput(context.stderr, onDropped));

@@ -61,11 +61,12 @@ export async function openAgent(
 }
 
 function throughSocket(folders: Folders, { machine, signal }: CommandContext): EitherAgent {
-  const path = controlSocketPath(folders);
+  const ask = async (method: "GET" | "POST", what: string) =>
+    readRunningAgent(await askDaemon(controlSocketPath(folders), method, `/${what}`, signal), folders, machine.files);
   return {
     isHere: false,
-    status: async () => readRunningAgent(await askDaemon(path, "GET", "/status", signal), folders, machine.files),
-    ask: async (what) => readRunningAgent(await askDaemon(path, "POST", `/${what}`, signal), folders, machine.files),
+    status: () => ask("GET", "status"),
+    ask: (what) => ask("POST", what),
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -106,23 +107,21 @@ async function openHere(
   context.signal.addEventListener("abort", stop);
   await agent.prepare();
   let running: Promise<void> | null = null;
-
-  /** The first run answers the first question. Rejects if the agent ends before, which only a bug and an interruption do. */
-  async function answered<T>(work: Promise<T>): Promise<T> {
-    running ??= agent.run();
-    const ended = running.then(() => {
-      context.signal.throwIfAborted();
-      throw new Error("The agent stopped by itself");
-    });
-    return Promise.race([work, ended]);
-  }
-
   return {
     kind: "agent",
     agent: {
       isHere: true,
       status: async () => agent.status(),
-      ask: (what) => answered(agent[what]()),
+      ask(what) {
+        const answer = agent[what]();
+        // The first run answers the first question. The agent ends before only by a bug or an interruption.
+        running ??= agent.run();
+        const ended = running.then(() => {
+          context.signal.throwIfAborted();
+          throw new Error("The agent stopped by itself");
+        });
+        return Promise.race([answer, ended]);
+      },
       async [Symbol.asyncDispose]() {
         agent.stop();
         context.signal.removeEventListener("abort", stop);
@@ -144,15 +143,10 @@ function forCommand(machine: Machine): Machine {
 
 /** What a person at a terminal wants to know of a log. */
 function notesOf({ terminal }: CommandContext): Log {
-  const quiet = () => {};
-  return {
-    debug: quiet,
-    info(event) {
-      if (event === "robot-renamed") terminal.note("An operator renamed this robot.");
-    },
-    warn(event, fields) {
-      if (event === "registration-lost") terminal.note(`Registering again: ${String(fields?.["detail"])}`);
-    },
-    error: quiet,
+  const note: Log["info"] = (event, fields) => {
+    if (event === "robot-renamed") terminal.note("An operator renamed this robot.");
+    if (event === "registration-lost") terminal.note(`Registering again: ${String(fields?.["detail"])}`);
   };
+  const quiet = () => {};
+  return { debug: quiet, info: note, warn: note, error: quiet };
 }

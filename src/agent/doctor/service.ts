@@ -281,11 +281,9 @@ export async function listRegions(
   if (sent.kind === "unreachable") return null;
   const secret = credential?.secret ?? NO_SECRET;
   const result = readAnswer(sent.answer, { schema: regionListSchema, url, wallMs: sent.wallMs, secret });
-  return result.kind === "ok" ? result.value.regions.filter(isRegion).slice(0, REGIONS_LIMIT) : null;
-}
-
-function isRegion(text: string): boolean {
-  return regionSchema.safeParse(text).success && serviceKeyOffset(text) === -1;
+  if (result.kind !== "ok") return null;
+  const isRegion = (text: string) => regionSchema.safeParse(text).success && serviceKeyOffset(text) === -1;
+  return result.value.regions.filter(isRegion).slice(0, REGIONS_LIMIT);
 }
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
@@ -300,26 +298,21 @@ async function checkRegistration(
   if (credential === null || registration === null) return skip("there is no registration to ask for");
   if (registration.service_url !== access.baseUrl) return skip(`registered at ${registration.service_url}`);
   const client = createClient({ ...access, credential: async () => credential });
-  const confirmation = await askWhetherHeld(client, registration, signal);
+  const found = await askWhetherHeld(client, registration, signal);
   const { name } = registration.request;
   const renameOne = `if two computers have the name ${name}, give one of them another`;
-  switch (confirmation.kind) {
-    case "held":
-      if (confirmation.contestedSince === null) return ok(`has the registration of ${name}`);
-      return warn(`computers take turns registering ${name} since ${confirmation.contestedSince}`, renameOne);
-    case "lost":
-      return fail(EXIT.failed, `the service lost the registration of ${name}: ${confirmation.detail}`, REGISTER);
-    case "replaced": {
-      if (registration.in_doubt) {
-        const what = `the service has a registration of ${confirmation.at}, probably by this robot's last request, whose answer was lost`;
-        return warn(what, "the running agent sends it again; at once: robot-policy-agent --setup");
-      }
-      const what = `another registration replaced this robot's at ${confirmation.at}`;
-      return fail(EXIT.conflict, what, `${renameOne}; ${REGISTER}`);
-    }
-    case "unknown":
-      return warn(`the service does not confirm the registration: ${confirmation.detail}`, REGISTER);
-    case "unanswered":
-      return warn(`the service could not be asked: ${confirmation.detail}`, "ask again in a minute");
-  }
+  if (found.kind === "held")
+    return found.contestedSince === null
+      ? ok(`has the registration of ${name}`)
+      : warn(`computers take turns registering ${name} since ${found.contestedSince}`, renameOne);
+  if (found.kind !== "replaced")
+    return warn(`the service does not confirm the registration of ${name}: ${found.detail}`, REGISTER);
+  if (!registration.in_doubt)
+    return fail(
+      EXIT.conflict,
+      `another registration replaced this robot's at ${found.at}`,
+      `${renameOne}; ${REGISTER}`,
+    );
+  const what = `the service has a registration of ${found.at}, probably by this robot's last request, whose answer was lost`;
+  return warn(what, "the running agent sends it again; at once: robot-policy-agent --setup");
 }

@@ -80,23 +80,20 @@ export async function judgeTls(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  if (route.url.protocol === "http:") return judgePlainHttp(route.url);
-  if (handshake !== null) return judgeCertificate(handshake, clock);
+  if (route.url.protocol === "http:")
+    return isLoopback(route.url.hostname)
+      ? skip("not used: plain http that stays on this machine")
+      : warn("not used: the API key travels unencrypted", "use https in service.url");
+  if (handshake !== null) {
+    const { protocol, certificate } = handshake;
+    const days = Math.floor((Date.parse(certificate.validTo) - clock.wallMs()) / DAY_MS);
+    const what = `${protocol}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
+    return days < SHORT_VALIDITY_DAYS ? warn(`${what}: ${days} days left`, "have the service renew it") : ok(what);
+  }
   if (result.kind !== "unreachable") return ok("the service proved its name");
   const isServed = result.reason === "tls" && (!isOwnMistake(result.code) || result.code === OTHER_AUTHORITY);
   const refused = isServed ? await lookAtCertificate(route, signal) : null;
   return explainRefusal(route, result, refused, clock);
-}
-
-function judgePlainHttp(url: URL): Verdict {
-  if (isLoopback(url.hostname)) return skip("not used: plain http that stays on this machine");
-  return warn("not used: the API key travels unencrypted", "use https in service.url");
-}
-
-function judgeCertificate({ protocol, certificate }: Handshake, clock: Clock): Verdict {
-  const days = Math.floor((Date.parse(certificate.validTo) - clock.wallMs()) / DAY_MS);
-  const what = `${protocol}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
-  return days < SHORT_VALIDITY_DAYS ? warn(`${what}: ${days} days left`, "have the service renew it") : ok(what);
 }
 
 function explainRefusal(
