@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createConnection } from "node:net";
 import { dirname } from "node:path";
 
@@ -60,7 +60,7 @@ export function createControlSocket(path: string, log: Log, clientLimitMs = CLIE
 
 /** @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory. */
 async function listen(agent: ControlledAgent, path: string, clientLimitMs: number): Promise<AsyncDisposable> {
-  const server = createServer({ connectionsCheckingInterval: NEVER_MS }, async (request, response) => {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
     // The agent may work for minutes.
     request.socket.setTimeout(0);
@@ -72,7 +72,9 @@ async function listen(agent: ControlledAgent, path: string, clientLimitMs: numbe
       connection: "close",
     });
     response.end(body);
-  });
+  }
+
+  const server = createServer({ connectionsCheckingInterval: NEVER_MS }, (...exchange) => void respond(...exchange));
   server.maxConnections = CONNECTION_LIMIT;
   server.timeout = clientLimitMs;
   // The answers to thousands of pipelined requests would all be kept in memory.

@@ -131,16 +131,6 @@ test("askDaemon: the daemon hangs → fails after 5 s", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("askDaemon: the daemon ends in the middle of its answer → the client says so", async () => {
-  const path = join(await temporaryFolder(), "control.sock");
-  await serveAnswers(path, (_request, response) => {
-    response.writeHead(200, { "content-length": 100 });
-    response.write("{", () => response.destroy());
-  });
-  const answer = await askDaemon(path, "GET", "/status", new AbortController().signal);
-  expect(answer).toMatchObject({ kind: "failed", detail: expect.stringContaining("closed the connection") });
-});
-
 test("reload: an answer that is none of this program → a problem with a remedy", async () => {
   await using scene = await createScene();
   const path = join(scene.robot.runtime_directory, "control.sock");

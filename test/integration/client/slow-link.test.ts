@@ -18,11 +18,7 @@ const hop = (port: number) => ({ host: "arm.test", port, program: "service", set
 
 test.concurrent.each([
   ["the client of a service", (port: number) => listed(`http://localhost:${port}`), { kind: "ok" }],
-  [
-    "doctor",
-    (port: number) => checkTcp(hop(port), ADDRESSES, PATIENT.connectMs, never()),
-    { status: "ok" },
-  ],
+  ["doctor", (port: number) => checkTcp(hop(port), ADDRESSES, PATIENT.connectMs, never()), { status: "ok" }],
   [
     "requests of the service",
     async (port: number) => {

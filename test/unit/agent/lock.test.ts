@@ -13,7 +13,7 @@ import { asNobody, canBecomeNobody, NOBODY_ID } from "../../support/programs/pro
 let folder = "";
 beforeEach(() => void (folder = testFolder("lock")));
 
-const lock = (directory: string, files = systemFiles) => lockState(files, directory, process.getuid?.() ?? 0);
+const lock = (directory: string) => lockState(systemFiles, directory, process.getuid?.() ?? 0);
 
 /** Takes the lock of a directory that is not locked. */
 async function taken(directory: string): Promise<AsyncDisposable> {
@@ -43,14 +43,6 @@ test("lock: unusable directory → problem with a remedy", async () => {
     kind: "problem",
     problem: { code: "state-unusable", fix: expect.stringContaining("--state-dir") },
   });
-});
-
-test.each(["ENOSPC", "EROFS"])("lock: taken while no file can be created (%s) → seen by others later", async (code) => {
-  const createExclusive = () => Promise.reject(Object.assign(new Error(code), { code }));
-  const result = await lock(folder, { ...systemFiles, createExclusive });
-  expect(result.kind).toBe("lock");
-  expect(await lock(folder)).toEqual({ kind: "held" });
-  if (result.kind === "lock") await result.lock[Symbol.asyncDispose]();
 });
 
 test("lock: flock(1) cannot be started → its own problem", async () => {

@@ -31,106 +31,78 @@ function expectFailure({ code, failed, skipped, check }: Diagnosis, id: string, 
   expect(later.filter((each) => skipped.includes(each))).toEqual(later);
 }
 
-type Served = Pick<Listening, "port"> & AsyncDisposable;
-
-interface Trouble {
-  readonly name: string;
-  /** The port of the address is that of this server. */
-  readonly serve?: () => Promise<Served>;
-  readonly url: (port: number) => string;
-  readonly settings?: (port: number) => string;
-  readonly environment?: (port: number) => Readonly<Record<string, string>>;
-  readonly failed: string;
-  readonly what: RegExp;
-  readonly remedy: RegExp;
-}
-
 const loopback = (port: number) => `http://127.0.0.1:${port}`;
 const secure = (port: number) => `https://127.0.0.1:${port}`;
 const DROPS = /^something on the network path drops packets: check firewall, proxy and MTU$/;
+const ABSENT = /^Cannot use CA file \/nonexistent\/ca\.pem: it does not exist$/;
+const PASSWORD = /requires a valid user name and password/;
+const serveClosing = () => serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n", "close");
+const serveSilent = () => serveTcp(() => {});
+const serveGuardedProxy = () => serveProxy("Basic bm90OnRoaXM=");
 
-test.each<Trouble>([
-  {
-    name: "name without an address",
-    url: () => "https://policy.invalid",
-    failed: "dns",
-    what: /policy\.invalid/,
-    remedy: /resolvectl|service\.url/,
-  },
-  {
-    name: "closed port",
-    url: () => loopback(1),
-    failed: "tcp",
-    what: /^cannot connect to 127\.0\.0\.1 port 1 \(ECONNREFUSED\)$/,
-    remedy: /^nothing listens there: check the port in service\.url, and that the service runs$/,
-  },
-  {
-    name: "firewall that drops packets",
-    serve: serveDropped,
-    url: loopback,
-    failed: "tcp",
-    what: /does not answer within 1 s$/,
-    remedy: /firewall/,
-  },
-  {
-    name: "server that does not speak TLS",
-    serve: () => serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n", "close"),
-    url: secure,
-    failed: "tls",
-    what: /does not speak TLS/,
-    remedy: /openssl s_client/,
-  },
+/** How a robot reaches the server of a test. */
+interface Way {
+  readonly url: string;
+  readonly settings?: string;
+  /** HTTPS_PROXY of the environment. */
+  readonly proxy?: string;
+}
+
+type Serve = () => Promise<Pick<Listening, "port"> & AsyncDisposable>;
+
+test.each<
+  [name: string, serve: Serve | null, way: (port: number) => Way, failed: string, what: RegExp, remedy: RegExp]
+>([
+  ["no address", null, () => ({ url: "https://policy.invalid" }), "dns", /policy\.invalid/, /resolvectl|service\.url/],
+  [
+    "closed port",
+    null,
+    () => ({ url: loopback(1) }),
+    "tcp",
+    /^cannot connect to 127\.0\.0\.1 port 1 \(ECONNREFUSED\)$/,
+    /^nothing listens there: check the port in service\.url, and that the service runs$/,
+  ],
+  ["packets dropped", serveDropped, (port) => ({ url: loopback(port) }), "tcp", /not answer within 1 s$/, /firewall/],
+  ["no TLS", serveClosing, (port) => ({ url: secure(port) }), "tls", /does not speak TLS/, /openssl s_client/],
   // Its packets are the first large ones.
-  {
-    name: "handshake without an answer",
-    serve: () => serveTcp(() => {}),
-    url: secure,
-    failed: "tls",
-    what: /^no connection within 1 s$/,
-    remedy: DROPS,
-  },
-  {
-    name: "CA file that does not exist",
-    url: () => secure(1).replace(":1", ""),
-    settings: () => "  ca_file: /nonexistent/ca.pem\n",
-    serve: () => serveProxy(null),
-    environment: (port) => ({ HTTPS_PROXY: loopback(port) }),
-    failed: "tls",
-    what: /^Cannot use CA file \/nonexistent\/ca\.pem: it does not exist$/,
-    remedy: /^correct service\.ca_file$/,
-  },
-  {
-    name: "proxy of an unknown kind",
-    url: () => "https://policy.test",
-    environment: () => ({ HTTPS_PROXY: "socks5://127.0.0.1:1" }),
-    failed: "proxy",
-    what: /neither an http nor an https proxy/,
-    remedy: /http:\/\/HOST:PORT/,
-  },
-  {
-    name: "proxy that wants a password, plain http",
-    serve: () => serveProxy("Basic bm90OnRoaXM="),
-    url: () => "http://policy.test",
-    settings: (port) => `  allow_insecure: true\n  proxy: ${loopback(port)}\n`,
-    failed: "proxy",
-    what: /requires a valid user name and password/,
-    remedy: /into service\.proxy/,
-  },
-  {
-    name: "proxy that wants another password",
-    serve: () => serveProxy("Basic bm90OnRoaXM="),
-    url: () => "https://policy.test",
-    environment: (port) => ({ HTTPS_PROXY: `http://me:${KEY}@127.0.0.1:${port}` }),
-    failed: "proxy",
-    what: /requires a valid user name and password/,
-    remedy: /into service\.proxy/,
-  },
-])("$failed: $name → fails", async ({ serve, url, settings, environment, failed, what, remedy }) => {
+  ["no handshake", serveSilent, (port) => ({ url: secure(port) }), "tls", /^no connection within 1 s$/, DROPS],
+  [
+    "CA file that does not exist",
+    () => serveProxy(null),
+    (port) => ({ url: "https://127.0.0.1", settings: "  ca_file: /nonexistent/ca.pem\n", proxy: loopback(port) }),
+    "tls",
+    ABSENT,
+    /^correct service\.ca_file$/,
+  ],
+  [
+    "unknown kind",
+    null,
+    () => ({ url: "https://policy.test", proxy: "socks5://127.0.0.1:1" }),
+    "proxy",
+    /neither an http nor an https proxy/,
+    /http:\/\/HOST:PORT/,
+  ],
+  [
+    "wants a password, plain http",
+    serveGuardedProxy,
+    (port) => ({ url: "http://policy.test", settings: `  allow_insecure: true\n  proxy: ${loopback(port)}\n` }),
+    "proxy",
+    PASSWORD,
+    /into service\.proxy/,
+  ],
+  [
+    "wants another password",
+    serveGuardedProxy,
+    (port) => ({ url: "https://policy.test", proxy: `http://me:${KEY}@127.0.0.1:${port}` }),
+    "proxy",
+    PASSWORD,
+    /into service\.proxy/,
+  ],
+])("%s → fails", async (_name, serve, way, failed, what, remedy) => {
   await using server = (await serve?.()) ?? null;
-  const port = server?.port ?? 0;
-  await using robot = await robotFor(url(port), `${settings?.(port) ?? ""}  connect_timeout_s: 1`);
-  const diagnosis = await diagnose(robot, environment?.(port));
-  expectFailure(diagnosis, failed, what, remedy);
+  const { url, settings = "", proxy } = way(server?.port ?? 0);
+  await using robot = await robotFor(url, `${settings}  connect_timeout_s: 1`);
+  expectFailure(await diagnose(robot, proxy === undefined ? {} : { HTTPS_PROXY: proxy }), failed, what, remedy);
 });
 
 test.skipIf(!canMount || !hasProgram("ip")).each([
