@@ -46,23 +46,15 @@ export async function lockState(files: Files, stateDirectory: string, userId: nu
   return { kind: "problem", problem: { code: "state-not-locked", what, where: stateDirectory, fix } };
 }
 
+/** flock(2) needs only read access; this keeps a user out that cannot write the state. */
 async function prepareDirectory(files: Files, directory: string, userId: number): Promise<void> {
-  try {
-    await checkWritable(files, directory, userId);
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-    await files.makeDirectory(directory, 0o750);
-  }
-}
-
-/** flock(2) needs only read access; this check keeps a user out that cannot write the state. */
-async function checkWritable(files: Files, directory: string, userId: number): Promise<void> {
   try {
     await access(directory, W_OK | X_OK);
   } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT") return files.makeDirectory(directory, 0o750);
     // The agent also runs on a read-only disk, and in a directory of its own user with a mode that forbids writing.
-    if (errorCode(error) === "EROFS" || (await files.stat(directory)).userId === userId) return;
-    throw error;
+    if (code !== "EROFS" && (await files.stat(directory)).userId !== userId) throw error;
   }
 }
 
