@@ -382,8 +382,9 @@ describe("--json on failure → one document on stdout:", () => {
         ["run", 1],
         ["doctor", 1],
         ["check", 0],
+        ["digest --explain", 0],
       ] as const) {
-        const ran = await robot.run([command]);
+        const ran = await robot.run(command.split(" "));
         expect([command, ran.code]).toEqual([command, code]);
         if (code !== 0) expect(ran.stdout + ran.stderr).toContain("written by a newer agent");
       }
