@@ -2,7 +2,7 @@ import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import { type Finding, pointer } from "../documents/findings.ts";
 import type { FileFinding } from "../look/findings.ts";
-import type { RobotManifest } from "../manifest/manifest.ts";
+import { contractSource, type RobotManifest } from "../manifest/manifest.ts";
 import type { Reading } from "./configuration/documents.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 
@@ -44,16 +44,11 @@ export function fileFindings(
   );
 }
 
-/** The manifest from which a refused request was built. */
-export interface ManifestDocument extends Document {
-  readonly reading: Document["reading"] & { readonly value: Pick<RobotManifest, "contractSource"> | null };
-}
-
 /** Maps the errors of a 422 to the line of the file from which each field was built. */
 export function rejectionFindings(
   errors: readonly ValidationError[],
   configuration: Document,
-  manifest: ManifestDocument,
+  manifest: Document,
 ): readonly LocatedFinding[] {
   return errors.map((error) => {
     const { document, loc } = sourceOf(error.loc, configuration, manifest);
@@ -73,9 +68,9 @@ const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manif
   configuration_digest: { from: "manifest", loc: "/configuration_files" },
 };
 
-function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, manifest: ManifestDocument) {
+function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, manifest: Document) {
   const [, field, ...below] = errorLoc;
-  if (field === "contract") return { document: manifest, loc: manifest.reading.value?.contractSource(below) ?? "" };
+  if (field === "contract") return { document: manifest, loc: contractSource(below) };
   const name = String(field);
   const source = Object.hasOwn(SOURCES, name) ? SOURCES[name] : undefined;
   if (source === undefined) return { document: configuration, loc: "" };

@@ -8,7 +8,7 @@
 import * as z from "zod";
 
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
-import { type Finding, FindingList, placed, type Position } from "../documents/findings.ts";
+import { type Finding, FindingList, placed, pointer, type Position } from "../documents/findings.ts";
 import { nearest } from "../documents/nearest.ts";
 import { type Doubt, holdTo, mistakeAt, refusedReading } from "../documents/read.ts";
 import { openDocument } from "../documents/yaml.ts";
@@ -29,8 +29,6 @@ export interface RobotManifest {
   readonly contract: Contract | null;
   /** The catalog type that says what the joints of arms are in; null where the manifest says it itself. */
   readonly unit_from: string | null;
-  /** JSON Pointer to what determines the contract's part at `path`; the root where nothing nearer is known. */
-  contractSource(path: readonly (string | number)[]): string;
 }
 
 export interface ManifestReading {
@@ -93,8 +91,7 @@ export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise
     const { value, mistakes } = holdTo(BY_ID, document, RULES, placeholders);
     if (value === undefined) return finish(null, [...mistakes, ...warnings]);
     checkIdentity(value.robot_type_id, findings, catalog);
-    const none = { contract: null, contractSource: () => "" };
-    const manifest: RobotManifest = { ...value, ...none, form: "by-id", unit_from: value.robot_type_id };
+    const manifest: RobotManifest = { ...value, form: "by-id", contract: null, unit_from: value.robot_type_id };
     return finish(manifest, [...mistakes, ...warnings, ...findings.mistakes]);
   }
   const { value, mistakes } = holdTo(custom.CUSTOM_MANIFEST, document, RULES, placeholders);
@@ -105,6 +102,12 @@ export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise
   const contract = status === "draft" ? null : described.contract;
   const manifest = { robot_type_id, display_name, status, configuration_files, ...described, form: "custom" as const };
   return finish({ ...manifest, contract }, found);
+}
+
+/** JSON Pointer to the key of a manifest that decides a contract's member; the service may name any `path`. */
+export function contractSource([member]: readonly (string | number)[]): string {
+  const isAxes = member === "state_axes" || member === "action_axes";
+  return pointer(member === undefined ? [] : [isAxes ? "groups" : member]);
 }
 
 /** Warnings about a manifest that may have errors. */

@@ -5,14 +5,14 @@
  * rules.ts checks values and the whole robot (6). A stage with an error is the last one. normalize.ts makes the contract.
  * Loaded for such manifests only: a robot of a catalog type boots without it.
  */
-import { type FindingList, type Path, pointer } from "../../documents/findings.ts";
+import type { FindingList } from "../../documents/findings.ts";
 import { CATALOG_ROWS } from "../catalog/rows.ts";
 import type { ActionAxis, Contract } from "./contract.ts";
 import { checkFit } from "./fit.ts";
 import { normalize } from "./normalize.ts";
-import { completeRobot, isInherited, pathInGroup, pathOf, type Robot } from "./robot.ts";
+import { completeRobot, isInherited, pathOf } from "./robot.ts";
 import { checkRules } from "./rules.ts";
-import type { Body, Group } from "./shape.ts";
+import type { Body } from "./shape.ts";
 
 export { CUSTOM_MANIFEST } from "./shape.ts";
 
@@ -25,8 +25,6 @@ interface DescribedRobot {
   readonly contract: Contract;
   /** The extended type, where the unit of an arm is from it. */
   readonly unit_from: string | null;
-  /** JSON Pointer to what determines the part at `path`: `/extends` for values of the base, the root where nothing nearer is known. */
-  contractSource(path: ContractPath): string;
 }
 
 /** Stages 4 to 6 and the contract; null when a finding is an error. */
@@ -48,11 +46,7 @@ export function describeRobot(custom: CustomType, findings: FindingList): Descri
   const isUnitInherited = robot.groups.some(
     (group) => group.kind === "arm" && group.unit !== undefined && isInherited(group, "unit"),
   );
-  return {
-    contract,
-    unit_from: isUnitInherited ? (robot.base_id ?? null) : null,
-    contractSource: (path) => pointer(sourceOf(robot, contract, path)),
-  };
+  return { contract, unit_from: isUnitInherited ? (robot.base_id ?? null) : null };
 }
 
 /** A tiny rate or aperture makes a quotient infinite, and a tiny value rounds to 0. JSON cannot carry an infinite number. */
@@ -65,45 +59,4 @@ function isFinite({ state_axes: stateAxes, action_axes: actionAxes }: Contract):
       native?.scale !== 0 &&
       maxStep > 0,
   );
-}
-
-/** A path into the contract, as a service reports it in a 422. Untrusted: it may lead nowhere. */
-type ContractPath = readonly (string | number)[];
-
-/** The key of a group that determines a member of an axis. */
-const AXIS_KEYS: ReadonlyMap<unknown, keyof Group> = new Map<unknown, keyof Group>([
-  ["unit", "unit"],
-  ["native", "unit"],
-  ["range", "limits"],
-  ["max_step", "limits"],
-]);
-const GROUP_KEYS = ["name", "kind", "side", "zero", "frame", "rotation"] as const;
-
-function sourceOf(robot: Robot, contract: Contract, [member, index, step]: ContractPath): Path {
-  switch (member) {
-    case "robot_type_id":
-    case "display_name":
-      return [member];
-    case "topology":
-    case "action_semantics":
-    case "gripper":
-    case "control_rate_hz":
-      return pathOf(robot, member);
-    case "cameras": {
-      const known = robot.cameras[Number(index)] === undefined ? [] : [index, step];
-      return pathOf(robot, member, ...known.filter((each) => each !== undefined));
-    }
-    case "groups":
-    case "state_axes":
-    case "action_axes": {
-      const name = contract[member][Number(index)]?.name.split(".")[0];
-      const group = robot.groups.find((group) => group.name === name);
-      if (group === undefined) return pathOf(robot, "groups");
-      const key = member === "groups" ? GROUP_KEYS.find((key) => key === step) : AXIS_KEYS.get(step);
-      if (key !== undefined) return pathInGroup(group, key);
-      return group.written === null ? ["extends"] : ["groups", group.written.index];
-    }
-    default:
-      return [];
-  }
 }

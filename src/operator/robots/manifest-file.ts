@@ -1,6 +1,6 @@
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { renderFindings } from "../../documents/excerpt.ts";
-import { MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
+import { contractSource, MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
@@ -32,16 +32,15 @@ export async function readManifestFile(
     return refused.exitCode;
   }
   for (const line of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(line);
-  return { manifest, places: (loc) => placeIn(name, loc, manifest, locate) };
+  return { manifest, places: (loc) => placeIn(name, loc, locate) };
 }
 
 function placeIn(
   name: string,
   [, member, ...below]: Loc,
-  manifest: RobotManifest,
   locate: (loc: string) => { readonly line: number; readonly column: number },
 ): string | null {
-  const source = member === "contract" ? manifest.contractSource(below) : MANIFEST_PLACES.get(String(member));
+  const source = member === "contract" ? contractSource(below) : MANIFEST_PLACES.get(String(member));
   if (source === undefined) return null;
   const { line, column } = locate(source);
   return `${name}:${line}:${column}`;
