@@ -7,8 +7,7 @@ import { join } from "node:path";
 
 import { configurationSchema } from "../../src/agent/configuration/configuration.ts";
 import { agentProgram } from "../../src/cli/agent-program.ts";
-import { loadCatalog } from "../../src/manifest/catalog/load-catalog.ts";
-import { manifestSchema } from "../../src/manifest/schema.ts";
+import { manifestSchema } from "../../src/manifest/custom/keys.ts";
 import { EXIT } from "../../src/platform/terminal.ts";
 import { describeKeys } from "./document.ts";
 import { describeCommands, describeUse } from "./program.ts";
@@ -30,7 +29,7 @@ export async function agentManPages(edition: PageEdition): Promise<readonly ManP
   return [
     { file: `${NAME}.8`, text: programPage(edition) },
     { file: `${NAME}-config.5`, text: configurationPage(edition, configExample) },
-    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample, manifestSchema(await loadCatalog())) },
+    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample, manifestSchema()) },
   ];
 }
 

@@ -3,7 +3,7 @@ import type { ValidationError } from "../api/wire/errors.ts";
 import { type Finding, pointer } from "../documents/findings.ts";
 import type { FileFinding } from "../look/findings.ts";
 import { contractSource, type RobotManifest } from "../manifest/manifest.ts";
-import type { Reading } from "./configuration/documents.ts";
+import type { SettingsReading } from "../documents/read.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
 
 /** A finding with the file it is about, as status, logs and `check` show it. */
@@ -13,7 +13,7 @@ export interface LocatedFinding extends Finding {
 
 export interface Document {
   readonly path: string;
-  readonly reading: Pick<Reading<unknown>, "findings" | "locate">;
+  readonly reading: Pick<SettingsReading<unknown>, "findings" | "locate">;
 }
 
 /** What only the running agent can detect, without line and column; an error unless it says otherwise. */

@@ -8,17 +8,15 @@
 import * as z from "zod";
 
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
-import { type Finding, FindingList, placed, pointer, type Position } from "../documents/findings.ts";
+import { type Finding, FindingList, placed, pointer } from "../documents/findings.ts";
 import { nearest } from "../documents/nearest.ts";
-import { type Doubt, holdTo, mistakeAt, refusedReading } from "../documents/read.ts";
-import { openDocument } from "../documents/yaml.ts";
-import type { Catalog } from "./catalog/ids.ts";
-import { type ConfigurationFileEntry, doubtsOfFiles } from "./configuration-files.ts";
+import { type Doubt, holdTo, refusedReading, type SettingsReading } from "../documents/read.ts";
+import { type Document, openDocument } from "../documents/yaml.ts";
+import { READY_CATALOG } from "./catalog/ids.ts";
 import type { Contract } from "./custom/contract.ts";
-import { FILES, IDENTITY } from "./manifest-keys.ts";
+import { type ConfigurationFileEntry, doubtsOfFiles, FILES, IDENTITY } from "./keys.ts";
 
 export interface RobotManifest {
-  readonly form: "by-id" | "custom";
   readonly robot_type_id: string;
   readonly display_name: string | null;
   /** A draft is checked but never registered. */
@@ -29,14 +27,6 @@ export interface RobotManifest {
   readonly contract: Contract | null;
   /** The catalog type that says what the joints of arms are in; null where the manifest says it itself. */
   readonly unit_from: string | null;
-}
-
-export interface ManifestReading {
-  readonly findings: readonly Finding[];
-  /** Null when a finding is an error, and for a draft that still has placeholders. */
-  readonly manifest: RobotManifest | null;
-  /** The position of a JSON Pointer; for a missing value, that of the nearest ancestor. */
-  locate(loc: string): Position;
 }
 
 export const MANIFEST_LIMIT_BYTES = 1_048_576;
@@ -65,43 +55,44 @@ const RULES = { subject: "manifest", sizeLimitBytes: MANIFEST_LIMIT_BYTES, secre
 /** A manifest without body keys, which it may have. */
 const BY_ID = z.object({ ...IDENTITY, ...eachOf(BODY_KEYS, () => z.unknown().optional()), ...FILES });
 
-/** The keys that decide how a manifest is read. The document need not be valid. */
-const outline = z.record(z.string(), z.unknown()).catch({});
+/** The keys that decide how a manifest is read, of a document that need not be valid; null for no mapping. */
+const outline = z.record(z.string(), z.unknown()).nullable().catch(null);
 
 /** Reads a manifest and reports all findings of all stages that can be reached. */
-export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise<ManifestReading> {
+export async function readManifest(bytes: Uint8Array): Promise<SettingsReading<RobotManifest>> {
   const opening = openDocument(bytes, RULES);
-  if (opening.kind === "refused") {
-    const { findings, locate } = refusedReading(opening.findings);
-    return { findings, manifest: null, locate };
-  }
+  if (opening.kind === "refused") return refusedReading(opening.findings);
   const { document } = opening;
   const written = outline.parse(document.root.value);
-  const custom = BODY_KEYS.some((key) => Object.hasOwn(written, key)) ? await import("./custom/custom.ts") : null;
-  const placeholders = written["status"] === "draft" ? "warning" : "error";
   const findings = new FindingList(document.offset);
-  const finish = (manifest: RobotManifest | null, mistakes: FindingList["mistakes"]): ManifestReading => ({
-    findings: placed(mistakes, document.position),
-    manifest,
-    locate: document.locate,
-  });
-  const doubts = document.root.source === null && !Array.isArray(document.root.value) ? doubtsOf(written) : [];
-  const warnings = doubts.map((doubt) => mistakeAt(document, "warning", doubt));
-  if (custom === null) {
-    const { value, mistakes } = holdTo(BY_ID, document, RULES, placeholders);
-    if (value === undefined) return finish(null, [...mistakes, ...warnings]);
-    checkIdentity(value.robot_type_id, findings, catalog);
-    const manifest: RobotManifest = { ...value, form: "by-id", contract: null, unit_from: value.robot_type_id };
-    return finish(manifest, [...mistakes, ...warnings, ...findings.mistakes]);
-  }
-  const { value, mistakes } = holdTo(custom.CUSTOM_MANIFEST, document, RULES, placeholders);
-  const described = value === undefined ? null : custom.describeRobot(value, findings);
-  const found = [...mistakes, ...warnings, ...findings.mistakes];
-  if (value === undefined || described === null) return finish(null, found);
+  for (const { id, path, message } of written === null ? [] : doubtsOf(written)) findings.warning(id, path, message);
+  const isCustom = written !== null && BODY_KEYS.some((key) => Object.hasOwn(written, key));
+  const placeholders = written?.["status"] === "draft" ? "warning" : "error";
+  const value = await (isCustom ? readCustom : readById)(document, placeholders, findings);
+  return { findings: placed(findings.mistakes, document.position), value, locate: document.locate };
+}
+
+function readById(document: Document, placeholders: Finding["severity"], findings: FindingList): RobotManifest | null {
+  const { value, mistakes } = holdTo(BY_ID, document, RULES, placeholders);
+  findings.mistakes.push(...mistakes);
+  if (value === undefined) return null;
+  checkIdentity(value.robot_type_id, findings);
+  return { ...value, contract: null, unit_from: value.robot_type_id };
+}
+
+async function readCustom(
+  document: Document,
+  placeholders: Finding["severity"],
+  findings: FindingList,
+): Promise<RobotManifest | null> {
+  const { CUSTOM_MANIFEST, describeRobot } = await import("./custom/contract.ts");
+  const { value, mistakes } = holdTo(CUSTOM_MANIFEST, document, RULES, placeholders);
+  findings.mistakes.push(...mistakes);
+  const described = value === undefined ? null : describeRobot(value, findings);
+  if (value === undefined || described === null) return null;
   const { robot_type_id, display_name, status, configuration_files } = value;
   const contract = status === "draft" ? null : described.contract;
-  const manifest = { robot_type_id, display_name, status, configuration_files, ...described, form: "custom" as const };
-  return finish({ ...manifest, contract }, found);
+  return { robot_type_id, display_name, status, configuration_files, ...described, contract };
 }
 
 /** JSON Pointer to the key of a manifest that decides a contract's member; the service may name any `path`. */
@@ -117,9 +108,9 @@ function doubtsOf(written: Readonly<Record<string, unknown>>): readonly Doubt[] 
 }
 
 /** Stage 4, by id: warns of a type that the service may not know. */
-function checkIdentity(robotTypeId: string, findings: FindingList, catalog: Catalog): void {
-  if (catalog.get(robotTypeId)?.hosted === true) return;
-  const meant = catalog.has(robotTypeId) ? undefined : nearest(robotTypeId, catalog.keys());
+function checkIdentity(robotTypeId: string, findings: FindingList): void {
+  if (READY_CATALOG.get(robotTypeId)?.hosted === true) return;
+  const meant = READY_CATALOG.has(robotTypeId) ? undefined : nearest(robotTypeId, READY_CATALOG.keys());
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const message = `${robotTypeId} is not a known hosted type; the service may refuse it${hint}`;
   findings.warning("type_id_unlisted", ["robot_type_id"], message);

@@ -1,8 +1,8 @@
-import { summarize } from "../../manifest/catalog/axes.ts";
-import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
-import type { Pair } from "../../manifest/custom/shape.ts";
 import { nearest } from "../../documents/nearest.ts";
+import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+import { catalogAxes } from "../../manifest/custom/contract.ts";
+import { elementsOf, scalarAt } from "../../manifest/custom/group.ts";
+import { baseGroup } from "../../manifest/custom/robot.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
@@ -12,17 +12,11 @@ export async function catalog(
   { terminal }: CommandContext,
   id: string | undefined,
 ): Promise<ExitCode> {
-  const rows = await loadCatalog();
-  if (id === undefined) {
-    list(rows, options, terminal);
-    return EXIT.ok;
-  }
-  const row = rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === id);
+  if (id === undefined) return list(options, terminal);
+  const row = CATALOG_ROWS.find(({ robot_type_id: robotTypeId }) => robotTypeId === id);
   if (row === undefined) {
-    const meant = nearest(
-      id,
-      rows.map(({ robot_type_id: robotTypeId }) => robotTypeId),
-    );
+    const ids = CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId);
+    const meant = nearest(id, ids);
     terminal.problem({
       code: "type-unknown",
       what: `there is no type ${id} in the catalog`,
@@ -31,15 +25,29 @@ export async function catalog(
     return EXIT.usage;
   }
   if (options.json === true) terminal.json({ ...row, ...summarize(row) });
-  else await describe(row, terminal);
+  else describe(row, terminal);
   return EXIT.ok;
 }
 
-function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Terminal): void {
-  const types = rows.map(summarize);
+/** One line of the list; the numbers of axes are the lengths of the vectors. */
+function summarize(row: CatalogRow) {
+  const { robot_type_id: robotTypeId, display_name: displayName, hosted, control_rate_hz: controlRateHz } = row;
+  const { state_axes: state, action_axes: action } = catalogAxes(row);
+  return {
+    robot_type_id: robotTypeId,
+    display_name: displayName,
+    hosted,
+    state_axes: state.length,
+    action_axes: action.length,
+    control_rate_hz: controlRateHz,
+  };
+}
+
+function list(options: CommonOptions, terminal: Terminal): ExitCode {
+  const types = CATALOG_ROWS.map(summarize);
   if (options.json === true) {
     terminal.json({ types });
-    return;
+    return EXIT.ok;
   }
   terminal.table(
     ["id", "axes", "Hz", "hosted", "name"],
@@ -56,10 +64,13 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
     "Axes are state/action. A hosted type registers by its id alone; extend the others: robot-policy-agent init --type ID",
   );
   terminal.note("One type in detail: robot-policy-agent catalog ID");
+  return EXIT.ok;
 }
 
-async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
+function describe(row: CatalogRow, terminal: Terminal): void {
   const { state_axes: stateAxes, action_axes: actionAxes } = summarize(row);
+  const { cameras } = row;
+  const images = cameras === "user" ? [] : cameras.map(({ role, width, height }) => `${role} ${width}×${height}`);
   terminal.print(`${terminal.style("bold", row.robot_type_id)}  ${row.display_name}`);
   terminal.table(
     ["", ""],
@@ -68,47 +79,32 @@ async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
       ["topology", row.topology],
       ["actions", `${row.action_semantics}, ${row.control_rate_hz} Hz`],
       ["axes", `${stateAxes} state, ${actionAxes} action`],
-      ["cameras", describeCameras(row.cameras)],
+      ["cameras", cameras === "user" ? "declared by whoever installs the robot" : images.join(", ")],
       ["source", row.source],
     ],
   );
   terminal.print("");
-  terminal.table(["#", "element", "kind", "unit", "limits", "speed"], await elementRows(row));
+  const cells = row.groups.flatMap(elementCells).map((each, index) => [String(index)].concat(each));
+  terminal.table(["#", "element", "kind", "unit", "limits", "speed"], cells);
 }
 
-function describeCameras(cameras: CatalogRow["cameras"]): string {
-  if (cameras === "user") return "declared by whoever installs the robot";
-  return cameras.map(({ role, width, height }) => `${role} ${width}×${height}`).join(", ");
-}
-
-/** One row for each element, in vector order. */
-async function elementRows(row: CatalogRow): Promise<readonly (readonly string[])[]> {
-  const { baseGroup } = await import("../../manifest/custom/robot.ts");
-  const { boundedIndex, elementsOf, scalarAt } = await import("../../manifest/custom/group.ts");
-  const rows = row.groups.map(baseGroup).flatMap((group) => {
-    const { kind, limits, aperture, normalized } = group;
-    return elementsOf(group).map((element, index) => {
-      const native = element.unit ?? "";
-      const unit = limits?.unit ?? native;
-      const bounded = boundedIndex(group, element);
-      const speed = limits?.velocity === undefined ? undefined : scalarAt(limits.velocity, bounded);
-      const scale =
-        normalized && `1 is ${scalarAt(normalized.full_scale, bounded) ?? ""} ${native} a ${normalized.per}`;
-      const speeds = [speed === undefined ? undefined : `${speed} ${unit}/s`, scale];
-      return [
-        `${group.name}.${element.name}`,
-        kind,
-        native,
-        aperture === undefined
-          ? limitsText(limits?.position?.[index], unit)
-          : `closed ${aperture.closed}, open ${aperture.open}`,
-        speeds.filter((each) => each !== undefined).join(", "),
-      ];
-    });
+/** The cells of each element, in vector order. */
+function elementCells(group: CatalogRow["groups"][number]): readonly (readonly string[])[] {
+  const { name, kind, limits, aperture, normalized } = group;
+  return elementsOf(baseGroup(group)).map((element, index) => {
+    const native = element.unit ?? "";
+    const unit = limits?.unit ?? native;
+    const pair = limits?.position?.[index];
+    const range = pair === undefined ? "" : `${pair[0]} … ${pair[1]} ${unit}`;
+    const speed = limits?.velocity === undefined ? undefined : scalarAt(limits.velocity, index);
+    const scale = normalized && `1 is ${scalarAt(normalized.full_scale, index) ?? ""} ${native} a ${normalized.per}`;
+    const speeds = [speed === undefined ? undefined : `${speed} ${unit}/s`, scale];
+    return [
+      `${name}.${element.name}`,
+      kind,
+      native,
+      aperture === undefined ? range : `closed ${aperture.closed}, open ${aperture.open}`,
+      speeds.filter((each) => each !== undefined).join(", "),
+    ];
   });
-  return rows.map((cells, index) => [String(index)].concat(cells));
-}
-
-function limitsText(pair: Pair | undefined, unit: string): string {
-  return pair === undefined ? "" : `${pair[0]} … ${pair[1]} ${unit}`;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 
-import { lerobotUnit } from "../../manifest/catalog/hints.ts";
+import { lerobotUnit } from "../../manifest/catalog/ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { isError } from "../../documents/findings.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
@@ -89,7 +89,7 @@ function noteUnit(manifest: RobotManifest | null, terminal: Terminal): void {
   const units = from === null ? null : lerobotUnit(from);
   if (units === null) return;
   const instead =
-    manifest?.form === "by-id"
+    from === manifest?.robot_type_id
       ? `see robot-policy-agent init --type ${from} --unit calibrated_range`
       : "write unit: calibrated_range in each arm's group of the manifest; unit: deg there ends this note";
   terminal.note(`Joints of ${from} are in ${units.deg}. For ${units.calibrated_range}, ${instead}`);

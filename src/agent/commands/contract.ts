@@ -59,9 +59,9 @@ async function describe(manifest: RobotManifest, terminal: Terminal): Promise<vo
   const { contract: normalized, robot_type_id: robotTypeId } = manifest;
   if (normalized === null) {
     terminal.print(
-      manifest.form === "by-id"
-        ? `No contract is sent: ${robotTypeId} registers by its id.`
-        : "No contract is sent: the manifest is a draft.",
+      manifest.status === "draft"
+        ? "No contract is sent: the manifest is a draft."
+        : `No contract is sent: ${robotTypeId} registers by its id.`,
     );
     return;
   }

@@ -1,7 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 
-import { type JointUnit, lerobotUnit } from "../../manifest/catalog/hints.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { holdsCredentials } from "../../documents/secrets.ts";
 import { shown } from "../../documents/texts.ts";
 import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/terminal.ts";

@@ -1,4 +1,3 @@
-import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
@@ -9,8 +8,8 @@ export async function schema(
   document: string | undefined,
 ): Promise<ExitCode> {
   if (document === "manifest") {
-    const { manifestSchema } = await import("../../manifest/schema.ts");
-    terminal.json(manifestSchema(await loadCatalog()));
+    const { manifestSchema } = await import("../../manifest/custom/keys.ts");
+    terminal.json(manifestSchema());
   } else {
     const { configurationSchema } = await import("../configuration/configuration.ts");
     terminal.json(configurationSchema());

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 
 import { danglingLink, hiddenByUnit, linkTarget } from "../../look/findings.ts";
 import { createLook, type Found, isSameContent, type Look, type LookRequest, type Unsettled } from "../../look/look.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { type Finding, isError } from "../../documents/findings.ts";
+import { refusedReading, type SettingsReading } from "../../documents/read.ts";
 import { readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import { type Files, sameStat } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
@@ -14,20 +14,11 @@ import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { type AgentConfiguration, readConfiguration } from "./configuration.ts";
 
-/** The result of reading a document. */
-export interface Reading<T> {
-  readonly findings: readonly Finding[];
-  /** null when a finding is an error. */
-  readonly value: T | null;
-  /** The position of a JSON Pointer in the document. */
-  locate(loc: string): { readonly line: number; readonly column: number };
-}
-
 /** A file that a person edits. */
 export interface Document<T> {
   readonly path: string;
   /** For an unreadable file, one with that as a finding. */
-  readonly reading: Reading<T>;
+  readonly reading: SettingsReading<T>;
 }
 
 /** Bounds the read. The readers themselves refuse more than 1 MiB with a finding. */
@@ -37,7 +28,7 @@ interface DocumentKind<T> {
   /** The remedy when the file does not exist. */
   readonly missingFix: string;
   readonly exposure: Exposure;
-  parse(bytes: Uint8Array, path: string): Promise<Reading<T>>;
+  parse(bytes: Uint8Array, path: string): Promise<SettingsReading<T>>;
 }
 
 /** Exposed is an error, as for a key file that others may read: the registration stays, and edits are not applied until the mode is fixed. */
@@ -51,10 +42,7 @@ const MANIFEST: DocumentKind<RobotManifest> = {
   // Without --dir it would refuse, because the configuration exists.
   missingFix: "robot-policy-agent init --dir DIR writes one into another folder, to copy here",
   exposure: { severity: "warning", consequence: "every user of this machine may change what is registered" },
-  async parse(bytes) {
-    const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
-    return { findings, value: manifest, locate };
-  },
+  parse: readManifest,
 };
 
 /** A document, and the state of its file that it was made of. */
@@ -140,7 +128,7 @@ function requestFor(path: string): LookRequest {
 
 /** Before the first read there are no findings. */
 function unread<T>(path: string): ReadDocument<T> {
-  return { path, made: null, reading: { findings: [], value: null, locate: () => ({ line: 1, column: 1 }) } };
+  return { path, made: null, reading: refusedReading([]) };
 }
 
 /** Reads a document again if its file changed, and if it could not be read, because that may have been temporary. */
@@ -161,7 +149,12 @@ function isSame(one: Found | null, other: Found | null): boolean {
   return isSameContent(one, other) && sameStat(one.stat, other.stat);
 }
 
-async function readingOf<T>(files: Files, path: string, found: Found, kind: DocumentKind<T>): Promise<Reading<T>> {
+async function readingOf<T>(
+  files: Files,
+  path: string,
+  found: Found,
+  kind: DocumentKind<T>,
+): Promise<SettingsReading<T>> {
   switch (found.kind) {
     case "failed":
       return describeFailure(files, path, found.code, kind.missingFix);
@@ -178,7 +171,12 @@ async function readingOf<T>(files: Files, path: string, found: Found, kind: Docu
   }
 }
 
-async function describeFailure(files: Files, path: string, code: string, missingFix: string): Promise<Reading<never>> {
+async function describeFailure(
+  files: Files,
+  path: string,
+  code: string,
+  missingFix: string,
+): Promise<SettingsReading<never>> {
   const setting = hidingSetting(files.mountsNow(), path);
   if (setting !== null) {
     const { what, remedy } = hiddenByUnit(path, setting);
@@ -199,12 +197,8 @@ async function describeFailure(files: Files, path: string, code: string, missing
   }
 }
 
-function unreadable(id: string, message: string): Reading<never> {
-  return {
-    findings: [{ id, severity: "error", loc: "", message, line: 1, column: 1 }],
-    value: null,
-    locate: () => ({ line: 1, column: 1 }),
-  };
+function unreadable(id: string, message: string): SettingsReading<never> {
+  return refusedReading([{ id, severity: "error", loc: "", message, line: 1, column: 1 }]);
 }
 
 /** The code of the problem; commands that end with it exit as `check` does. */

@@ -2,10 +2,8 @@
 import { isAbsolute, resolve } from "node:path";
 
 import { isError } from "../../documents/findings.ts";
-import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { type JointUnit, lerobotUnit } from "../../manifest/catalog/hints.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
+import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
@@ -33,18 +31,18 @@ export async function documentsOf(answers: Answers) {
   const hasHomePaths = paths.some((path) => path.startsWith("~/"));
   const configuration = configurationText({ ...answers, name: name ?? DEFAULTS.robot.name, hasHomePaths }, HINT);
   const files = paths.map((path) => ({ label: null, path: absolute(path) }));
-  const base = await baseOf(answers);
+  const base = baseOf(answers);
   const manifest = manifestText({ robotTypeId, base, unit, displayName: null, files }, HINT);
   // The manifest's default path follows from this one, and is right by construction.
   const { findings, value } = readConfiguration(Buffer.from(configuration), { path: "/config.yaml" });
-  const { findings: ofManifest } = await readManifest(Buffer.from(manifest), READY_CATALOG);
+  const { findings: ofManifest } = await readManifest(Buffer.from(manifest));
   return { configuration, manifest, service: value?.service ?? null, findings: [...findings, ...ofManifest] };
 }
 
 /** Extends the type with --extend, when the type is not known to be hosted, and for joints in another unit than its own. */
-async function baseOf({ type, unit, isExtended }: Answers): Promise<CatalogRow | null> {
+function baseOf({ type, unit, isExtended }: Answers): CatalogRow | null {
   const isOwn = isExtended || unit === "calibrated_range" || READY_CATALOG.get(type ?? "")?.hosted === false;
-  return isOwn ? ((await loadCatalog()).find(({ robot_type_id: id }) => id === type) ?? null) : null;
+  return isOwn ? (CATALOG_ROWS.find(({ robot_type_id: id }) => id === type) ?? null) : null;
 }
 
 /** The flag of `init` for each value in the two files. */

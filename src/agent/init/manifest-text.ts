@@ -1,5 +1,5 @@
-import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { type JointUnit, lerobotUnit, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
+import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import type { CatalogRow } from "../../manifest/catalog/rows.ts";
 import { yamlText } from "./configuration-text.ts";
 
 /** The values of a manifest; null for unknown ones. */
@@ -91,7 +91,7 @@ const CAMERAS_HINT = `# The cameras are those of the type. Others replace all of
 `;
 
 function usualFiles(robotTypeId: string | null): string {
-  const usual = TYPE_HINTS.get(robotTypeId ?? "")?.files ?? ["/path/of/a/calibration.yaml"];
+  const usual = READY_CATALOG.get(robotTypeId ?? "")?.files ?? ["/path/of/a/calibration.yaml"];
   return ["configuration_files: []", "# configuration_files:", ...usual.map((path) => `#   - ${path}`)].join("\n");
 }
 

@@ -1,9 +1,8 @@
 /** The questions of `init` at a terminal. An empty answer leaves a placeholder in the file. */
 import type { Option } from "@clack/prompts";
 
-import { JOINT_UNITS, type JointUnit, lerobotUnit, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { FILE_COUNT } from "../../manifest/configuration-files.ts";
+import { JOINT_UNITS, type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { FILE_COUNT } from "../../manifest/keys.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import type { Person } from "../../platform/terminal.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
@@ -111,7 +110,7 @@ async function askUnit({ type }: Answers, { choose }: Prompts): Promise<JointUni
 
 /** Asks one by one, in digest order. */
 async function askFiles(answers: Answers, task: Interview, prompts: Prompts): Promise<readonly string[]> {
-  const usual = TYPE_HINTS.get(answers.type ?? "")?.files[0];
+  const usual = READY_CATALOG.get(answers.type ?? "")?.files[0];
   const example = usual === undefined ? "calibration, limits" : `usually ${usual}`;
   const files: string[] = [];
   while (files.length < FILE_COUNT.maximum) {

@@ -1,6 +1,5 @@
 /** Finds a type of the catalog by the words that people use for it. */
-import type { Catalog } from "../../manifest/catalog/ids.ts";
-import { NEIGHBOURS, TYPE_HINTS } from "../../manifest/catalog/hints.ts";
+import { type Catalog, NEIGHBOURS } from "../../manifest/catalog/ids.ts";
 
 export interface TypeOffer {
   readonly id: string;
@@ -13,15 +12,15 @@ export interface TypeOffer {
 export function findTypes(words: string, catalog: Catalog): readonly TypeOffer[] {
   const isMeant = (name: string) => compact(name) === compact(words);
   const close = NEIGHBOURS.find(({ names }) => names.some(isMeant));
-  const offers = [...catalog].map(([id, { display_name: name }]) => {
-    return { id, name, differs: close?.nearest === id ? close.differs : null };
+  const offers = [...catalog].map(([id, { display_name: name, names }]) => {
+    return { id, name, names, differs: close?.nearest === id ? close.differs : null };
   });
   if (close !== undefined) return offers.filter(({ differs }) => differs !== null);
-  const named = offers.find(({ id }) => isMeant(id) || TYPE_HINTS.get(id)?.names.some(isMeant));
+  const named = offers.find(({ id, names }) => isMeant(id) || names.some(isMeant));
   if (named !== undefined) return [named];
   const wanted = words.split(/\s+/).map(compact);
-  return offers.filter(({ id, name }) => {
-    const parts = [id, name, ...(TYPE_HINTS.get(id)?.names ?? [])].flatMap((each) => each.split(/[ .]/));
+  return offers.filter(({ id, name, names }) => {
+    const parts = [id, name, ...names].flatMap((each) => each.split(/[ .]/));
     const text = parts.map(compact).join(" ");
     return wanted.every((word) => text.includes(word));
   });

@@ -1,6 +1,27 @@
 /* oxlint-disable approx-constant -- limits are written as their sources print them */
-import type { Pair } from "../custom/shape.ts";
-import type { CatalogRow } from "./catalog.ts";
+import type { ActionSemantics, Camera, Gripper, Group, Kind, Pair, Topology } from "../custom/keys.ts";
+
+/** A robot type that the service, or this program, knows by name (SPEC section 10), in the manifest's terms, without defaults. */
+export interface CatalogRow {
+  readonly robot_type_id: string;
+  readonly display_name: string;
+  /** The service is known to have the type: a robot of exactly this type registers by id alone. */
+  readonly hosted: boolean;
+  /** The source of the facts. */
+  readonly source: string;
+  readonly topology: Topology;
+  readonly action_semantics: ActionSemantics;
+  readonly gripper?: Gripper;
+  readonly control_rate_hz: number;
+  /** In vector order. */
+  readonly groups: readonly CatalogGroup[];
+  /** `user`: whoever installs the robot declares them. */
+  readonly cameras: "user" | readonly CatalogCamera[];
+}
+
+/** A group, whose kind is known. */
+export type CatalogGroup = Group & { readonly kind: Kind };
+export type CatalogCamera = Pick<Camera, "role" | "mount" | "side" | "width" | "height" | "fps">;
 
 const SO101_ARM = {
   kind: "arm",

@@ -1,31 +1,28 @@
 /** Stage 5 of a custom type: checks each group and camera against its kind, unit and name (SPEC sections 2.4, 2.5). */
-import type { FindingList, Path } from "../../documents/findings.ts";
-import { actionOf, boundedElements, elementsOf, sideInName } from "./group.ts";
-import { BASE_ELEMENTS, kindRules } from "./kinds.ts";
-import { type CompleteGroup, pathInGroup, pathOf, type Robot } from "./robot.ts";
-import type { Side, Unit } from "./shape.ts";
-import { conversion, hasDimension, isConvertible } from "./units.ts";
-
-const KEYS_BY_KIND = [
-  "elements",
-  "unit",
-  "angle_unit",
-  "counts_per_turn",
-  "zero",
-  "aperture",
-  "frame",
-  "rotation",
-  "rotation_frame",
-] as const;
+import type { FindingList, Path, PathStep } from "../../documents/findings.ts";
+import {
+  actionOf,
+  BASE_ELEMENTS,
+  boundedElements,
+  type CompleteGroup,
+  CONVERSIONS,
+  elementsOf,
+  hasDimension,
+  KINDS,
+  sideInName,
+} from "./group.ts";
+import type { Action, Group, Side, Unit } from "./keys.ts";
+import { pathInGroup, pathOf, type Robot } from "./robot.ts";
 
 /** Checks every group and camera by itself. */
 export function checkFit(robot: Robot, findings: FindingList): void {
   for (const group of robot.groups) {
-    const check: GroupCheck = { group, robot, findings, rules: kindRules(group.kind) };
+    const { units } = KINDS[group.kind];
+    const unit = group.unit !== undefined && units.includes(group.unit) ? group.unit : undefined;
+    const check = { group, unit, action: actionOf(group, robot.action_semantics), findings };
     checkKeys(check);
     checkUnit(check);
     checkQuantities(check);
-    checkElements(check);
     checkRequired(check);
     checkCounts(check);
     checkSide(group.side, group.name, pathInGroup(group, "side"), findings);
@@ -39,145 +36,158 @@ export function checkFit(robot: Robot, findings: FindingList): void {
   }
 }
 
-interface GroupCheck {
+interface FitCheck {
   readonly group: CompleteGroup;
-  readonly robot: Robot;
+  /** If the kind allows it: rules on zero and dimensions apply to no other unit. */
+  readonly unit: Unit | undefined;
+  readonly action: Action;
   readonly findings: FindingList;
-  readonly rules: ReturnType<typeof kindRules>;
 }
 
-function checkKeys({ group, robot, findings, rules }: GroupCheck): void {
+type KeyPath = readonly [key: keyof Group, ...below: PathStep[]];
+
+function report({ group, findings }: FitCheck, id: string, [key, ...below]: KeyPath, message: string): void {
+  findings.error(id, pathInGroup(group, key, ...below), message);
+}
+
+const KEYS_BY_KIND = [
+  "elements",
+  "unit",
+  "angle_unit",
+  "counts_per_turn",
+  "zero",
+  "aperture",
+  "frame",
+  "rotation",
+  "rotation_frame",
+] as const;
+
+/** Keys that the group has and may not have. */
+function checkKeys(check: FitCheck): void {
+  const { group, unit, action } = check;
   const { kind, limits } = group;
-  const refuse = (key: string, path: Path, reason: string) =>
-    findings.error("not_applicable", path, `${key} does not apply to ${reason}`);
-  for (const key of KEYS_BY_KIND) {
-    if (group[key] !== undefined && !rules.keys.includes(key)) refuse(key, pathInGroup(group, key), `a ${kind}`);
-  }
-  const unit = unitOf(group.unit, rules.units);
-  if (group.zero !== undefined && rules.keys.includes("zero") && unit !== undefined && !hasDimension(unit)) {
-    refuse("zero", pathInGroup(group, "zero"), `unit ${unit}`);
-  }
-  if (group.counts_per_turn !== undefined && rules.isJoint && unit !== undefined && unit !== "counts") {
-    refuse("counts_per_turn", pathInGroup(group, "counts_per_turn"), `unit ${unit}`);
-  }
-  if (group.rotation_frame !== undefined && group.rotation === "none") {
-    refuse("rotation_frame", pathInGroup(group, "rotation_frame"), "an end effector without rotation");
-  }
-  const action = actionOf(group, robot.action_semantics);
-  if (group.normalized !== undefined && (action === "position" || action === "none")) {
-    const reason = action === "none" ? "a group that is not commanded" : "a position action";
-    refuse("normalized", pathInGroup(group, "normalized"), reason);
-  }
+  const { isJoint, keys } = KINDS[kind];
+  const isOfJoint = isJoint && unit !== undefined;
+  const isUnscaled = action === "position" || action === "none";
   const limitUnit = limits?.unit ?? unit;
-  const isAngle = rules.isJoint && limitUnit !== undefined && conversion(limitUnit).canonical === "rad";
+  const isAngle = isJoint && limitUnit !== undefined && CONVERSIONS[limitUnit].canonical === "rad";
+  const refused: readonly (readonly [isRefused: boolean, path: KeyPath, whose: string])[] = [
+    ...KEYS_BY_KIND.map((key) => [!keys.includes(key), [key], `a ${kind}`] as const),
+    [isOfJoint && !hasDimension(unit), ["zero"], `unit ${unit}`],
+    [isOfJoint && unit !== "counts", ["counts_per_turn"], `unit ${unit}`],
+    [group.rotation === "none", ["rotation_frame"], "an end effector without rotation"],
+    [isUnscaled, ["normalized"], action === "none" ? "a group that is not commanded" : "a position action"],
+  ];
+  for (const [isRefused, [key], whose] of refused) {
+    if (isRefused && group[key] !== undefined)
+      report(check, "not_applicable", [key], `${key} does not apply to ${whose}`);
+  }
   for (const [index, [low]] of (limits?.position ?? []).entries()) {
     if (isAngle || Number.isFinite(low)) continue;
-    refuse("continuous", pathInGroup(group, "limits", "position", index), "what is no angle of a joint");
+    const message = "continuous does not apply to what is no angle of a joint";
+    report(check, "not_applicable", ["limits", "position", index], message);
   }
-  if (limits?.unit !== undefined && !rules.isJoint) {
-    refuse("limits.unit", pathInGroup(group, "limits", "unit"), `a ${kind}`);
-  }
-  if (limits?.position !== undefined && (kind === "gripper" || kind === "base")) {
-    refuse("limits.position", pathInGroup(group, "limits", "position"), `a ${kind}`);
+  const hasNoRange = kind === "gripper" || kind === "base";
+  for (const [key, isRefused] of [
+    ["unit", !isJoint],
+    ["position", hasNoRange],
+  ] as const) {
+    if (limits?.[key] === undefined || !isRefused) continue;
+    report(check, "not_applicable", ["limits", key], `limits.${key} does not apply to a ${kind}`);
   }
 }
 
-/** The unit if its kind allows it. Rules on zero and dimensions apply to no other unit. */
-function unitOf(unit: Unit | undefined, units: readonly Unit[]): Unit | undefined {
-  return unit !== undefined && units.includes(unit) ? unit : undefined;
-}
-
-function checkUnit({ group, robot, findings, rules }: GroupCheck): void {
-  const { kind, unit, limits, state } = group;
-  if (unit === undefined) return;
-  if (!rules.units.includes(unit)) {
-    const message = `${unit} is not a unit of ${kind}; use ${rules.units.join(", ")}`;
-    findings.error("unit_kind", pathInGroup(group, "unit"), message);
+function checkUnit(check: FitCheck): void {
+  const { group, unit, action } = check;
+  const { kind, limits } = group;
+  const { isJoint, units } = KINDS[kind];
+  if (unit === undefined) {
+    const message = `${group.unit} is not a unit of ${kind}; use ${units.join(", ")}`;
+    if (group.unit !== undefined) report(check, "unit_kind", ["unit"], message);
     return;
   }
-  const refuse = (path: Path, from: string, to: string) =>
-    findings.error("unit_unconvertible", path, `${from} cannot be converted to ${to}`);
-  if (rules.isJoint && limits?.unit !== undefined && !isConvertible(limits.unit, unit)) {
-    refuse(pathInGroup(group, "limits", "unit"), limits.unit, unit);
-  }
-  if (!rules.isJoint || hasDimension(unit)) return;
-  for (const [index, quantity] of (state ?? []).entries()) {
-    if (quantity !== "position") refuse(pathInGroup(group, "state", index), unit, `a ${quantity}`);
-  }
-  if (actionOf(group, robot.action_semantics) === "velocity") {
-    refuse(pathInGroup(group, "action"), unit, "a velocity");
-  }
-}
-
-function checkQuantities({ group, robot, findings, rules }: GroupCheck): void {
-  const { kind, rotation } = group;
-  const refuse = (path: Path, quantity: string, whose: string) =>
-    findings.error("quantity_kind", path, `${quantity} is not a quantity of ${whose}`);
+  if (!isJoint) return;
+  const refuse = (path: KeyPath, from: string, to: string) =>
+    report(check, "unit_unconvertible", path, `${from} cannot be converted to ${to}`);
+  if (limits?.unit !== undefined && !isConvertible(limits.unit, unit)) refuse(["limits", "unit"], limits.unit, unit);
+  if (hasDimension(unit)) return;
   for (const [index, quantity] of (group.state ?? []).entries()) {
-    if (!rules.state.includes(quantity)) refuse(pathInGroup(group, "state", index), quantity, `${kind} state`);
+    if (quantity !== "position") refuse(["state", index], unit, `a ${quantity}`);
   }
-  const action = actionOf(group, robot.action_semantics);
-  const path = pathInGroup(group, "action");
-  if (!rules.actions.includes(action)) refuse(path, action, `${kind} action`);
+  if (action === "velocity") refuse(["action"], unit, "a velocity");
+}
+
+/** Only a group in counts says how many a turn has. */
+function isConvertible(from: Unit, to: Unit): boolean {
+  if (from === "counts" && to !== "counts") return false;
+  return CONVERSIONS[from].canonical === CONVERSIONS[to].canonical;
+}
+
+function checkQuantities(check: FitCheck): void {
+  const { group, action } = check;
+  const { kind, rotation } = group;
+  const { state, actions } = KINDS[kind];
+  const refuse = (path: KeyPath, quantity: string, whose: string) =>
+    report(check, "quantity_kind", path, `${quantity} is not a quantity of ${whose}`);
+  for (const [index, quantity] of (group.state ?? []).entries()) {
+    if (!state.includes(quantity)) refuse(["state", index], quantity, `${kind} state`);
+  }
+  if (!actions.includes(action)) refuse(["action"], action, `${kind} action`);
   const cannotAdd = rotation === "quat_xyzw" || rotation === "rot6d";
-  if (kind === "eef" && action === "delta" && cannotAdd) refuse(path, action, `a rotation written as ${rotation}`);
-}
-
-function checkElements({ group, findings }: GroupCheck): void {
-  if (group.kind !== "base") return;
-  for (const [index, name] of (group.elements ?? []).entries()) {
-    if (BASE_ELEMENTS.some((element) => element === name)) continue;
+  if (kind === "eef" && action === "delta" && cannotAdd) {
+    refuse(["action"], action, `a rotation written as ${rotation}`);
+  }
+  for (const [index, name] of (kind === "base" ? (group.elements ?? []) : []).entries()) {
+    if (BASE_ELEMENTS.includes(name)) continue;
     const message = `${name} is not a base element; use ${BASE_ELEMENTS.join(", ")}`;
-    findings.error("element_kind", pathInGroup(group, "elements", index), message);
+    report(check, "element_kind", ["elements", index], message);
   }
 }
 
-function checkRequired({ group, findings, rules }: GroupCheck): void {
-  const needKey = (
-    id: string,
-    key: "zero" | "aperture" | "frame" | "rotation" | "counts_per_turn",
-    message: string,
-  ) => {
-    if (group[key] === undefined) findings.error(id, pathInGroup(group, key), message);
-  };
-  const unit = unitOf(group.unit, rules.units);
-  if (rules.isJoint && unit !== undefined && hasDimension(unit)) {
-    needKey("zero_missing", "zero", "say where zero is: urdf, driver or calibrated_mid");
-  }
-  if (rules.isJoint && unit === "counts") {
-    needKey("counts_missing", "counts_per_turn", "say how many counts a whole turn of the joint has");
-  }
-  if (group.kind === "gripper") {
-    const message = "say which native value is closed and which is open; conventions differ";
-    needKey("aperture_missing", "aperture", message);
-  }
-  if (group.kind === "eef") {
-    needKey("eef_frame_missing", "frame", "name the end-effector frame");
-    needKey("eef_rotation_missing", "rotation", "name the rotation representation");
+function checkRequired(check: FitCheck): void {
+  const { group, unit } = check;
+  const { kind } = group;
+  const isOfJoint = KINDS[kind].isJoint && unit !== undefined;
+  const required = [
+    [isOfJoint && hasDimension(unit), "zero_missing", "zero", "say where zero is: urdf, driver or calibrated_mid"],
+    [
+      unit === "counts" && isOfJoint,
+      "counts_missing",
+      "counts_per_turn",
+      "say how many counts a whole turn of the joint has",
+    ],
+    [
+      kind === "gripper",
+      "aperture_missing",
+      "aperture",
+      "say which native value is closed and which is open; conventions differ",
+    ],
+    [kind === "eef", "eef_frame_missing", "frame", "name the end-effector frame"],
+    [kind === "eef", "eef_rotation_missing", "rotation", "name the rotation representation"],
+  ] as const;
+  for (const [isRequired, id, key, message] of required) {
+    if (isRequired && group[key] === undefined) report(check, id, [key], message);
   }
 }
 
 /** Lists in limits and full scale have one entry per element. An end effector's number of elements depends on its rotation. */
-function checkCounts({ group, findings }: GroupCheck): void {
+function checkCounts(check: FitCheck): void {
+  const { group } = check;
   const { kind, limits, normalized } = group;
   if (kind === "eef" && group.rotation === undefined) return;
-  const expect = (numbers: unknown, path: Path, expected: number) => {
+  const expect = (numbers: unknown, path: KeyPath, expected: number) => {
     const found = Array.isArray(numbers) ? numbers.length : 1;
     if (numbers === undefined || (Array.isArray(numbers) && found === expected)) return;
-    findings.error("limits_length", path, `expected ${expected} entries in element order, found ${found}`);
+    report(check, "limits_length", path, `expected ${expected} entries in element order, found ${found}`);
   };
   if (kind !== "gripper" && kind !== "base") {
-    const count = kind === "eef" ? 3 : elementsOf(group).length;
-    expect(limits?.position, pathInGroup(group, "limits", "position"), count);
+    expect(limits?.position, ["limits", "position"], kind === "eef" ? 3 : elementsOf(group).length);
   }
   const count = boundedElements(group).length;
   const needsList = kind === "base" || kind === "eef";
-  if (needsList || typeof limits?.velocity !== "number") {
-    expect(limits?.velocity, pathInGroup(group, "limits", "velocity"), count);
-  }
-  if (typeof normalized?.full_scale !== "number") {
-    expect(normalized?.full_scale, pathInGroup(group, "normalized", "full_scale"), count);
-  }
+  if (needsList || typeof limits?.velocity !== "number") expect(limits?.velocity, ["limits", "velocity"], count);
+  const fullScale = normalized?.full_scale;
+  if (typeof fullScale !== "number") expect(fullScale, ["normalized", "full_scale"], count);
 }
 
 function checkSide(side: Side | undefined, name: string, path: Path, findings: FindingList): void {

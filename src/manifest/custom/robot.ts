@@ -1,19 +1,9 @@
 /** Stage 4 of a custom type: checks its id, merges the extended base, and requires keys (SPEC sections 3 and 5). */
 import type { FindingList, Path, PathStep } from "../../documents/findings.ts";
 import { defined } from "../../platform/defined.ts";
-import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
-import { kindRules } from "./kinds.ts";
-import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Topology } from "./shape.ts";
-import { hasDimension } from "./units.ts";
-
-/** A group of a complete robot: the keys of the manifest, and of the base where the manifest has none. */
-export interface CompleteGroup extends Group {
-  readonly kind: Kind;
-  /** As the manifest has it; null where only the extended type has it. */
-  readonly written: { readonly index: number; readonly keys: Group } | null;
-  /** The group of the extended type with this name. */
-  readonly base: CompleteGroup | undefined;
-}
+import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/rows.ts";
+import { type CompleteGroup, hasDimension, KINDS } from "./group.ts";
+import type { ActionSemantics, Body, Camera, Group, Gripper, Topology } from "./keys.ts";
 
 /** A robot type with every required key, from the manifest or the base. */
 export interface Robot {
@@ -100,20 +90,20 @@ function checkTypeId(typeId: string, catalog: readonly CatalogRow[], findings: F
 
 type MergedGroup = Group & Pick<CompleteGroup, "written" | "base">;
 
-function mergedGroup(keys: Group, written: CompleteGroup["written"], base: CompleteGroup | undefined): MergedGroup {
-  return { ...keys, written, base };
-}
-
 /** The manifest's values replace the base's. Groups are merged by name and keep the base's order; new groups follow. */
 function mergeGroups(groups: readonly Group[], row: CatalogRow | undefined): readonly MergedGroup[] {
   const bases = row?.groups.map(baseGroup) ?? [];
   const written = groups.map((keys, index) => ({ index, keys }));
   const merged = bases.map((base) => {
     const own = written.find(({ keys }) => keys.name === base.name);
-    return own === undefined ? base : mergedGroup(mergeGroup(base, own.keys), own, base);
+    return own === undefined ? base : { ...mergeGroup(base, own.keys), written: own, base };
   });
   const added = written.filter(({ keys }) => !bases.some((base) => base.name === keys.name));
-  return [...merged, ...added.map((own) => mergedGroup(own.keys, own, undefined))];
+  return [...merged, ...added.map(addedGroup)];
+}
+
+function addedGroup(written: NonNullable<CompleteGroup["written"]>): MergedGroup {
+  return { ...written.keys, written, base: undefined };
 }
 
 /**
@@ -130,17 +120,13 @@ function mergeGroup(base: Group, group: Group): Group {
 
 function completeGroup(group: MergedGroup, findings: FindingList): CompleteGroup | undefined {
   const { kind, written } = group;
-  const needKey = (key: "kind" | "elements" | "unit") => {
-    if (group[key] === undefined) findings.error("missing", ["groups", written?.index ?? 0, key], `${key} is required`);
-  };
-  if (kind === undefined) {
-    needKey("kind");
-    return undefined;
+  const isJoint = kind !== undefined && KINDS[kind].isJoint;
+  const needed = { kind: true, elements: isJoint, unit: isJoint || kind === "gripper" };
+  for (const key of ["kind", "elements", "unit"] as const) {
+    if (!needed[key] || group[key] !== undefined) continue;
+    findings.error("missing", ["groups", written?.index ?? 0, key], `${key} is required`);
   }
-  const { hasElements, hasUnit } = kindRules(kind);
-  if (hasElements) needKey("elements");
-  if (hasUnit) needKey("unit");
-  return { ...group, kind };
+  return kind && { ...group, kind };
 }
 
 /** A group of the catalog as a group of a robot. */

@@ -5,25 +5,32 @@ import {
   actionOf,
   boundedElements,
   commandedGrippers,
+  type CompleteGroup,
+  CONVERSIONS,
   elementsOf,
+  hasDimension,
+  KINDS,
+  LIMB_ACTION,
   limitConversion,
   nativeScale,
+  rounded,
   scalarAt,
   type Sided,
   sideOf,
   stateOf,
 } from "./group.ts";
-import { kindRules, LIMB_ACTION } from "./kinds.ts";
-import { checkLimits, type GroupCheck } from "./limit-rules.ts";
-import { type CompleteGroup, isInherited, pathInGroup, pathOf, type Robot } from "./robot.ts";
-import { rounded } from "./units.ts";
+import type { Limits, Pair, Unit } from "./keys.ts";
+import { isInherited, pathInGroup, pathOf, type Robot } from "./robot.ts";
 
 /** Checks single values, then the robot as a whole. */
 export function checkRules(robot: Robot, findings: FindingList): void {
   for (const group of robot.groups) {
     const check = { group, robot, findings };
     checkAperture(check);
-    checkLimits(check);
+    checkMissingLimits(check);
+    checkPositions(check);
+    checkSpeeds(check);
+    checkWidth(check);
     checkFullScale(check);
     checkHandOrder(check);
     checkBaseOrder(check);
@@ -35,19 +42,138 @@ export function checkRules(robot: Robot, findings: FindingList): void {
   checkAxisCounts(robot, findings);
   const { control_rate_hz: rateHz } = robot;
   for (const [index, { fps }] of robot.cameras.entries()) {
-    if (fps >= rateHz) continue;
-    findings.warning(
-      "camera_slow",
-      pathOf(robot, "cameras", index, "fps"),
-      `${fps} fps repeats frames at ${rateHz} Hz`,
-    );
+    const message = `${fps} fps repeats frames at ${rateHz} Hz`;
+    if (fps < rateHz) findings.warning("camera_slow", pathOf(robot, "cameras", index, "fps"), message);
   }
+}
+
+interface GroupCheck {
+  readonly group: CompleteGroup;
+  readonly robot: Robot;
+  readonly findings: FindingList;
 }
 
 function checkAperture({ group, findings }: GroupCheck): void {
   const { aperture } = group;
   if (aperture === undefined || aperture.closed !== aperture.open) return;
   findings.error("aperture_degenerate", pathInGroup(group, "aperture"), `closed and open are both ${aperture.open}`);
+}
+
+function checkMissingLimits({ group, robot, findings }: GroupCheck): void {
+  const { kind, unit, limits, normalized, written } = group;
+  const missing = (key: "position" | "velocity", message: string) => {
+    // Below `limits`, also where the base's limits lack the key.
+    const path = written === null ? pathInGroup(group, "limits") : ["groups", written.index, "limits", key];
+    findings.error("limits_missing", path, message);
+  };
+  const action = actionOf(group, robot.action_semantics);
+  const hasRange = kind === "eef" || (KINDS[kind].isJoint && unit !== undefined && hasDimension(unit));
+  if (action === "position" && hasRange && limits?.position === undefined) {
+    missing("position", "position commands need limits.position");
+  }
+  const isSpeed = action === "velocity" || action === "delta";
+  if (isSpeed && limits?.velocity === undefined && normalized === undefined) {
+    missing("velocity", `${action} commands need limits.velocity or normalized`);
+  }
+}
+
+const TWO_TURNS_RAD = 4 * Math.PI;
+const ONE_TURN = 2 * Math.PI;
+/** The ranges of dimensionless units. */
+const UNIT_RANGES: Partial<Readonly<Record<Unit, Pair>>> = {
+  ratio: [0, 1],
+  percent: [0, 100],
+  calibrated_range: [-100, 100],
+};
+
+/** Reports positions that are inverted, outside their unit, or probably in the wrong unit. */
+function checkPositions({ group, findings }: GroupCheck): void {
+  const { unit = group.unit ?? "m", position = [] }: Partial<Limits> = group.limits ?? {};
+  const elements = elementsOf(group);
+  const range = UNIT_RANGES[unit];
+  for (const [index, pair] of position.entries()) {
+    const [low, high] = pair;
+    const element = elements[index];
+    if (!Number.isFinite(low) || element === undefined) continue;
+    const path = pathInGroup(group, "limits", "position", index);
+    const scale = limitConversion(group, element);
+    // Limits that are very close become equal in the contract.
+    const isInverted = rounded(low * scale) >= rounded(high * scale);
+    if (isInverted) findings.error("limits_inverted", path, `${low} is not below ${high}`);
+    const outside = range && pair.find((bound) => bound < range[0] || bound > range[1]);
+    if (outside !== undefined) findings.error("limits_exceed_unit", path, `${outside} is outside ${unit}`);
+  }
+  const bounds = position.flat().filter(Number.isFinite);
+  if (bounds.length === 0) return;
+  const largest = Math.max(...bounds.map(Math.abs));
+  const path = pathInGroup(group, "limits", "position");
+  if (unit === "rad" && largest > TWO_TURNS_RAD) {
+    findings.error("limits_look_like_degrees", path, `${largest} rad is over two turns; did you mean deg?`);
+  }
+  // Whole numbers that would be more than half a turn are degrees: ±5 deg are OpenArm's limits before it is set up.
+  const isWhole = largest > Math.PI && bounds.every(Number.isInteger);
+  if (unit === "deg" && largest <= ONE_TURN && !isWhole) {
+    const message = "all limits are within 6.28 deg; did you mean rad?";
+    findings.warning("limits_look_like_radians", path, message);
+  }
+}
+
+/** Canonical units per second; other units have no such limit. */
+const FASTEST = { rad: 50, m: 10, "1": Infinity } as const;
+
+function checkSpeeds({ group, findings }: GroupCheck): void {
+  const velocity = group.limits?.velocity;
+  if (group.kind === "gripper" || velocity === undefined) return;
+  for (const [index, element] of boundedElements(group).entries()) {
+    const speed = scalarAt(velocity, index);
+    const fastest = element.unit === null ? Infinity : FASTEST[CONVERSIONS[element.unit].canonical];
+    if (speed === undefined || speed * limitConversion(group, element) <= fastest) continue;
+    const isOne = typeof velocity === "number";
+    const path = pathInGroup(group, "limits", "velocity", ...(isOne ? [] : [index]));
+    findings.error("velocity_limit", path, `${speed} is not a plausible speed`);
+    // One number for all elements is reported once.
+    if (isOne) return;
+  }
+}
+
+/** Warns of limits that are wider than the base's: intended, or a mistaken unit. */
+function checkWidth({ group, robot, findings }: GroupCheck): void {
+  const { limits, base } = group;
+  if (limits === undefined || isInherited(group, "limits") || base === undefined) return;
+  const own = canonicalLimits(group);
+  const theirs = canonicalLimits(base);
+  if (own.size !== theirs.size || [...own].some(([name, { unit }]) => theirs.get(name)?.unit !== unit)) return;
+  // How far a joint may move from the middle of its calibrated travel is a property of the robot, not of its type.
+  const isCalibrated = group.zero === "calibrated_mid" && base.zero === "calibrated_mid";
+  const isWider = [...own].some(([name, { low, high, speed }]) => {
+    const narrow = theirs.get(name);
+    if (narrow === undefined) return false;
+    const isWithinTurn = isCalibrated && !exceeds(-Math.PI, low) && !exceeds(high, Math.PI);
+    return (!isWithinTurn && (exceeds(narrow.low, low) || exceeds(high, narrow.high))) || exceeds(speed, narrow.speed);
+  });
+  if (isWider) findings.warning("limits_wider_than_base", pathInGroup(group, "limits"), `wider than ${robot.base_id}`);
+}
+
+/** In canonical units, by the element's name; NaN where there is no limit. */
+function canonicalLimits(group: CompleteGroup) {
+  const { position, velocity = Number.NaN } = group.limits ?? {};
+  return new Map(
+    elementsOf(group).map((element, index) => {
+      const scale = limitConversion(group, element);
+      const [low, high] = position?.[index] ?? [Number.NaN, Number.NaN];
+      const speed = scalarAt(velocity, index) ?? Number.NaN;
+      const unit = element.unit === null ? null : CONVERSIONS[element.unit].canonical;
+      return [element.name, { unit, low: low * scale, high: high * scale, speed: speed * scale }] as const;
+    }),
+  );
+}
+
+/** In canonical units: the error of the conversion, by which a limit may exceed the base's. */
+const WIDER_TOLERANCE = 1e-6;
+
+/** False where there is no limit. */
+function exceeds(value: number, limit: number): boolean {
+  return value - limit > WIDER_TOLERANCE;
 }
 
 /** Warns that commands beyond a joint's limit are clamped. */
@@ -87,7 +213,7 @@ function checkBaseOrder({ group, robot, findings }: GroupCheck): void {
 }
 
 function limbsOf(robot: Robot): readonly CompleteGroup[] {
-  return robot.groups.filter(({ kind }) => kindRules(kind).isLimb);
+  return robot.groups.filter(({ kind }) => KINDS[kind].isLimb);
 }
 
 function checkTopology(robot: Robot, findings: FindingList): void {
@@ -95,19 +221,17 @@ function checkTopology(robot: Robot, findings: FindingList): void {
   const sides = new Set(limbsOf(robot).map(sideOf));
   const hasBase = groups.some(({ kind }) => kind === "base");
   const isBimanual = sides.has("left") && sides.has("right");
-  const reason = (() => {
-    switch (topology) {
-      case "mobile_manipulator":
-        return hasBase ? null : "a base group";
-      case "bimanual":
-        if (hasBase) return "no base group";
-        return isBimanual ? null : "a left and a right arm or end effector";
-      case "single_arm":
-        if (hasBase) return "no base group";
-        return isBimanual ? "arms or end effectors of one side" : null;
-    }
-  })();
-  if (reason !== null) findings.error("topology_mismatch", pathOf(robot, "topology"), `${topology} needs ${reason}`);
+  const rules = [
+    ["mobile_manipulator", hasBase, "a base group"],
+    ["bimanual", !hasBase, "no base group"],
+    ["bimanual", hasBase || isBimanual, "a left and a right arm or end effector"],
+    ["single_arm", !hasBase, "no base group"],
+    ["single_arm", hasBase || !isBimanual, "arms or end effectors of one side"],
+  ] as const;
+  for (const [of, isKept, needed] of rules) {
+    if (of !== topology || isKept) continue;
+    findings.error("topology_mismatch", pathOf(robot, "topology"), `${topology} needs ${needed}`);
+  }
 }
 
 function checkSemantics(robot: Robot, findings: FindingList): void {
@@ -127,10 +251,9 @@ function checkSemantics(robot: Robot, findings: FindingList): void {
 }
 
 function checkGripper(robot: Robot, findings: FindingList): void {
-  const { gripper } = robot;
-  if (gripper === undefined) return;
-  const { length } = commandedGrippers(robot);
-  if ((gripper === "none") === (length === 0)) return;
+  const { gripper, groups, action_semantics: actionSemantics } = robot;
+  const { length } = commandedGrippers(groups, actionSemantics);
+  if (gripper === undefined || (gripper === "none") === (length === 0)) return;
   const message = `${gripper}, but ${length} gripper groups are commanded`;
   findings.error("gripper_mismatch", pathOf(robot, "gripper"), message);
 }

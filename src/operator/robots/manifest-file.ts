@@ -1,4 +1,3 @@
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { renderFindings } from "../../documents/excerpt.ts";
 import { contractSource, MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
@@ -25,7 +24,7 @@ export async function readManifestFile(
     const findings = [unreadable(bytes, MANIFEST_LIMIT_BYTES)];
     return refuseFile(findings, { name, bytes: null, json }, context).exitCode;
   }
-  const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
+  const { findings, value: manifest, locate } = await readManifest(bytes);
   if (manifest === null || manifest.status === "draft") {
     const refused = refuseFile(findings, { name, bytes, json }, context);
     if (manifest !== null) terminal.note("A draft is never registered; make its status ready.");

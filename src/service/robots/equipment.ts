@@ -2,9 +2,8 @@ import { hash } from "node:crypto";
 
 import * as z from "zod";
 
-import { catalogAxes } from "../../manifest/catalog/axes.ts";
-import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+import { catalogAxes } from "../../manifest/custom/contract.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 const axisSchema = z.object({
@@ -74,11 +73,11 @@ const contractSchema = z
   .catch({ cameras: [], state_axes: [], action_axes: [] });
 
 function rowEquipment(row: CatalogRow): Equipment {
-  const { state, action } = catalogAxes(row);
+  const { state_axes: stateAxes, action_axes: actionAxes } = catalogAxes(row);
   return {
     camera_roles: row.cameras === "user" ? null : row.cameras.map(({ role }) => role),
-    state_axes: state.map(nameAndUnit),
-    action_axes: action.map(nameAndUnit),
+    state_axes: stateAxes.map(nameAndUnit),
+    action_axes: actionAxes.map(nameAndUnit),
   };
 }
 

@@ -9,7 +9,6 @@ import { beforeAll, expect, test } from "vitest";
 
 import { readConfiguration as readAgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 import { operatorProgram } from "../../../src/cli/operator-program.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
@@ -137,8 +136,7 @@ const RUNS: readonly Run[] = [
       "src/manifest/SPECIFICATION.md: schema: robot-manifest/v1",
     ],
     async run(...manifests) {
-      for (const block of manifests)
-        expect((await readManifest(bytesOf(block), READY_CATALOG)).findings, block.place).toEqual([]);
+      for (const block of manifests) expect((await readManifest(bytesOf(block))).findings, block.place).toEqual([]);
     },
   },
   {

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 
 import { readConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import { disputeFindings, type Document, fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 const configuration: Document = {
@@ -18,7 +17,6 @@ const manifest: Document = {
   path: "/etc/robot-manifest.yaml",
   reading: await readManifest(
     Buffer.from("robot_type_id: acme.cell.v1\ngroups: [{}]\nconfiguration_files:\n  - /a.yaml\n  - /b.yaml\n"),
-    READY_CATALOG,
   ),
 };
 

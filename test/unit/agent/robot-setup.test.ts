@@ -8,7 +8,6 @@ import {
   configurationFiles,
   robotName,
 } from "../../../src/agent/robot-setup.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest, type RobotManifest } from "../../../src/manifest/manifest.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
@@ -22,7 +21,7 @@ function configurationOf(robot: string): AgentConfiguration {
 
 async function manifestOf(files: string): Promise<RobotManifest> {
   const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${files}\n`;
-  const { manifest, findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+  const { value: manifest, findings } = await readManifest(Buffer.from(text));
   if (manifest === null) throw new Error(JSON.stringify(findings));
   return manifest;
 }
@@ -68,7 +67,7 @@ describe("buildRobotSetup", () => {
   });
 
   test("site, labels and contract → sent", async () => {
-    const { manifest } = await readManifest(Buffer.from(customManifest()), READY_CATALOG);
+    const { value: manifest } = await readManifest(Buffer.from(customManifest()));
     if (manifest === null) throw new Error("a manifest without errors");
     const configuration = configurationOf('name: x, site: hall-2, labels: { line: "4" }');
     expect(buildRobotSetup(configuration, manifest, DIGEST, "arm-7")).toMatchObject({

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
 import { diffContracts } from "../../../src/api/contract-difference.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
@@ -11,7 +10,7 @@ import { customManifest } from "../../support/robot/custom-manifest.ts";
 const ARM = customManifest();
 
 async function contractOf(text: string): Promise<Contract> {
-  const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
+  const { findings, value: manifest } = await readManifest(Buffer.from(text));
   if (!manifest?.contract) throw new Error(JSON.stringify(findings));
   return manifest.contract;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { renderFindings } from "../../../src/documents/excerpt.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
@@ -75,7 +74,7 @@ describe("renderFindings", () => {
 
 async function render(text: string): Promise<string> {
   const bytes = Buffer.from(text);
-  const reading = await readManifest(bytes, READY_CATALOG);
+  const reading = await readManifest(bytes);
   const findings = reading.findings.filter(({ severity }) => severity === "error");
   return renderFindings(findings, { path: "/etc/m.yaml", bytes, columns: 80 }).join("\n");
 }

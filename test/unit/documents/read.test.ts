@@ -19,7 +19,6 @@ import {
   uniqueBy,
   uniqueTexts,
 } from "../../../src/documents/schemas.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
 import { readCatalog } from "../../../src/service/models/catalog.ts";
@@ -180,7 +179,7 @@ describe("every document", () => {
     [
       "manifest",
       sourceOf("test/golden/robot-manifest/examples/so101-full.yaml"),
-      (bytes: Uint8Array) => readManifest(bytes, READY_CATALOG),
+      (bytes: Uint8Array) => readManifest(bytes),
     ],
   ])("%s: any value replaced by one of any type → read or refused", async (_, text, readBytes) => {
     const document: unknown = parse(text, { uniqueKeys: false });

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 /** Findings and files of a manifest with this list, in YAML. */
 async function read(list: string) {
   const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${list}\n`;
-  const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
+  const { findings, value: manifest } = await readManifest(Buffer.from(text));
   return {
     findings: findings.map(({ id, loc }) => `${id} ${loc}`),
     messages: findings.map(({ message }) => message),

@@ -20,7 +20,7 @@ async function loaded(program: string): Promise<readonly string[]> {
   return JSON.parse(stdout) as readonly string[];
 }
 
-const read = (text: string) => `await readManifest(Buffer.from(${JSON.stringify(text)}), READY_CATALOG);`;
+const read = (text: string) => `await readManifest(Buffer.from(${JSON.stringify(text)}));`;
 
 test("daemon with a catalog type → the code for custom types is not loaded", async () => {
   const byId = read("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [/a]\n");

@@ -3,10 +3,12 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { FINDING_LIMIT } from "../../../src/documents/findings.ts";
-import { type ManifestReading, readManifest } from "../../../src/manifest/manifest.ts";
+import type { SettingsReading } from "../../../src/documents/read.ts";
+import { readManifest, type RobotManifest } from "../../../src/manifest/manifest.ts";
 import { times } from "../../support/run/tier.ts";
+
+type Reading = SettingsReading<RobotManifest>;
 
 const YAM = "robot_type_id: yam.bimanual-joint-position.v1\n";
 const KEY = "sk_acme_0123456789abcdefXYZ";
@@ -14,10 +16,9 @@ const KEY = "sk_acme_0123456789abcdefXYZ";
 describe("readManifest", () => {
   test("readManifest: example of a type by id", async () => {
     const bytes = readFileSync(new URL("../../golden/robot-manifest/examples/yam.yaml", import.meta.url));
-    expect(await readManifest(bytes, READY_CATALOG)).toMatchObject({
+    expect(await readManifest(bytes)).toMatchObject({
       findings: [],
-      manifest: {
-        form: "by-id",
+      value: {
         robot_type_id: "yam.bimanual-joint-position.v1",
         display_name: null,
         status: "ready",
@@ -39,7 +40,7 @@ describe("readManifest", () => {
   });
 
   test("readManifest: all optional members → normalized", async () => {
-    const { findings, manifest } = await read(
+    const { findings, value: manifest } = await read(
       `schema: robot-manifest/v1\n${YAM}display_name: "  cafe\u0301 "\nstatus: ready\nx-note: {a: [1, ~]}\n` +
         "configuration_files: [{label: ' left ', path: ~/left.yaml, x-by: me}, /b//c/./d.yaml]\n",
     );
@@ -54,7 +55,7 @@ describe("readManifest", () => {
   });
 
   test("scenario 29: manifest with many mistakes → all findings at once, with line and column", async () => {
-    const { findings, manifest } = await read(
+    const { findings, value: manifest } = await read(
       "robot_type: yam.v1\nstatus: redy\ndisplay_name: 7\nregion: us-west-2\n" +
         "configuration_files:\n  - {label: arm, path: /opt/a.yaml}\n  - {label: arm, path: opt/b.yaml, mode: 1}\n  - /opt/./a.yaml\n",
     );
@@ -166,7 +167,7 @@ describe("readManifest", () => {
   ])("readManifest: %j as a configuration file → warning, it does not suit the digest", async (path) => {
     const reading = await read(`${YAM}configuration_files: [${path}]\n`);
     expect(ids(reading)).toEqual(["config_unsuitable"]);
-    expect(reading.manifest?.configuration_files).toHaveLength(1);
+    expect(reading.value?.configuration_files).toHaveLength(1);
   });
 
   test.each([
@@ -182,7 +183,7 @@ describe("readManifest", () => {
   ])("scenario 16: secret as %s → finding that does not repeat it", async (_, text) => {
     const reading = await read(text);
     expect(ids(reading)).toContain("secret_in_manifest");
-    expect(reading.manifest).toBeNull();
+    expect(reading.value).toBeNull();
     expect(JSON.stringify(reading.findings)).not.toContain("0123456789abcdef");
   });
 
@@ -216,7 +217,7 @@ describe("readManifest", () => {
         ["status_draft", "warning"],
         ["placeholder", "warning"],
       ]);
-      expect(draft.manifest).toBeNull();
+      expect(draft.value).toBeNull();
     },
   );
 
@@ -299,28 +300,28 @@ describe("hostile manifests", () => {
   test("readManifest: any bytes → read or refused", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
-        expectInside(await readManifest(bytes, READY_CATALOG), bytes);
+        expectInside(await readManifest(bytes), bytes);
       }),
       { numRuns: times(400, 5000) },
     );
   });
 });
 
-function read(text: string): Promise<ManifestReading> {
-  return readManifest(Buffer.from(text), READY_CATALOG);
+function read(text: string): Promise<Reading> {
+  return readManifest(Buffer.from(text));
 }
 
-function ids({ findings }: Pick<ManifestReading, "findings">): readonly string[] {
+function ids({ findings }: Pick<Reading, "findings">): readonly string[] {
   return findings.map(({ id }) => id).filter((id) => id !== "no_config_files");
 }
 
-function summary(findings: ManifestReading["findings"]): readonly string[] {
+function summary(findings: Reading["findings"]): readonly string[] {
   return findings.map(
     ({ line, column, severity, id, loc, message }) => `${line}:${column} ${severity} ${id} ${loc}: ${message}`,
   );
 }
 
-function expectInside({ findings, manifest, locate }: ManifestReading, bytes: Uint8Array): void {
+function expectInside({ findings, value: manifest, locate }: Reading, bytes: Uint8Array): void {
   const lines = new TextDecoder().decode(bytes).split("\n");
   for (const { line, column, loc, message } of [...findings, { ...locate("/status"), loc: "", message: "" }]) {
     expect(line).toBeGreaterThanOrEqual(1);

@@ -2,12 +2,10 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import { loadCatalog } from "../../../src/manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { manifestSchema } from "../../../src/manifest/schema.ts";
+import { manifestSchema } from "../../../src/manifest/custom/keys.ts";
 
-const schema = manifestSchema(await loadCatalog());
+const schema = manifestSchema();
 const validator = z.fromJSONSchema(schema);
 
 describe("manifestSchema", () => {
@@ -24,7 +22,7 @@ describe("manifestSchema", () => {
     "robot_type_id: a.b.v1\nconfiguration_files: [{label: a}]\n",
     `robot_type_id: a.b.v1\nconfiguration_files: [${"/a, ".repeat(65)}]\n`,
   ])("manifestSchema: %j → agrees with the reader", async (text) => {
-    const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+    const { findings } = await readManifest(Buffer.from(text));
     const isValid = findings.every(({ severity }) => severity === "warning");
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
   });
@@ -67,7 +65,7 @@ cameras:
   ])("manifestSchema: custom type with %j → %j: agrees with the reader", async (from, to) => {
     expect(CUSTOM).toContain(from);
     const text = CUSTOM.replace(from, to);
-    const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+    const { findings } = await readManifest(Buffer.from(text));
     const isValid = !findings.some(({ id }) => BY_ITSELF.has(id));
     expect([findings, validator.safeParse(parse(text)).success]).toEqual([findings, isValid]);
   });

@@ -12,7 +12,6 @@ import {
   expandName,
   readConfiguration,
 } from "../../../../src/agent/configuration/configuration.ts";
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { times } from "../../../support/run/tier.ts";
 
@@ -413,9 +412,8 @@ describe("examples", () => {
   });
 
   test("robot-manifest.example.yaml: no finding", async () => {
-    const { findings, manifest } = await readManifest(
+    const { findings, value: manifest } = await readManifest(
       readFileSync(new URL("../../../../config/robot-manifest.example.yaml", import.meta.url)),
-      READY_CATALOG,
     );
     expect(findings).toEqual([]);
     expect(manifest?.configuration_files.map(({ label }) => label)).toContain("camera names");

@@ -9,9 +9,8 @@ import { readConfiguration } from "../../../../src/agent/configuration/configura
 import { configurationText, yamlText } from "../../../../src/agent/init/configuration-text.ts";
 import { manifestText } from "../../../../src/agent/init/manifest-text.ts";
 import { stepsHere } from "../../../../src/agent/init/places.ts";
-import { type JointUnit, TYPE_HINTS } from "../../../../src/manifest/catalog/hints.ts";
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
-import { loadCatalog } from "../../../../src/manifest/catalog/load-catalog.ts";
+import { type JointUnit, READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 
 const CONFIGURATION = {
@@ -97,7 +96,7 @@ describe("manifestText", () => {
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
   ])("manifestText: files %j → findings %j", async (paths, ids) => {
     const text = manifestText({ ...MANIFEST, files: paths.map((path) => ({ label: null, path })) }, "x");
-    const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
+    const { findings, value: manifest } = await readManifest(Buffer.from(text));
     expect(findings.map(({ id }) => id)).toEqual(ids);
     expect(manifest?.configuration_files.map(({ path }) => path)).toEqual(paths);
   });
@@ -107,27 +106,21 @@ describe("manifestText", () => {
       "# Its joints are in degrees: LeRobot 0.4.4 and newer, and older ones with --robot.use_degrees=true.\n",
     );
   });
-
-  test("TYPE_HINTS: of every type, and of no other", () => {
-    expect([...TYPE_HINTS.keys()]).toEqual([...READY_CATALOG.keys()]);
-  });
 });
 
-describe("manifestText: a type that extends one of the catalog", async () => {
-  const catalog = await loadCatalog();
-
-  test.each(catalog)("$robot_type_id → only findings about placeholders", async (base) => {
+describe("manifestText: a type that extends one of the catalog", () => {
+  test.each(CATALOG_ROWS)("$robot_type_id → only findings about placeholders", async (base) => {
     const text = manifestText({ ...MANIFEST, base }, "x");
-    const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+    const { findings } = await readManifest(Buffer.from(text));
     expect(new Set(findings.map(({ id, severity }) => `${severity} ${id}`))).toEqual(new Set(["error placeholder"]));
     const filled = fill(text);
-    const reading = await readManifest(Buffer.from(filled), READY_CATALOG);
+    const reading = await readManifest(Buffer.from(filled));
     // DROID's full scale exceeds the limits of its arm.
     expect(reading.findings.filter(({ id }) => id !== "full_scale_over_limit")).toEqual([]);
-    expect(reading.manifest?.contract?.robot_type_id).toMatch(/^acme\./);
+    expect(reading.value?.contract?.robot_type_id).toMatch(/^acme\./);
     expect(filled).not.toContain(": <");
     const withoutFiles = manifestText({ ...MANIFEST, base, files: [] }, "x");
-    for (const path of TYPE_HINTS.get(base.robot_type_id)?.files ?? [])
+    for (const path of READY_CATALOG.get(base.robot_type_id)?.files ?? [])
       expect(withoutFiles).toContain(`#   - ${path}\n`);
   });
 
@@ -136,10 +129,10 @@ describe("manifestText: a type that extends one of the catalog", async () => {
     ["lerobot.lekiwi.v1", "calibrated_range", "before 0.6.0, and newer ones with --robot.use_degrees=false"],
     ["lerobot.bi-so101-follower.v1", "calibrated_range", "before 0.4.4"],
   ])("%s in %s → both units are explained, and this one is written", async (id, unit, says) => {
-    const base = catalog.find(({ robot_type_id: each }) => each === id) ?? null;
+    const base = CATALOG_ROWS.find(({ robot_type_id: each }) => each === id) ?? null;
     const text = manifestText({ ...MANIFEST, base, unit }, "x");
     expect(text).toContain(says);
-    const { manifest } = await readManifest(Buffer.from(fill(text)), READY_CATALOG);
+    const { value: manifest } = await readManifest(Buffer.from(fill(text)));
     const arms = manifest?.contract?.action_axes.filter(({ name }) => name.includes("arm."));
     expect(new Set(arms?.map(({ native }) => native?.unit))).toEqual(new Set([unit]));
   });

@@ -1,7 +1,6 @@
 /** Manifests without findings, to which the rules for custom types make a few edits. */
 import { expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 
 export const ARM = `robot_type_id: acme.arm.v1
@@ -89,12 +88,12 @@ export function rules(manifest: string, table: Readonly<Record<string, Rule>>): 
       expect(before).toContain(from);
       return before.replace(from, to);
     }, manifest);
-    const read = await readManifest(Buffer.from(text), READY_CATALOG);
+    const read = await readManifest(Buffer.from(text));
     const findings = read.findings.map(
       ({ id, severity, loc }) => `${severity === "error" ? "" : "warning "}${id} ${loc}`,
     );
     expect(findings).toEqual(expected);
-    if (read.findings.some(({ severity }) => severity === "error")) expect(read.manifest).toBeNull();
+    if (read.findings.some(({ severity }) => severity === "error")) expect(read.value).toBeNull();
   });
 }
 

@@ -1,7 +1,6 @@
 /** The fifth stage of the specification for custom types. */
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { ARM, DROID, PAIR, POINTER, ROVER, rules, SO101 } from "./rule-cases.ts";
 
@@ -145,6 +144,6 @@ describe("stage 5: each group and camera by itself", () => {
 });
 
 test("readManifest: limits in the unit of another dimension → says from which to which unit", async () => {
-  const { findings } = await readManifest(Buffer.from(ROVER.replace("unit: mm}}", "unit: deg}}")), READY_CATALOG);
+  const { findings } = await readManifest(Buffer.from(ROVER.replace("unit: mm}}", "unit: deg}}")));
   expect(findings.map(({ message }) => message)).toEqual(["deg cannot be converted to mm"]);
 });

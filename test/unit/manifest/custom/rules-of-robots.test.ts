@@ -1,7 +1,6 @@
 /** The sixth stage of the specification for custom types. */
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { ALOHA, ARM, DROID, PAIR, POINTER, repeated, ROVER, rules, SO101 } from "./rule-cases.ts";
 
@@ -216,7 +215,7 @@ describe("stage 6: values, and the robot as a whole", () => {
 test("readManifest: joints in rad and in m in one arm → says how it is written", async () => {
   const rail =
     "  - {name: rail, kind: arm, elements: [z], unit: m, zero: urdf, limits: {position: [[0, 1]]}}\ncameras:";
-  const { findings } = await readManifest(Buffer.from(ARM.replace("cameras:", rail)), READY_CATALOG);
+  const { findings } = await readManifest(Buffer.from(ARM.replace("cameras:", rail)));
   const message = "left or right? Where one arm is written as several groups: side: none";
   expect(findings.map(({ id, message: said }) => [id, said])).toEqual([
     ["side_missing", message],

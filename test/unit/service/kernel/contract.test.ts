@@ -1,16 +1,11 @@
 /** The `contract` of a registration: with our schema name it is validated; any other is stored unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
 
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { robotSetupSchema } from "../../../../src/api/robots.ts";
-import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
-import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
-import { robotManifest } from "../../../support/robot/robot-manifests.ts";
-import { times } from "../../../support/run/tier.ts";
 
 const EXAMPLES = new URL("../../../golden/robot-manifest/examples/", import.meta.url);
 const EXAMPLE_CONTRACTS = readdirSync(EXAMPLES).filter((file) => file.endsWith(".contract.json"));
@@ -66,18 +61,6 @@ describe("a contract of ours", () => {
   it.each(EXAMPLE_CONTRACTS)("example %s → accepted and kept unchanged", (file) => {
     const contract = example(file);
     expect(register(contract)).toMatchObject({ state: "valid", value: { contract } });
-  });
-
-  it("contract of any generated robot → accepted", async () => {
-    await fc.assert(
-      fc.asyncProperty(robotManifest, async (data) => {
-        const { manifest } = await readManifest(Buffer.from(JSON.stringify(data)), READY_CATALOG);
-        const contract = manifest?.contract ?? null;
-        if (contract === null) throw new Error("The generator created an invalid manifest");
-        expect(register(contract)).toMatchObject({ state: "valid", value: { contract } });
-      }),
-      { numRuns: times(100, 1000) },
-    );
   });
 
   it("required member missing → refused at that member", () => {

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { summarize } from "../../../../src/manifest/catalog/axes.ts";
 import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
+import { catalogAxes } from "../../../../src/manifest/custom/contract.ts";
 import { readCatalog } from "../../../../src/service/models/catalog.ts";
 import { incompatibility } from "../../../../src/service/models/obstacles.ts";
 import { NO_REQUIREMENTS, type Requirements } from "../../../../src/service/models/requirements.ts";
@@ -158,9 +158,9 @@ describe("incompatibility with a hostile contract", () => {
 
 describe("catalogEquipment", () => {
   it.each(CATALOG_ROWS.map((row) => [row.robot_type_id, row] as const))("%s → as many axes as its row", (id, row) => {
-    const { state_axes: stateAxes, action_axes: actionAxes } = summarize(row);
+    const { state_axes: stateAxes, action_axes: actionAxes } = catalogAxes(row);
     const known = catalogEquipment(id);
-    expect([known.state_axes?.length, known.action_axes?.length]).toEqual([stateAxes, actionAxes]);
+    expect([known.state_axes?.length, known.action_axes?.length]).toEqual([stateAxes.length, actionAxes.length]);
   });
 
   it.each([

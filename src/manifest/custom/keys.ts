@@ -5,10 +5,20 @@ import type { Immutable } from "../../api/contract.ts";
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { formed, integer, name, number, text, uniqueBy, uniqueTexts } from "../../documents/schemas.ts";
+import {
+  formed,
+  integer,
+  type JsonSchema,
+  jsonSchema,
+  name,
+  number,
+  text,
+  uniqueBy,
+  uniqueTexts,
+} from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import { READY_CATALOG } from "../catalog/ids.ts";
-import { FILES, IDENTITY } from "../manifest-keys.ts";
+import { FILES, IDENTITY } from "../keys.ts";
 
 export type Topology = (typeof allowed.TOPOLOGIES)[number];
 export type ActionSemantics = (typeof allowed.ACTION_SEMANTICS)[number];
@@ -162,3 +172,14 @@ export const CUSTOM_MANIFEST = z.object({
   cameras: uniqueBy("role", BOUNDS.cameras, camera).optional().describe("What the policy sees."),
   ...FILES,
 });
+
+/** JSON Schema (2020-12) of a manifest, for editors. Rules that a schema cannot express are left to `check`. */
+export function manifestSchema(): JsonSchema {
+  const examples = [...READY_CATALOG].filter(([, { hosted }]) => hosted).map(([id]) => id);
+  const { robot_type_id: typeId } = CUSTOM_MANIFEST.shape;
+  return jsonSchema(
+    CUSTOM_MANIFEST.extend({ robot_type_id: typeId.meta({ ...typeId.meta(), examples }) }),
+    "Robot manifest",
+    "What type of robot this is, and which files decide how it behaves.",
+  );
+}
