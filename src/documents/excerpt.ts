@@ -1,4 +1,4 @@
-import { characterWidth } from "../platform/text/text-width.ts";
+import { cutToWidth, textWidth } from "../platform/text/text-width.ts";
 import type { Finding } from "./findings.ts";
 import { maskLine } from "./secrets.ts";
 import { escapeInvisible } from "./texts.ts";
@@ -44,70 +44,30 @@ function sourceLines(bytes: Uint8Array): readonly string[] {
 
 /** The line, cut to `width` columns around a code point of it, and the line with the caret. */
 function pointAt(source: string, index: number, width: number): readonly string[] {
-  const cells = drawCells(source);
+  const characters = Array.from(source);
   const masked = maskLine(source);
   // Masking shifts the rest of the line, so the excerpt ends at the mask.
-  const shown = masked === source ? cells : [...cells.slice(0, commonStart(source, masked)), MASK];
-  const target = Math.min(index, cells.length);
-  if (target > shown.length) return [];
-  const { from, to } = windowAround(shown, target, width);
-  const before = shown.slice(from, target);
-  const lead = from > 0 ? "…" : "";
-  const tail = to < shown.length ? "…" : "";
-  const line =
-    lead +
-    shown
-      .slice(from, to)
-      .map((cell) => cell.text)
-      .join("") +
-    tail;
-  const indent = lead.length + before.reduce((total, cell) => total + cell.width, 0);
-  return [`    ${line}`, `    ${" ".repeat(indent)}^`];
+  const end = masked === source ? characters.length : commonStart(characters, Array.from(masked));
+  const at = Math.min(index, characters.length);
+  if (at > end) return [];
+  const before = drawn(characters.slice(Math.max(0, at - width - 1), at));
+  const rest = drawn(characters.slice(at, Math.min(end, at + width + 1))) + (end < characters.length ? "…" : "");
+  const room = Math.floor((width * 2) / 3);
+  const isWhole = textWidth(before) <= room || textWidth(before + rest) <= width;
+  const lead = isWhole
+    ? before
+    : `…${Array.from(before)
+        .slice(1 - room)
+        .join("")}`;
+  const columns = textWidth(lead);
+  return [`    ${lead}${cutToWidth(rest, width - columns)}`, `    ${" ".repeat(columns)}^`];
 }
 
-interface Cell {
-  readonly text: string;
-  /** Terminal columns. */
-  readonly width: number;
+function drawn(characters: readonly string[]): string {
+  return escapeInvisible(characters.join("").replaceAll("\t", "  "));
 }
 
-const MASK: Cell = { text: "…", width: 1 };
-
-/** One cell per code point. */
-function drawCells(source: string): readonly Cell[] {
-  return Array.from(source, (character) => {
-    if (character === "\t") return { text: "  ", width: 2 };
-    const text = escapeInvisible(character);
-    return { text, width: text === character ? characterWidth(character) : text.length };
-  });
-}
-
-/** As many cells around `target` as fit, two thirds of them before it. */
-function windowAround(
-  cells: readonly Cell[],
-  target: number,
-  width: number,
-): { readonly from: number; readonly to: number } {
-  const total = cells.reduce((sum, cell) => sum + cell.width, 0);
-  if (total <= width) return { from: 0, to: cells.length };
-  const room = width - 2;
-  let from = target;
-  let used = 0;
-  while (from > 0 && used + (cells[from - 1]?.width ?? 0) <= (room * 2) / 3) {
-    from -= 1;
-    used += cells[from]?.width ?? 0;
-  }
-  let to = target;
-  while (to < cells.length && used + (cells[to]?.width ?? 0) <= room) {
-    used += cells[to]?.width ?? 0;
-    to += 1;
-  }
-  return { from, to };
-}
-
-/** Length of the common prefix, in code points. */
-function commonStart(a: string, b: string): number {
-  const other = Array.from(b);
-  const differs = Array.from(a).findIndex((character, index) => character !== other[index]);
-  return differs < 0 ? Math.min(a.length, other.length) : differs;
+function commonStart(characters: readonly string[], others: readonly string[]): number {
+  const differs = characters.findIndex((character, index) => character !== others[index]);
+  return differs < 0 ? characters.length : differs;
 }

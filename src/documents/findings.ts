@@ -81,7 +81,7 @@ export function parsePointer(loc: string): Path {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The findings of checks that know a value by its path. */
+/** The findings of checks, which know a value by its path, or by its offset if the path has none of its own. */
 export class FindingList {
   readonly mistakes: Mistake[] = [];
   readonly #offset: (path: Path) => number;
@@ -95,11 +95,11 @@ export class FindingList {
     return this.mistakes.some(isError);
   }
 
-  error(id: string, path: Path, message: string): void {
-    this.mistakes.push({ id, severity: "error", path, offset: this.#offset(path), message });
+  error(id: string, path: Path, message: Mistake["message"], offset = this.#offset(path)): void {
+    this.mistakes.push({ id, severity: "error", path, offset, message });
   }
 
-  warning(id: string, path: Path, message: string): void {
-    this.mistakes.push({ id, severity: "warning", path, offset: this.#offset(path), message });
+  warning(id: string, path: Path, message: Mistake["message"], offset = this.#offset(path)): void {
+    this.mistakes.push({ id, severity: "warning", path, offset, message });
   }
 }

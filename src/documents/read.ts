@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 
-import { type Finding, isError, type Mistake, type Path, placed, type Position } from "./findings.ts";
+import { type Finding, FindingList, type Mistake, type Path, placed, type Position } from "./findings.ts";
 import { nearest } from "./nearest.ts";
 import { refusalParameters } from "./schemas.ts";
 import { isPlaceholder, isSecretKey, isSecretValue, secretOffset } from "./secrets.ts";
@@ -47,12 +47,13 @@ export function readSettings<T>(
   const opening = openDocument(bytes, rules);
   if (opening.kind === "refused") return refusedReading(opening.findings);
   const { document } = opening;
-  const { value, mistakes } = holdTo(schema, document, rules);
-  const found = value === undefined ? mistakes : [...mistakes, ...secretsInText(document, rules)];
-  const isRefused = value === undefined || found.some(isError);
-  const warnings = isRefused ? [] : doubts(value).map((doubt) => mistakeAt(document, "warning", doubt));
+  const findings = new FindingList(document.offset);
+  const value = holdTo(schema, document, rules, findings);
+  if (value !== undefined) findSecret(document, rules, findings);
+  const isRefused = value === undefined || findings.hasError;
+  for (const { id, path, message } of isRefused ? [] : doubts(value)) findings.warning(id, path, message);
   return {
-    findings: placed([...found, ...warnings], document.position),
+    findings: placed(findings.mistakes, document.position),
     value: isRefused ? null : value,
     locate: document.locate,
   };
@@ -63,46 +64,40 @@ export function refusedReading(findings: readonly Finding[]): SettingsReading<ne
   return { findings, value: null, locate: () => ({ line: 1, column: 1 }) };
 }
 
-/** A mistake at a value; at a missing value, where its nearest ancestor is. */
-export function mistakeAt(document: Document, severity: Finding["severity"], { id, path, message }: Doubt): Mistake {
-  return { id, severity, path, offset: document.offset(path), message };
-}
-
 /** A key in a comment is as readable as one in a value. */
-function secretsInText({ text }: Document, { subject, secretAdvice }: ReadingRules): readonly Mistake[] {
+function findSecret({ text }: Document, { subject, secretAdvice }: ReadingRules, findings: FindingList): void {
   const offset = secretOffset(text);
-  if (offset === undefined) return [];
+  if (offset === undefined) return;
   const message = `this looks like a secret; a ${subject} must not carry one${secretAdvice}`;
-  return [{ id: `secret_in_${subject}`, severity: "error", path: [], offset, message }];
+  findings.error(`secret_in_${subject}`, [], message, offset);
 }
 
-export interface Held<T> {
-  /** Undefined when something is wrong, or a placeholder is left. */
-  readonly value: T | undefined;
-  readonly mistakes: readonly Mistake[];
-}
-
-/** @param placeholders how bad a placeholder is: a draft may hold them. */
+/**
+ * @param placeholders how bad a placeholder is: a draft may hold them.
+ * @returns undefined when something is wrong, or a placeholder is left.
+ */
 export function holdTo<T>(
   schema: z.ZodType<T>,
   document: Document,
   rules: ReadingRules,
+  findings: FindingList,
   placeholders: Finding["severity"] = "error",
-): Held<T> {
+): T | undefined {
   const { root } = document;
+  const before = findings.mistakes.length;
   // Messages are empty unless the schema has its own.
   const { data, error } = schema.safeParse(root.value, { error: () => "", jitless: true });
-  const inspection: Inspection = { rules, placeholders, mistakes: [], spent: new Set() };
-  inspect(inspection, root, schema, []);
-  const { mistakes, spent } = inspection;
-  const issues = error?.issues.flatMap((issue) => mistakesOf(issue, [], { document, spent })) ?? [];
-  return { value: spent.size === 0 && mistakes.length === 0 ? data : undefined, mistakes: [...mistakes, ...issues] };
+  const run: Inspection = { document, rules, placeholders, findings, spent: new Set() };
+  inspect(run, root, schema, []);
+  for (const issue of error?.issues ?? []) reportIssue(run, issue, []);
+  return findings.mistakes.length === before ? data : undefined;
 }
 
 interface Inspection {
+  readonly document: Document;
   readonly rules: ReadingRules;
   readonly placeholders: Finding["severity"];
-  readonly mistakes: Mistake[];
+  readonly findings: FindingList;
   /** Nodes that are reported: what the schema says of them is not. */
   readonly spent: Set<Node>;
 }
@@ -131,12 +126,11 @@ function inspectEntry(run: Inspection, key: string, child: Node, mapping: unknow
   }
   if (mapping instanceof z.ZodObject && !isKnown && !key.startsWith("x-")) {
     const message = () => describeUnknown(key, Object.keys(shape), run.rules.hints);
-    run.mistakes.push({ id: "unknown_key", severity: "error", path, offset: child.keyOffset, message });
+    run.findings.error("unknown_key", path, message, child.keyOffset);
   }
   if (mapping instanceof z.ZodRecord && key === "__proto__") {
     // zod leaves it out.
-    const message = "__proto__ cannot be a name here";
-    run.mistakes.push({ id: "not_allowed", severity: "error", path, offset: child.keyOffset, message });
+    run.findings.error("not_allowed", path, "__proto__ cannot be a name here", child.keyOffset);
   }
   const free = mapping instanceof z.ZodRecord ? mapping.valueType : undefined;
   inspect(run, child, isKnown ? shape[key] : free, path);
@@ -149,14 +143,14 @@ function inspectText(run: Inspection, node: Node, text: string, path: Path, isRe
   } else if (isRead && isPlaceholder(text)) {
     run.spent.add(node);
     const message = () => `replace the placeholder ${shown(text)}`;
-    run.mistakes.push({ id: "placeholder", severity: run.placeholders, path, offset: node.offset, message });
+    run.findings[run.placeholders]("placeholder", path, message, node.offset);
   }
 }
 
-function reportSecret({ mistakes, rules }: Inspection, path: Path, offset: number, name: string): void {
+function reportSecret({ findings, rules }: Inspection, path: Path, offset: number, name: string): void {
   const { subject, secretAdvice } = rules;
   const message = () => `${shown(name)} looks like a secret; a ${subject} must not carry one${secretAdvice}`;
-  mistakes.push({ id: `secret_in_${subject}`, severity: "error", path, offset, message });
+  findings.error(`secret_in_${subject}`, path, message, offset);
 }
 
 function describeUnknown(key: string, known: readonly string[], hints: ReadonlyMap<string, string>): string {
@@ -182,85 +176,78 @@ function itemOf(schema: unknown): unknown {
   return schema instanceof z.ZodTuple ? schema.def.items[0] : undefined;
 }
 
-interface Found {
-  readonly document: Document;
-  readonly spent: ReadonlySet<Node>;
-}
-
 type Issue = z.core.$ZodIssue;
 
-function mistakesOf(issue: Issue, base: Path, found: Found): readonly Mistake[] {
-  const { document, spent } = found;
+/** @param base of the issue's path. */
+function reportIssue(run: Inspection, issue: Issue, base: Path): void {
+  const { document, findings, spent } = run;
   const path = [...base, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
   const node = document.node(path);
-  if (node !== undefined && spent.has(node)) return [];
-  const report = (id: string, message: Mistake["message"]): readonly Mistake[] => [
-    { id, severity: "error", path, offset: document.offset(path), message },
-  ];
-  if (issue.code === "custom") return [refusedAt(issue, path, document)];
-  if (node === undefined) return report("missing", `${path.at(-1)} is required`);
-  switch (issue.code) {
-    case "invalid_type": {
-      if (isNumeric(issue.expected) && typeof node.value === "number") {
-        const [id, message] = describeNumber(node, issue.message);
-        return report(id, message);
-      }
-      return report("wrong_type", describeType(issue.expected, node));
-    }
-    case "invalid_value": {
-      const expected = typeof issue.values[0];
-      if (typeof node.value !== expected) return report("wrong_type", describeType(expected, node));
-      return report("not_allowed", () => describeChoice(String(node.value), issue.values.map(String)));
-    }
-    case "invalid_union": {
-      const branch = issue.errors.find((issues) => !issues.some((each) => isOfOtherType(each, node)));
-      return (
-        branch?.flatMap((each) => mistakesOf(each, path, found)) ??
-        report("wrong_type", describeType(issue.message, node))
-      );
-    }
-    case "too_small":
-    case "too_big":
-      if (Array.isArray(node.value)) {
-        return report("list_length", `expected ${issue.message} items, found ${node.value.length}`);
-      }
-      // zod also measures a text where a list belongs, and has a bound of its own for whole numbers.
-      if (typeof node.value !== "number" || issue.message === "") return [];
-      return report("out_of_range", `${shown(node.source ?? "")} is outside the range: ${issue.message}`);
-    default:
-      return report("not_allowed", issue.message);
+  if (node !== undefined && spent.has(node)) return;
+  if (issue.code === "custom") {
+    const { id, isKey } = refusalParameters.parse(issue.params);
+    findings.error(id, path, issue.message, isKey ? node?.keyOffset : undefined);
+    return;
   }
+  if (node === undefined) {
+    findings.error("missing", path, `${path.at(-1)} is required`);
+    return;
+  }
+  const branch = issue.code === "invalid_union" ? branchFor(issue, node) : undefined;
+  for (const each of branch ?? []) reportIssue(run, each, path);
+  const described = branch === undefined ? describeIssue(issue, node) : null;
+  if (described !== null) findings.error(described.id, path, described.message);
 }
 
-/** What a check of our own found. */
-function refusedAt(issue: z.core.$ZodIssueCustom, path: Path, document: Document): Mistake {
-  const { id, isKey, first, depth } = refusalParameters.parse(issue.params);
-  const offset = (isKey ? document.node(path)?.keyOffset : undefined) ?? document.offset(path);
-  if (first === undefined) return { id, severity: "error", path, offset, message: issue.message };
-  const before = document.offset([...path.slice(0, path.length - depth), ...first]);
-  const message = `${issue.message} at line ${document.position(before).line}`;
-  return { id, severity: "error", path, offset, message };
+/** The issues with the option of a union that is for values of this type. */
+function branchFor({ errors }: z.core.$ZodIssueInvalidUnion, { value }: Node): readonly Issue[] | undefined {
+  const isOfOtherType = ({ path, ...issue }: Issue) =>
+    issue.code === "invalid_type" && path.length === 0 && !(isNumeric(issue.expected) && typeof value === "number");
+  return errors.find((issues) => !issues.some(isOfOtherType));
+}
+
+/** Null for what another issue reports. */
+function describeIssue(issue: Issue, node: Node): Pick<Mistake, "id" | "message"> | null {
+  const { value, source } = node;
+  switch (issue.code) {
+    case "invalid_type":
+      if (isNumeric(issue.expected) && typeof value === "number") return describeNumber(node, issue.message);
+      return { id: "wrong_type", message: describeType(issue.expected, node) };
+    case "invalid_value": {
+      const expected = typeof issue.values[0];
+      if (typeof value !== expected) return { id: "wrong_type", message: describeType(expected, node) };
+      return { id: "not_allowed", message: () => describeChoice(String(value), issue.values.map(String)) };
+    }
+    case "invalid_union":
+      return { id: "wrong_type", message: describeType(issue.message, node) };
+    case "too_small":
+    case "too_big":
+      if (Array.isArray(value)) {
+        return { id: "list_length", message: `expected ${issue.message} items, found ${value.length}` };
+      }
+      // zod also measures a text where a list belongs, and has a bound of its own for whole numbers.
+      if (typeof value !== "number" || issue.message === "") return null;
+      return { id: "out_of_range", message: `${shown(source ?? "")} is outside the range: ${issue.message}` };
+    default:
+      return { id: "not_allowed", message: issue.message };
+  }
 }
 
 function isNumeric(expected: string): boolean {
   return expected === "number" || expected === "int";
 }
 
-/** Whether an option of a union is for values of another type. */
-function isOfOtherType(issue: Issue, { value }: Node): boolean {
-  if (issue.code !== "invalid_type" || issue.path.length > 0) return false;
-  return !(isNumeric(issue.expected) && typeof value === "number");
-}
-
 /** A number with a fraction where none may be, an infinite one, or one in another notation than that of JSON. */
-function describeNumber({ source, value }: Node, endless: string): readonly [id: string, message: string] {
+function describeNumber({ source, value }: Node, endless: string): Pick<Mistake, "id" | "message"> {
   const written = shown(source ?? "");
-  if (Number.isFinite(value)) return ["wrong_type", "expected a whole number, found a number with a fraction"];
+  if (Number.isFinite(value)) {
+    return { id: "wrong_type", message: "expected a whole number, found a number with a fraction" };
+  }
   // A number in JSON syntax may still be too large.
   if (!Number.isNaN(value) || /inf|nan/i.test(written)) {
-    return ["not_finite", `${written} is not a finite number${endless}`];
+    return { id: "not_finite", message: `${written} is not a finite number${endless}` };
   }
-  return ["number_format", `write ${written} as a plain decimal number`];
+  return { id: "number_format", message: `write ${written} as a plain decimal number` };
 }
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -275,25 +262,18 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 
 /** @param expected a type of zod, or words. */
 function describeType(expected: string, { value, source }: Node): string {
-  const found = source === null ? typeName(value) : scalarName(value, source);
-  return `expected ${TYPES.get(expected) ?? expected}, found ${found}${quoting(expected, value)}`;
+  const isNumber = typeof value === "number";
+  const isQuoted = typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value));
+  let hint = "";
+  if (expected === "string" && (isNumber || typeof value === "boolean")) hint = "; write it in quotes";
+  if (isNumeric(expected) && isQuoted) hint = "; write it without quotes";
+  return `expected ${TYPES.get(expected) ?? expected}, found ${foundType(value, source)}${hint}`;
 }
 
-function quoting(expected: string, value: unknown): string {
-  if (expected === "string")
-    return typeof value === "number" || typeof value === "boolean" ? "; write it in quotes" : "";
-  const isQuoted =
-    isNumeric(expected) && typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value));
-  return isQuoted ? "; write it without quotes" : "";
-}
-
-function typeName(value: unknown): string {
-  return Array.isArray(value) ? "a list" : "a mapping";
-}
-
-function scalarName(value: unknown, source: string): string {
-  if (value === null) return source === "" ? "nothing" : "null";
-  return TYPES.get(typeof value) ?? "a value";
+function foundType(value: unknown, source: string | null): string {
+  if (source === "" && value === null) return "nothing";
+  if (value === null) return "null";
+  return TYPES.get(Array.isArray(value) ? "array" : typeof value) ?? "a value";
 }
 
 function describeChoice(written: string, values: readonly string[]): string {

@@ -16,22 +16,14 @@ export interface Refusal {
   readonly path?: Path;
   /** Reported where the key is, not its value. */
   readonly isKey?: boolean;
-  /** As `path`, to a value that was there before; its line ends the sentence. */
-  readonly first?: Path;
 }
 
 /** An issue for a refusal; its parameters are what `refusalParameters` describes. */
 export function refuse(ctx: z.core.$RefinementCtx, { message, path = [], ...params }: Refusal): void {
-  ctx.addIssue({ code: "custom", message, path: [...path], params: { ...params, depth: path.length } });
+  ctx.addIssue({ code: "custom", message, path: [...path], params });
 }
 
-export const refusalParameters = z.object({
-  id: z.string(),
-  isKey: z.boolean().default(false),
-  first: z.array(z.union([z.string(), z.number()])).optional(),
-  /** Steps of the path that are below the value that is checked. */
-  depth: z.number(),
-});
+export const refusalParameters = z.object({ id: z.string(), isKey: z.boolean().default(false) });
 
 /** Checks that involve several items run also where one of these is wrong, to find every mistake at once. */
 export const OF_LIST: z.core.$ZodSuperRefineParams = { when: ({ value }) => Array.isArray(value) };
@@ -192,13 +184,12 @@ export function refuseRepeated(
   texts: readonly TextAt[],
   rule = { id: "duplicate_name", done: "used", compared: (text: string) => text },
 ): void {
-  const seen = new Map<string, Path>();
+  const seen = new Set<string>();
   for (const { text, path } of texts) {
     if (typeof text !== "string") continue;
     const compared = rule.compared(text);
-    const first = seen.get(compared);
-    if (first === undefined) seen.set(compared, path);
-    else refuse(ctx, { id: rule.id, message: `${shownPath(text)} is already ${rule.done}`, path, first });
+    if (seen.has(compared)) refuse(ctx, { id: rule.id, message: `${shownPath(text)} is already ${rule.done}`, path });
+    seen.add(compared);
   }
 }
 

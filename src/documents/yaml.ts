@@ -20,7 +20,7 @@ import {
   Parser,
 } from "yaml";
 
-import { type Finding, type Mistake, type Path, parsePointer, placed, type Position } from "./findings.ts";
+import { type Finding, FindingList, type Path, parsePointer, placed, type Position } from "./findings.ts";
 import { codePoints, shown } from "./texts.ts";
 
 /** The name of a document in messages. */
@@ -100,10 +100,11 @@ export function openDocument(bytes: Uint8Array, { subject, sizeLimitBytes }: Doc
   if (second !== undefined) {
     return refuse("yaml_documents", "one document per file; a second one starts here", position(second.range[0]));
   }
-  const walk: Walk = { subject, mistakes: [], isTooDeep: false, lineOf: (offset) => position(offset).line };
+  const findings = new FindingList(() => 0);
+  const walk: Walk = { subject, findings, isTooDeep: false, lineOf: (offset) => position(offset).line };
   for (const offset of directives) forbid(walk, "a directive", [], offset);
   const root = nodeOf(walk, first?.contents ?? null, [], { offset: 0, keyOffset: null });
-  if (walk.mistakes.length > 0) return { kind: "refused", findings: placed(walk.mistakes, position) };
+  if (findings.hasError) return { kind: "refused", findings: placed(findings.mistakes, position) };
   return { kind: "document", document: documentOf(text, root, position) };
 }
 
@@ -165,7 +166,7 @@ function withoutPadding(text: string): string {
 /** The conversion of parsed YAML to nodes, and what is wrong with its form. */
 interface Walk {
   readonly subject: string;
-  readonly mistakes: Mistake[];
+  readonly findings: FindingList;
   isTooDeep: boolean;
   lineOf(offset: number): number;
 }
@@ -182,7 +183,7 @@ function nodeOf(walk: Walk, parsed: ParsedNode | null, path: Path, owner: Owner)
   reportConstructs(walk, parsed, path, offset);
   if (path.length > DEPTH_LIMIT && !walk.isTooDeep) {
     walk.isTooDeep = true;
-    walk.mistakes.push(mistake("too_deep", path, offset, `nested more than ${DEPTH_LIMIT} levels`));
+    walk.findings.error("too_deep", path, `nested more than ${DEPTH_LIMIT} levels`, offset);
   }
   if (isSeq(parsed)) {
     const items = parsed.items.map((item, index) => nodeOf(walk, item, [...path, index], { offset, keyOffset: null }));
@@ -222,7 +223,7 @@ function childrenOf(walk: Walk, { items }: Extract<ParsedNode, { items: { key: u
       continue;
     }
     const message = () => `key ${shown(name)} is already set at line ${walk.lineOf(first.keyOffset)}`;
-    walk.mistakes.push(mistake("yaml_duplicate_key", below, keyOffset, message));
+    walk.findings.error("yaml_duplicate_key", below, message, keyOffset);
   }
   return children;
 }
@@ -257,30 +258,25 @@ function reportConstructs(walk: Walk, parsed: ParsedNode | null, path: Path, off
   if (parsed?.tag !== undefined) forbid(walk, "a tag", path, offset);
 }
 
-function forbid({ mistakes, subject }: Walk, construct: string, path: Path, offset: number): void {
-  mistakes.push(mistake("yaml_forbidden", path, offset, `${construct} is not allowed in a ${subject}`));
-}
-
-function mistake(id: string, path: Path, offset: number, message: Mistake["message"]): Mistake {
-  return { id, severity: "error", path, offset, message };
+function forbid({ findings, subject }: Walk, construct: string, path: Path, offset: number): void {
+  findings.error("yaml_forbidden", path, `${construct} is not allowed in a ${subject}`, offset);
 }
 
 function documentOf(text: string, root: Node, position: Document["position"]): Document {
-  const follow = (path: Path, isWhole: boolean): Node | undefined => {
+  const offset = (path: Path) => {
     let node = root;
     for (const step of path) {
       const next = node.children.get(String(step));
-      if (next === undefined) return isWhole ? undefined : node;
+      if (next === undefined) break;
       node = next;
     }
-    return node;
+    return node.offset;
   };
-  const offset = (path: Path) => (follow(path, false) ?? root).offset;
   return {
     text,
     root,
     position,
-    node: (path) => follow(path, true),
+    node: (path) => path.reduce<Node | undefined>((node, step) => node?.children.get(String(step)), root),
     offset,
     locate: (loc) => position(offset(parsePointer(loc))),
   };

@@ -73,8 +73,7 @@ export async function readManifest(bytes: Uint8Array): Promise<SettingsReading<R
 }
 
 function readById(document: Document, placeholders: Finding["severity"], findings: FindingList): RobotManifest | null {
-  const { value, mistakes } = holdTo(BY_ID, document, RULES, placeholders);
-  findings.mistakes.push(...mistakes);
+  const value = holdTo(BY_ID, document, RULES, findings, placeholders);
   if (value === undefined) return null;
   checkIdentity(value.robot_type_id, findings);
   return { ...value, contract: null, unit_from: value.robot_type_id };
@@ -86,8 +85,7 @@ async function readCustom(
   findings: FindingList,
 ): Promise<RobotManifest | null> {
   const { CUSTOM_MANIFEST, describeRobot } = await import("./custom/contract.ts");
-  const { value, mistakes } = holdTo(CUSTOM_MANIFEST, document, RULES, placeholders);
-  findings.mistakes.push(...mistakes);
+  const value = holdTo(CUSTOM_MANIFEST, document, RULES, findings, placeholders);
   const described = value === undefined ? null : describeRobot(value, findings);
   if (value === undefined || described === null) return null;
   const { robot_type_id, display_name, status, configuration_files } = value;

@@ -75,8 +75,7 @@ export async function wrongAnswers(answers: Answers): Promise<readonly WrongAnsw
     .map(({ loc, id, message }) => ({
       flag: FLAGS.find(([place]) => loc.startsWith(place))?.[1] ?? loc,
       id,
-      // The line is in a file that is not written yet.
-      what: message.replace(/ at line \d+$/, ""),
+      what: message,
     }));
 }
 

@@ -59,8 +59,8 @@ function characters(text: string): readonly string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Of one user-perceived character, or one code point. */
-export function characterWidth(character: string): number {
+/** Of one user-perceived character. */
+function characterWidth(character: string): number {
   if (INVISIBLE.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }

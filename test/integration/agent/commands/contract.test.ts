@@ -150,7 +150,7 @@ describe("contract FILE", () => {
       /robot/robot-manifest.yaml:7:5: error unknown_key: unknown key knid; did you mean kind?
               knid: arm
               ^
-      /robot/robot-manifest.yaml:8:26: error duplicate_name: shoulder is already used at line 8
+      /robot/robot-manifest.yaml:8:26: error duplicate_name: shoulder is already used
               elements: [shoulder, shoulder]
                                    ^
       /robot/robot-manifest.yaml:9:11: error not_allowed: degrees is not one of rad, deg, m, mm, ratio, percent, calibrated_range, counts; did you mean deg?
