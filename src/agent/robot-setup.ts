@@ -5,7 +5,7 @@ import type { RobotSetup } from "../api/robots.ts";
 import type { ConfigurationFile } from "../look/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import { type AgentConfiguration, expandName } from "./configuration/configuration.ts";
-import { NAME_LIMIT } from "./configuration/readers.ts";
+import { NAME_LIMIT } from "./configuration/keys.ts";
 import type { PlainFinding } from "./findings.ts";
 
 /** The values for the name template. */

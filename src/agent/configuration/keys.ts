@@ -1,10 +1,23 @@
 /** The keys of the agent's configuration: what each may be, its default, and what an editor tells of it. */
 import * as z from "zod";
 
-import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "../../api/robot-texts.ts";
+import { eachOf, REGION_EXPECTED, REGION_FORM, ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "../../api/robot-texts.ts";
+import { DIRECT, parseProxy } from "../../client/transport/proxy.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
-import { absolutePath, integer, number, OF_MAPPING, orNull, refuse, rightMembers } from "../../documents/schemas.ts";
-import { labels, nameTemplate, proxyAddress, region, registeredText } from "./readers.ts";
+import {
+  absolutePath,
+  integer,
+  isText,
+  normalText,
+  number,
+  OF_MAPPING,
+  orNull,
+  refuse,
+  rightMembers,
+  text,
+} from "../../documents/schemas.ts";
+import { holdsCredentials, isSecretKey } from "../../documents/secrets.ts";
+import { shown } from "../../documents/texts.ts";
 
 export type ServiceConfiguration = Readonly<z.output<typeof service>>;
 
@@ -33,6 +46,85 @@ export const DEFAULTS = {
   log: { level: "info", format: "json" },
 } as const;
 
+const LABEL_LIMIT = 32;
+const LABEL_KEY_LIMIT = 64;
+const LABEL_VALUE_LIMIT = 256;
+/** Spec section 8, in code points. */
+export const NAME_LIMIT = 64;
+const REGION_LIMIT = 256;
+
+/** An http(s) address, with user name and password if the proxy requires them, or `none`. */
+const proxyAddress = z
+  .string()
+  .overwrite((written) => written.trim())
+  .superRefine((written, ctx) => {
+    // Do not repeat the address, which may contain a password.
+    if (written === DIRECT || (written !== "" && parseProxy(written).kind === "proxy")) return;
+    refuse(ctx, { id: "url_format", message: "expected the address of a proxy, http://HOST:PORT, or none" });
+  })
+  .meta({ minLength: 1 });
+
+/** A text that is registered, where every operator can read it. Refuses an address with a password. */
+function registeredText(maximum: number, minimum = 1) {
+  return text(maximum, minimum).superRefine((written, ctx) => {
+    if (!holdsCredentials(written)) return;
+    const message = "this address contains a user name or password, and this value is registered; remove them";
+    refuse(ctx, { id: "secret_in_configuration", message });
+  });
+}
+
+/** The code of a cloud region. The finding does not repeat the value, which may be a pasted address with a password. */
+export const region = text(REGION_LIMIT)
+  .superRefine((written, ctx) => {
+    if (!isText(written, 1, REGION_LIMIT) || REGION_FORM.test(written)) return;
+    refuse(ctx, { id: "region_format", message: `expected ${REGION_EXPECTED}` });
+  })
+  .meta({ minLength: 1, maxLength: REGION_LIMIT, pattern: REGION_FORM.source });
+
+const PLACEHOLDERS: ReadonlySet<string> = new Set(["{hostname}", "{machine_id}"]);
+
+/** The name of the robot with placeholders for what differs between robots. */
+const nameTemplate = registeredText(NAME_LIMIT)
+  .superRefine((template, ctx) => {
+    const unknown = template.match(/\{[^{}]*\}?|\}/g)?.find((each) => !PLACEHOLDERS.has(each));
+    if (unknown === undefined) return;
+    const message = `${shown(unknown)} is no placeholder; use {hostname} or {machine_id}`;
+    refuse(ctx, { id: "name_template", message });
+  })
+  .meta({ minLength: 1, maxLength: NAME_LIMIT, pattern: "^(?:[^{}]|\\{hostname\\}|\\{machine_id\\})*$" });
+
+/** Here names that start with `x-` are labels too. */
+const labels = z
+  .record(z.string(), registeredText(LABEL_VALUE_LIMIT, 0))
+  .superRefine((written, ctx) => {
+    const names = Object.keys(written);
+    if (names.length > LABEL_LIMIT) {
+      const message = `expected 0 to ${LABEL_LIMIT} labels, found ${names.length}`;
+      refuse(ctx, { id: "list_length", message });
+      return;
+    }
+    const seen = new Set<string>();
+    for (const key of names) {
+      const name = normalText(key, LABEL_KEY_LIMIT);
+      if (!isSecretKey(key) && !isText(name, 1, LABEL_KEY_LIMIT)) {
+        const message = `expected a label name of 1 to ${LABEL_KEY_LIMIT} printable characters`;
+        refuse(ctx, { id: "text_format", message, path: [key], isKey: true });
+      } else if (seen.has(name)) {
+        const message = `label ${shown(name)} is already set`;
+        refuse(ctx, { id: "duplicate_name", message, path: [key], isKey: true });
+      }
+      seen.add(name);
+    }
+  }, OF_MAPPING)
+  .meta({ maxProperties: LABEL_LIMIT, propertyNames: { minLength: 1, maxLength: LABEL_KEY_LIMIT } })
+  .transform((written): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(written).map(([key, value]) => [normalText(key, LABEL_KEY_LIMIT), value])),
+  );
+
+const URL_FINDINGS: ReadonlyMap<string, string> = new Map([
+  ["url-insecure", "insecure_url"],
+  ["url-credentials", "secret_in_configuration"],
+]);
 const PARTS = ["connect_timeout_s", "headers_timeout_s"] as const;
 
 const service = z
@@ -88,7 +180,8 @@ const service = z
     } = rightMembers(written, ctx);
     const parsed = url === undefined ? null : parseServiceUrl(url.trim(), allowInsecure);
     if (parsed?.kind === "url-problem") {
-      refuse(ctx, { id: urlFindingId(parsed.code), message: `${parsed.what}; ${parsed.fix}`, path: ["url"] });
+      const id = URL_FINDINGS.get(parsed.code) ?? "url_format";
+      refuse(ctx, { id, message: `${parsed.what}; ${parsed.fix}`, path: ["url"] });
     }
     for (const part of PARTS) {
       const partS = parts[part];
@@ -108,20 +201,6 @@ const service = z
 function baseAddress(written: string, allowInsecure: boolean): string {
   const parsed = parseServiceUrl(written.trim(), allowInsecure);
   return parsed.kind === "url" ? parsed.url.href.replace(/\/+$/, "") : written;
-}
-
-function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: "url-problem" }>["code"]): string {
-  switch (code) {
-    case "url-insecure":
-      return "insecure_url";
-    case "url-credentials":
-      return "secret_in_configuration";
-    case "url-invalid":
-    case "url-scheme":
-    case "url-query":
-    case "url-versioned":
-      return "url_format";
-  }
 }
 
 const robot = z.object({

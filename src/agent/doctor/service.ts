@@ -15,7 +15,7 @@ import { RELEASED_AT_MS } from "../../platform/release.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import { region as regionSchema } from "../configuration/readers.ts";
+import { region as regionSchema } from "../configuration/keys.ts";
 import { askWhetherHeld } from "../registration/confirmation.ts";
 import { openAccess } from "../registration/connect.ts";
 import type { Registration } from "../registration/registration.ts";

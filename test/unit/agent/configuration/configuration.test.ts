@@ -154,13 +154,7 @@ x-note: whatever
     ["a relative path", `${MINIMAL}manifest: robot.yaml\n`, "path_format /manifest", "3:11"],
     ["a path with NUL", `${MINIMAL}manifest: "/a\\0"\n`, "path_format /manifest", "3:11"],
     ["a path that is too long", `${MINIMAL}manifest: /${"a".repeat(4096)}\n`, "path_format /manifest", "3:11"],
-    ["a name that is too long", robot(`name: ${"n".repeat(65)}`), "name_length /robot/name", "2:26"],
-    [
-      "a name that its placeholders make too long",
-      robot(`name: "${"n".repeat(53)}{machine_id}"`),
-      "name_length /robot/name",
-      "2:26",
-    ],
+    ["a name that is too long", robot(`name: ${"n".repeat(65)}`), "text_format /robot/name", "2:26"],
     ["an unmatched brace", robot(`name: "a}b"`), "name_template /robot/name", "2:26"],
     ["an empty name", robot(`name: " "`), "text_format /robot/name", "2:26"],
     [
@@ -240,14 +234,6 @@ x-note: whatever
       });
     },
   );
-
-  test("readConfiguration: long name template → allowed if a short hostname makes it fit", async () => {
-    const name = `${"n".repeat(63)}{hostname}`;
-    expect(read(robot(`name: "${name}"`))).toMatchObject({
-      findings: [],
-      value: { robot: { name } },
-    });
-  });
 
   test("readConfiguration: allowed plain http to another machine → warning", async () => {
     const { findings, value: configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
