@@ -2,8 +2,9 @@ import { resolve } from "node:path";
 
 import { isError } from "../../documents/findings.ts";
 import type { RobotSetup } from "../../api/robots.ts";
+import { diffContracts, formulaOf, rangeText } from "../../api/contract-difference.ts";
 import { isContract } from "../../api/is-contract.ts";
-import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";
+import { type ActionAxis, type Contract, contractDigest, type StateAxis } from "../../manifest/custom/contract.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
@@ -38,7 +39,7 @@ export async function contract(
   }
   await showFindings(findings, context);
   if (manifest === null) return isValid ? EXIT.ok : EXIT.invalid;
-  await describe(manifest, context.terminal);
+  describe(manifest, context.terminal);
   return EXIT.ok;
 }
 
@@ -55,7 +56,7 @@ async function openDocument(
   return readManifestNow(machine, configuration.reading.value.manifest);
 }
 
-async function describe(manifest: RobotManifest, terminal: Terminal): Promise<void> {
+function describe(manifest: RobotManifest, terminal: Terminal): void {
   const { contract: normalized, robot_type_id: robotTypeId } = manifest;
   if (normalized === null) {
     terminal.print(
@@ -65,7 +66,6 @@ async function describe(manifest: RobotManifest, terminal: Terminal): Promise<vo
     );
     return;
   }
-  const { contractDigest } = await import("../../manifest/custom/contract.ts");
   terminal.print(`${terminal.style("bold", normalized.robot_type_id)}  ${normalized.display_name ?? ""}`.trimEnd());
   terminal.table(
     ["", ""],
@@ -79,14 +79,10 @@ async function describe(manifest: RobotManifest, terminal: Terminal): Promise<vo
       ["digest", contractDigest(normalized)],
     ],
   );
-  await describeVectors(normalized, terminal);
+  describeVectors(normalized, terminal);
 }
 
-async function describeVectors(
-  { state_axes: stateAxes, action_axes: actionAxes }: Contract,
-  terminal: Terminal,
-): Promise<void> {
-  const { formulaOf, rangeText } = await import("../../api/contract-difference.ts");
+function describeVectors({ state_axes: stateAxes, action_axes: actionAxes }: Contract, terminal: Terminal): void {
   const rows = (axes: readonly (StateAxis & Pick<ActionAxis, "max_step">)[]) =>
     axes.map((axis, index) => [
       String(index),
@@ -128,7 +124,6 @@ async function showDiff(
     else terminal.print(what);
     return EXIT.ok;
   }
-  const { diffContracts } = await import("../../api/contract-difference.ts");
   const changes = diffContracts(before, now);
   if (options.json === true) {
     terminal.json({ changes, note: null });
@@ -154,11 +149,8 @@ function differenceInForm(
 ): string {
   if (request === undefined) return "Nothing is registered yet.";
   if (status === "draft") return "The manifest is a draft: what is registered stays.";
-  const before = describeForm(request.robot_type_id, hadContract);
-  const now = describeForm(robotTypeId, normalized !== null);
+  const form = (id: string, hasContract: boolean) => `${id} ${hasContract ? "with" : "without"} a contract`;
+  const before = form(request.robot_type_id, hadContract);
+  const now = form(robotTypeId, normalized !== null);
   return before === now ? `Registered as ${before}, as it is now.` : `Registered as ${before}; it is now ${now}.`;
-}
-
-function describeForm(robotTypeId: string, hasContract: boolean): string {
-  return `${robotTypeId} ${hasContract ? "with" : "without"} a contract`;
 }

@@ -7,8 +7,7 @@ import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
-import { type ConfigurationValues, configurationText } from "./configuration-text.ts";
-import { manifestText } from "./manifest-text.ts";
+import { type ConfigurationValues, configurationText, manifestText } from "./texts.ts";
 
 /** Values of the two files. null leaves a placeholder, or the default where there is one. */
 export interface Answers extends Omit<ConfigurationValues, "name" | "hasHomePaths"> {
@@ -30,9 +29,8 @@ export async function documentsOf(answers: Answers) {
   const { name, type: robotTypeId, unit, files: paths } = answers;
   const hasHomePaths = paths.some((path) => path.startsWith("~/"));
   const configuration = configurationText({ ...answers, name: name ?? DEFAULTS.robot.name, hasHomePaths }, HINT);
-  const files = paths.map((path) => ({ label: null, path: absolute(path) }));
   const base = baseOf(answers);
-  const manifest = manifestText({ robotTypeId, base, unit, displayName: null, files }, HINT);
+  const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute) }, HINT);
   // The manifest's default path follows from this one, and is right by construction.
   const { findings, value } = readConfiguration(Buffer.from(configuration), { path: "/config.yaml" });
   const { findings: ofManifest } = await readManifest(Buffer.from(manifest));

@@ -12,7 +12,6 @@ import {
   expandName,
   readConfiguration,
 } from "../../../../src/agent/configuration/configuration.ts";
-import { readManifest } from "../../../../src/manifest/manifest.ts";
 import { times } from "../../../support/run/tier.ts";
 
 const KEY = "sk_acme_0123456789abcdefXYZ";
@@ -395,14 +394,6 @@ describe("examples", () => {
       robot: { ...reading.value?.robot, home: "/home/robot" },
     });
     expect(switchedOn).toContain("\n  settle_ms: 500");
-  });
-
-  test("robot-manifest.example.yaml: no finding", async () => {
-    const { findings, value: manifest } = await readManifest(
-      readFileSync(new URL("../../../../config/robot-manifest.example.yaml", import.meta.url)),
-    );
-    expect(findings).toEqual([]);
-    expect(manifest?.configuration_files.map(({ label }) => label)).toContain("camera names");
   });
 });
 

@@ -6,9 +6,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readConfiguration } from "../../../../src/agent/configuration/configuration.ts";
-import { configurationText, yamlText } from "../../../../src/agent/init/configuration-text.ts";
-import { manifestText } from "../../../../src/agent/init/manifest-text.ts";
 import { stepsHere } from "../../../../src/agent/init/places.ts";
+import { configurationText, manifestText, yamlText } from "../../../../src/agent/init/texts.ts";
 import { type JointUnit, READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
@@ -30,11 +29,10 @@ const MANIFEST = {
   robotTypeId: "yam.bimanual-joint-position.v1",
   base: null,
   unit: null,
-  displayName: "Packing cell, two YAM arms",
   files: [
-    { label: null, path: "/opt/yam/configs/yam_left.yaml" },
-    { label: null, path: "/opt/yam/configs/yam_right.yaml" },
-    { label: "camera names", path: "/etc/udev/rules.d/90-yam-cameras.rules" },
+    "/opt/yam/configs/yam_left.yaml",
+    "/opt/yam/configs/yam_right.yaml",
+    "/etc/udev/rules.d/90-yam-cameras.rules",
   ],
 };
 
@@ -95,7 +93,7 @@ describe("manifestText", () => {
     [[], ["status_draft", "no_config_files"]],
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
   ])("manifestText: files %j → findings %j", async (paths, ids) => {
-    const text = manifestText({ ...MANIFEST, files: paths.map((path) => ({ label: null, path })) }, "x");
+    const text = manifestText({ ...MANIFEST, files: paths }, "x");
     const { findings, value: manifest } = await readManifest(Buffer.from(text));
     expect(findings.map(({ id }) => id)).toEqual(ids);
     expect(manifest?.configuration_files.map(({ path }) => path)).toEqual(paths);
