@@ -1,6 +1,5 @@
 /** Configuration and manifest: mistakes without and with a running daemon, and valid edits. */
 import { chmod, readFile, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
 
 import { describe, expect } from "vitest";
 
@@ -81,20 +80,6 @@ describe.concurrent("scenario 29: mistakes → all at once at file:line:column, 
     }
   });
 
-  test.for([
-    ["a syntax error", "service: [\n", "yaml_syntax"],
-    ["no content", "", "wrong_type"],
-    ["binary content", "\u0000\u0001\u0002", "yaml_syntax"],
-    ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "not_utf8"],
-  ] as const)("a configuration with %s", async ([, bytes, id]) => {
-    await using scene = await createScene();
-    const { robot } = scene;
-    await writeAtOnce(robot.config_path, bytes);
-    const { code, stderr } = await robot.run(["run"]);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(new RegExp(`config\\.yaml:\\d+:\\d+: error ${id}: `));
-  });
-
   test("no configuration file, with the command that creates it", async ({ scene }) => {
     await rm(scene.robot.config_path);
     const { code, stderr } = await scene.robot.run(["run"]);
@@ -172,19 +157,6 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-central-1" });
     // The next start would fail, so status already exits 3.
     expect((await robot.run(["status"])).code).toBe(3);
-  });
-
-  test("the configuration is removed → finding file_missing; restored → healthy", async ({ scene, robot }) => {
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
-    const text = await readFile(robot.config_path);
-    await rm(robot.config_path);
-    const { findings, healthy } = await daemon.until((status) => status.findings.length > 0);
-    expect(healthy).toBe(false);
-    expect(findings).toMatchObject([{ id: "file_missing", file: robot.config_path }]);
-    await writeAtOnce(robot.config_path, text);
-    await daemon.until(({ healthy }) => healthy);
-    await expectOneRobot(scene, daemon);
   });
 });
 
@@ -311,19 +283,6 @@ test.concurrent("a configuration that every user may edit → its new address is
   await chmod(robot.config_path, 0o644);
   await daemon.until((status) => status.healthy);
   expect(setupBodies(otherServer.requests)).toEqual([]);
-});
-
-test.concurrent("a folder or manifest that every user may write → a warning", async ({ robot }) => {
-  await chmod(robot.manifestPath, 0o666);
-  await chmod(dirname(robot.config_path), 0o777);
-  const { code, stdout } = await robot.run(["check", "--json"]);
-  const { findings } = JSON.parse(stdout) as { findings: { id: string; severity: string; message: string }[] };
-  const warned = findings.filter(({ id }) => id === "writable_by_others");
-  expect(warned.map(({ severity }) => severity)).toEqual(["warning", "warning", "warning"]);
-  expect(warned[1]?.message).toContain(`chmod o-w ${robot.manifestPath}`);
-  // The key is in that folder, which makes check fail.
-  expect(code).toBe(3);
-  expect(findings).toContainEqual(expect.objectContaining({ id: "key_exposed", severity: "error" }));
 });
 
 test.concurrent("log: an edit of level and format → in force without a restart", async ({ scene, robot }) => {

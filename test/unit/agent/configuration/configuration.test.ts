@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
@@ -12,7 +11,6 @@ import {
   expandName,
   readConfiguration,
 } from "../../../../src/agent/configuration/configuration.ts";
-import { times } from "../../../support/run/tier.ts";
 
 const KEY = "sk_acme_0123456789abcdefXYZ";
 const SERVICE = "service: {url: https://policy.example.com}\n";
@@ -127,9 +125,6 @@ x-note: whatever
     ["nothing", "", "wrong_type ", "1:1"],
     ["no service", ROBOT, "missing /service", "1:1"],
     ["no robot", SERVICE, "missing /robot", "1:1"],
-    ["a number that is too small", `${MINIMAL}watch: {resync_s: 4}\n`, "out_of_range /watch/resync_s", "3:19"],
-    ["a number that is too large", `${MINIMAL}watch: {settle_ms: 60001}\n`, "out_of_range /watch/settle_ms", "3:20"],
-    ["a negative limit", `${MINIMAL}watch: {file_limit_bytes: -1}\n`, "out_of_range /watch/file_limit_bytes", "3:27"],
     [
       "a part of a timeout longer than the total",
       service("request_timeout_s: 5, headers_timeout_s: 6"),
@@ -145,17 +140,13 @@ x-note: whatever
     ],
     ["a query in the address", `${ROBOT}service: {url: https://a/?b}\n`, "url_format /service/url", "2:16"],
     ["a fragment in the address", `${ROBOT}service: {url: "https://a/#b"}\n`, "url_format /service/url", "2:16"],
-    ["a version in the address", `${ROBOT}service: {url: https://a/v1}\n`, "url_format /service/url", "2:16"],
-    ["another scheme", `${ROBOT}service: {url: ftp://a}\n`, "url_format /service/url", "2:16"],
     ["no address", `${ROBOT}service: {url: policy.example.com}\n`, "url_format /service/url", "2:16"],
     ["a proxy with an unsupported scheme", service("proxy: socks5://b"), "url_format /service/proxy", "2:34"],
     ["an empty proxy", service(`proxy: ""`), "url_format /service/proxy", "2:34"],
     ["a relative path", `${MINIMAL}manifest: robot.yaml\n`, "path_format /manifest", "3:11"],
     ["a path with NUL", `${MINIMAL}manifest: "/a\\0"\n`, "path_format /manifest", "3:11"],
-    ["a path that is too long", `${MINIMAL}manifest: /${"a".repeat(4096)}\n`, "path_format /manifest", "3:11"],
     ["a name that is too long", robot(`name: ${"n".repeat(65)}`), "text_format /robot/name", "2:26"],
     ["an unmatched brace", robot(`name: "a}b"`), "name_template /robot/name", "2:26"],
-    ["an empty name", robot(`name: " "`), "text_format /robot/name", "2:26"],
     [
       "a region that is too long",
       `${SERVICE}robot: {region: ${"e".repeat(257)}}\n`,
@@ -207,8 +198,6 @@ x-note: whatever
       "list_length /robot/labels",
       "2:28",
     ],
-    ["labels as a list", robot("labels: [a]"), "wrong_type /robot/labels", "2:28"],
-    ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
   ])("readConfiguration: %s", async (_, text, finding, place) => {
     const { findings, value: configuration } = read(text);
     expect(findings.map(({ message }) => message).join()).not.toContain("pw@");
@@ -246,48 +235,16 @@ x-note: whatever
   });
 
   test.each([
-    ["a value", `${SERVICE}robot: {region: ${KEY}}\n`],
     ["the name", robot(`name: "${KEY}"`)],
     ["the address", `${ROBOT}service: {url: "https://a/${KEY}"}\n`],
-    ["the key file", service(`key_file: ${KEY}`)],
     ["a comment", `${MINIMAL}# ${KEY}\n`],
-    ["a label", robot(`labels: {a: ${KEY}}`)],
     ["a label's name", robot(`labels: {${KEY}: a}`)],
-    ["a section", `${MINIMAL}watch: ${KEY}\n`],
-    ["an unknown key's value", `${MINIMAL}service_key: ${KEY}\n`],
-    ["a note", `${MINIMAL}x-note: [${KEY}]\n`],
     ["a password", service("password: 0123456789abcdef")],
-    ["an API key by name", service("api_key: 0123456789abcdef")],
   ])("scenario 16: a secret as %s → error that does not repeat it", async (_, text) => {
     const { findings, value: configuration } = read(text);
     expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
     expect(configuration).toBeNull();
-  });
-
-  test("readConfiguration: mutated document → findings lie inside the file", async () => {
-    const base = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
-    const mutation = fc.tuple(
-      fc.nat({ max: base.length }),
-      fc.nat({ max: 20 }),
-      fc.constantFrom("", "\n", "  ", ": ", "- ", "{", "[", '"', "#", KEY),
-    );
-    fc.assert(
-      fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
-        const text = mutations.reduce(
-          (text, [at, remove, insert]) => text.slice(0, at) + insert + text.slice(at + remove),
-          base,
-        );
-        const lines = text.split("\n");
-        const { findings, value: configuration } = read(text);
-        for (const { line, column, message } of findings) {
-          expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1);
-          expect(message).not.toContain(KEY);
-        }
-        expect(configuration === null).toBe(findings.some(({ severity }) => severity === "error"));
-      }),
-      { numRuns: times(1000, 5000) },
-    );
   });
 
   test("locate: pointer of a refused member → its line and column", async () => {
@@ -360,40 +317,27 @@ describe("configurationSchema", () => {
 });
 
 describe("examples", () => {
-  test("config.example.yaml: no finding; commented lines show the defaults", async () => {
+  test("config.example.yaml: no finding; commented lines show the defaults", () => {
     const text = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
     const reading = read(text);
     expect(reading.findings).toEqual([]);
     const switchedOn = text
       .replaceAll(/^( *)# ?((?:  )?[a-z_]+:(?: .*)?)$/gm, "$1$2")
       .replaceAll(/^( *)#(   ?[a-z_]+: )/gm, "$1$2");
+    expect(switchedOn).toContain("\n  settle_ms: 500");
     const on = read(switchedOn);
     expect(on.findings).toEqual([]);
-    const {
-      ca_file: caFile,
-      proxy,
-      enrolment_key_file: enrolmentKeyFile,
-      organization_id: organizationId,
-    } = on.value?.service ?? {};
     const withoutDefault = {
-      enrolment_key_file: enrolmentKeyFile,
-      organization_id: organizationId,
-      ca_file: caFile,
-      proxy,
-    };
-    expect(withoutDefault).toEqual({
       enrolment_key_file: "/var/lib/robot-policy-agent/enrolment-key",
       organization_id: "org_0123456789abcdefghijklmnop",
       ca_file: "/etc/ssl/certs/factory-ca.pem",
       proxy: "http://proxy.factory.example:3128",
-    });
-    expect(on.value?.robot.home).toBe("/home/robot");
-    expect(on.value).toMatchObject({
+    };
+    expect(on.value).toEqual({
       ...reading.value,
       service: { ...reading.value?.service, ...withoutDefault },
       robot: { ...reading.value?.robot, home: "/home/robot" },
     });
-    expect(switchedOn).toContain("\n  settle_ms: 500");
   });
 });
 
