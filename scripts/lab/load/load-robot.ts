@@ -157,7 +157,7 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
 /** As the agent reads it from a file. */
 function configure(name: string, heartbeatMs: number, keyPath: string): AgentConfiguration {
   const text = `service: { url: "http://127.0.0.1:1" }\nrobot: { name: ${name}, region: ${REGION} }\n`;
-  const { value } = readConfiguration(Buffer.from(text), { path: "/config.yaml" });
+  const { value } = readConfiguration(Buffer.from(text), "/config.yaml");
   if (value === null) throw new Error(`no name for a robot: ${name}`);
   const service = { ...value.service, heartbeat_s: heartbeatMs / 1000, enrolment_key_file: keyPath };
   return { ...value, service: { ...service, identity: "enrolled" } };

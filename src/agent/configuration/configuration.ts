@@ -33,16 +33,8 @@ const RULES = {
   hints: HINTS,
 } as const;
 
-export interface ConfigurationContext {
-  /** Absolute path of the file; the default path of the manifest is in the same folder. */
-  readonly path: string;
-}
-
-/** Reads a configuration and reports all findings. */
-export function readConfiguration(
-  bytes: Uint8Array,
-  { path }: ConfigurationContext,
-): SettingsReading<AgentConfiguration> {
+/** Reads a configuration and reports all findings. @param path of the file, absolute: the manifest is beside it by default. */
+export function readConfiguration(bytes: Uint8Array, path: string): SettingsReading<AgentConfiguration> {
   const { value, ...reading } = readSettings(bytes, RULES, CONFIGURATION, doubtsOf);
   const manifest = value?.manifest ?? join(dirname(path), MANIFEST_NAME);
   return { ...reading, value: value === null ? null : { ...value, manifest } };

@@ -35,7 +35,7 @@ interface DocumentKind<T> {
 const CONFIGURATION: DocumentKind<AgentConfiguration> = {
   missingFix: "robot-policy-agent init writes one",
   exposure: { severity: "error", consequence: "every user of this machine may say where the API key is sent" },
-  parse: async (bytes, path) => readConfiguration(bytes, { path }),
+  parse: async (bytes, path) => readConfiguration(bytes, path),
 };
 
 const MANIFEST: DocumentKind<RobotManifest> = {

@@ -32,7 +32,7 @@ export async function documentsOf(answers: Answers) {
   const base = baseOf(answers);
   const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute) }, HINT);
   // The manifest's default path follows from this one, and is right by construction.
-  const { findings, value } = readConfiguration(Buffer.from(configuration), { path: "/config.yaml" });
+  const { findings, value } = readConfiguration(Buffer.from(configuration), "/config.yaml");
   const { findings: ofManifest } = await readManifest(Buffer.from(manifest));
   return { configuration, manifest, service: value?.service ?? null, findings: [...findings, ...ofManifest] };
 }

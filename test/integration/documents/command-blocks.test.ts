@@ -123,7 +123,7 @@ const RUNS: readonly Run[] = [
     what: "configurations → no finding",
     blocks: ["config/README.md: service:", "src/service/README.md: # /etc/robot-policy-service/config.yaml"],
     async run(agent, service) {
-      expect(readAgentConfiguration(bytesOf(agent), { path: "/etc/config.yaml" }).findings).toEqual([]);
+      expect(readAgentConfiguration(bytesOf(agent), "/etc/config.yaml").findings).toEqual([]);
       expect(readServiceConfiguration(bytesOf(service)).findings).toEqual([]);
     },
   },

@@ -10,7 +10,7 @@ const configuration: Document = {
     Buffer.from(
       "service: {url: https://policy.example}\nrobot:\n  name: arm-7\n  region: eu\n  labels:\n    line: a\n    a/b: c\n",
     ),
-    { path: "/etc/config.yaml" },
+    "/etc/config.yaml",
   ),
 };
 const manifest: Document = {

@@ -14,7 +14,7 @@ import { customManifest } from "../../support/robot/custom-manifest.ts";
 /** A configuration with additional members of the robot, in YAML. */
 function configurationOf(robot: string): AgentConfiguration {
   const text = `service: { url: "https://policy.example" }\nrobot: { region: eu-central-1, ${robot} }\n`;
-  const { value: configuration, findings } = readConfiguration(Buffer.from(text), { path: "/etc/agent/config.yaml" });
+  const { value: configuration, findings } = readConfiguration(Buffer.from(text), "/etc/agent/config.yaml");
   if (configuration === null) throw new Error(JSON.stringify(findings));
   return configuration;
 }

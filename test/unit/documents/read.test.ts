@@ -172,7 +172,7 @@ describe("every document", () => {
     [
       "agent",
       switchedOn(sourceOf("config/config.example.yaml")),
-      (bytes: Uint8Array) => readAgentConfiguration(bytes, { path: "/a" }),
+      (bytes: Uint8Array) => readAgentConfiguration(bytes, "/a"),
     ],
     ["service", switchedOn(sourceOf("config/service.example.yaml")), readServiceConfiguration],
     ["models", sourceOf("config/models.example.yaml"), readCatalog],

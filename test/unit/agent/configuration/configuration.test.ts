@@ -360,5 +360,5 @@ function describeSchema(schema: Readonly<Record<string, unknown>>, path: readonl
 }
 
 function read(text: string): SettingsReading<AgentConfiguration> {
-  return readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
+  return readConfiguration(Buffer.from(text), "/etc/robot-policy-agent/config.yaml");
 }

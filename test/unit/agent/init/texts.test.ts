@@ -63,7 +63,7 @@ describe("configurationText", () => {
 
   test("configurationText: missing answers → only findings about placeholders", () => {
     const text = configurationText({ ...CONFIGURATION, url: null, region: null, site: null, labels: {} }, "x");
-    const { findings } = readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
+    const { findings } = readConfiguration(Buffer.from(text), "/etc/robot-policy-agent/config.yaml");
     expect(findings.map(({ id, loc }) => [id, loc])).toEqual([
       ["placeholder", "/service/url"],
       ["placeholder", "/robot/region"],

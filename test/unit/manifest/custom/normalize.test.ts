@@ -29,7 +29,8 @@ const SO101_JOINTS = ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex
 const robot = (semantics: string, group: string, rest = "topology: single_arm", rate = 10) =>
   `${rest}\naction_semantics: ${semantics}\ncontrol_rate_hz: ${rate}\ngroups:\n  - ${group}\n${CAMERA}`;
 
-test.each<[title: string, text: string, state: readonly string[], action: readonly string[]]>([
+/** Without the last list both vectors are the same. */
+test.each<[title: string, text: string, state: readonly string[], action?: readonly string[]]>([
   [
     "velocity in the state, with a velocity limit",
     robot(
@@ -86,10 +87,6 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
     "another unit than the base's → none of its numbers",
     "extends: lerobot.so101-follower.v1\ngroups: [{name: arm, unit: calibrated_range}, {name: gripper, unit: ratio, aperture: {closed: 0, open: 1}}]\n" +
       CAMERA,
-    [
-      ...SO101_JOINTS.map((joint) => `arm.${joint}.position 1 [-1, 1] calibrated_range×0.01+0`),
-      "gripper.gripper.position 1 [0, 1]",
-    ],
     [
       ...SO101_JOINTS.map((joint) => `arm.${joint}.position 1 [-1, 1] calibrated_range×0.01+0`),
       "gripper.gripper.position 1 [0, 1]",
@@ -206,11 +203,6 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
       "base.x.velocity m/s [-0.5, 0.5] mm/s×0.001+0",
       "arm.a.position 1 [-1, 1] calibrated_range×0.01+0",
     ],
-    [
-      "base.theta.velocity rad/s [-1.57079632679, 1.57079632679] deg/s×0.0174532925199+0",
-      "base.x.velocity m/s [-0.5, 0.5] mm/s×0.001+0",
-      "arm.a.position 1 [-1, 1] calibrated_range×0.01+0",
-    ],
   ],
   [
     "limits in another unit than the driver's; lift → force",
@@ -238,7 +230,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
       "hand.g.position 1 [0.25, 1] percent×0.01+0",
     ],
   ],
-])("normalize: %s", async (_, text, state, action) => {
+])("normalize: %s", async (_, text, state, action = state) => {
   const contract = await contractOf(text);
   expect(contract.state_axes.map(shown)).toEqual(state);
   expect(contract.action_axes.map(shown)).toEqual(action);
