@@ -260,7 +260,6 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--dry-run", summary: "show the changes; make none" },
         { flag: "--root <dir>", summary: "install into the image in this folder" },
         { flag: "--key-file <file>", summary: "install the API key from this file (-: from stdin)" },
-        { flag: "--key-stdin", summary: "install the API key from stdin" },
         { flag: "--node <file>", summary: "Node to install (default: the one that runs this command)" },
         { flag: "--first-boot", summary: "also register during the first boot, for an image that is flashed" },
       ],
@@ -272,13 +271,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => {
         const { install } = await import("../installer/install.ts");
         const { completionScripts } = await import("./completion/completion.ts");
-        const { SCHEMA_VERSION } = await import("../agent/registration/state-file.ts");
-        return (flags, context) =>
-          install(flags, {
-            ...context,
-            completions: completionScripts(agentProgram),
-            stateSchemaVersion: SCHEMA_VERSION,
-          });
+        return (flags, context) => install(flags, { ...context, completions: completionScripts(agentProgram) });
       },
     },
     {

@@ -1,12 +1,11 @@
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
-import { isObject } from "../platform/is-object.ts";
+import type { Secret } from "../client/secret.ts";
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
-import { parseJson } from "../platform/text/parse-json.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
-import { InstallerError, type InstallerProblem, reasonOfError, refusal } from "./errors.ts";
-import { fail, failWith, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "./installer.ts";
-import { type GivenKey, readGivenKey, type ReadInput } from "./key.ts";
+import { InstallerError, reasonOfError } from "./errors.ts";
+import { failWith, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "./installer.ts";
+import { readGivenKey, type ReadInput } from "./key.ts";
 import {
   CACHE_FOLDER,
   COMMAND_LINK,
@@ -19,33 +18,23 @@ import {
   KEY_FILE,
   MANIFEST_FILE,
   NAME,
+  PLACED_FILES,
   SERVICE_UNIT,
   SERVICE_USER,
-  STATE_FILES,
   STATE_FOLDER,
   UNFINISHED_FILE,
   versionFolder,
   VERSIONS_FOLDER,
 } from "./layout.ts";
-import { checkNode, tryNode } from "./node-runtime.ts";
+import { checkNode, tryNode } from "./node.ts";
 import { openSite, type Site, type SiteOptions } from "./site.ts";
 import { isMasked, type UnitSeen } from "./system.ts";
-import { digestOf, ROOT_OWNER, type Source, type Tree, type WantedFile } from "./tree.ts";
-import {
-  type Completions,
-  describeVersion,
-  findMisplaced,
-  listVersions,
-  parseId,
-  placeFile,
-  readPlaced,
-  type Version,
-} from "./version.ts";
+import { ROOT_OWNER, Tree, type WantedFile } from "./tree.ts";
+import { type Completions, describeVersion, listVersions, parseId, type Version } from "./version.ts";
 
 export interface InstallOptions extends SiteOptions {
   /** The API key's file; `-` for stdin. */
   readonly keyFile?: string;
-  readonly keyStdin?: boolean;
   /** The Node to install, instead of the one that runs this command. */
   readonly node?: string;
   readonly firstBoot?: boolean;
@@ -58,8 +47,6 @@ export interface InstallOptions extends SiteOptions {
 export interface InstallContext extends InstallerContext {
   readonly completions: Completions;
   readonly readInput: ReadInput;
-  /** The newest schema of the state files that this version reads. */
-  readonly stateSchemaVersion: number;
 }
 
 /** `install`: installs the agent on this machine or into an image, or updates it to this version. */
@@ -68,33 +55,36 @@ export async function install(
   context: InstallContext,
   machine: InstallerMachine = systemInstallerMachine,
 ): Promise<ExitCode> {
-  const misuse = findMisuse(options);
-  if (misuse !== null) {
-    context.terminal.problem(misuse);
+  if (options.config !== undefined || options.stateDir !== undefined || options.runtimeDir !== undefined) {
+    context.terminal.problem(FIXED_PLACES);
     return EXIT.usage;
   }
   try {
-    const site = await openSite(options, "install", context, machine);
-    if (site.kind === "problem") return fail(site.problem, context);
-    await using _site = site;
+    await using site = await openSite(options, "install", context, machine);
     const plan = await planInstallation(options, context, site);
-    if (plan.kind === "problem") return fail(plan.problem, context);
-    await applyPlan(plan, site, machine);
-    await showResult(plan, site, context);
+    await applyPlan(plan, site);
+    await showResult(site, context);
     return EXIT.ok;
   } catch (error) {
     return failWith(error, "install", context);
   }
 }
 
+const FIXED_PLACES: Problem = {
+  code: "fixed-places",
+  what: "an installed agent has its files in the standard places",
+  fix: "leave out --config, --state-dir and --runtime-dir; for other places: systemctl edit robot-policy-agent",
+};
+
 /** What is missing between the machine as it is and this version. */
 interface Plan {
-  readonly kind: "plan";
   readonly version: Version;
-  readonly key: GivenKey | null;
+  /** Null to keep the installed key. */
+  readonly key: Secret | null;
   /** Files of the version's folder that are missing or differ. */
   readonly stale: readonly WantedFile[];
-  readonly misplaced: ReadonlyMap<string, string | null>;
+  /** Files outside the version's folder that differ. */
+  readonly misplaced: readonly Misplaced[];
   /** The installed versions. */
   readonly versions: readonly string[];
   readonly current: string | null;
@@ -109,62 +99,61 @@ interface Plan {
   readonly service: UnitSeen;
 }
 
-const NOTE_LIMIT_BYTES = 4096;
-const STATE_LIMIT_BYTES = 4 * 1024 * 1024;
-const KEY_MODE = 0o600;
-const NOTE_MODE = 0o600;
+/** A unit or completion. Null texts: there is no such file. */
+interface Misplaced {
+  readonly path: string;
+  readonly before: string | null;
+  readonly wanted: string | null;
+}
+
+const TEXT_LIMIT_BYTES = 1024 * 1024;
 const STATE_MODE = 0o750;
 
 /** Looks at the machine. Changes nothing. */
-async function planInstallation(
-  options: InstallOptions,
-  context: InstallContext,
-  site: Site,
-): Promise<Plan | InstallerProblem> {
-  const { tree, host, system, own } = site;
-  const node = options.node === undefined ? await own.nodePath() : resolve(options.node);
-  const unfit = await checkNode(node, site);
-  if (unfit !== null) return unfit;
-  const program = await own.programPath();
-  const version = await describeVersion(context.version, program, node, context.completions, host);
-  if (version.kind === "problem") return version;
-  const key = await readKeyOption(options, context.readInput, host);
-  if (key?.kind === "problem") return key;
-  const newer = await findNewerState(tree, context.stateSchemaVersion);
-  if (newer !== null) return newer;
+async function planInstallation(options: InstallOptions, context: InstallContext, site: Site): Promise<Plan> {
+  const { tree, system, machine } = site;
+  const node = options.node === undefined ? await machine.own.nodePath() : resolve(options.node);
+  await checkNode(node, tree);
+  const version = await describeVersion(context.version, await machine.own.programPath(), node, context.completions);
+  await tree.refuseLinksOut(version.files.map(({ path }) => dirname(path)));
+  const { keyFile } = options;
+  const key = keyFile === undefined ? null : await readGivenKey(keyFile, context.readInput);
 
-  const versions = await listVersions(tree);
   const current = parseId(await tree.readLink(CURRENT_LINK));
-  const note = await tree.readText(UNFINISHED_FILE, NOTE_LIMIT_BYTES);
+  const note = await tree.readText(UNFINISHED_FILE, TEXT_LIMIT_BYTES);
   const previous = note === null ? current : parseId(note);
   const stale: WantedFile[] = [];
   for (const file of version.files) if (await tree.isStale(file)) stale.push(file);
-  const misplaced = await findMisplaced(tree, version.placed);
+  const misplaced: Misplaced[] = [];
+  for (const path of PLACED_FILES) {
+    const before = await tree.readText(path, TEXT_LIMIT_BYTES);
+    const wanted = version.placed.get(path) ?? null;
+    if (before !== wanted) misplaced.push({ path, before, wanted });
+  }
   return {
-    kind: "plan",
     version,
     key,
     stale,
     misplaced,
-    versions,
+    versions: await listVersions(tree),
     current,
     isUnfinished: note !== null,
     previous,
-    isSwitch: note !== null || current !== version.id || stale.length + misplaced.size > 0,
+    isSwitch: note !== null || current !== version.id || stale.length + misplaced.length > 0,
     enabled: [...(options.firstBoot === true ? [FIRST_BOOT_UNIT] : []), ...(previous === null ? [SERVICE_UNIT] : [])],
     service: await system.readUnit(SERVICE_UNIT),
   };
 }
 
-async function applyPlan(plan: Plan, site: Site, machine: InstallerMachine): Promise<void> {
+async function applyPlan(plan: Plan, site: Site): Promise<void> {
   const { tree, system, changes } = site;
   const { version, isSwitch } = plan;
-  if (isSwitch) await copyVersion(plan, site, machine);
+  if (isSwitch) await copyVersion(plan, site);
   if ((await system.findUser()) === null)
     await changes.make(`add the system user ${SERVICE_USER}`, () => system.addUser(version.sysusers));
   await provide(plan, site);
-  for (const [path, text] of plan.misplaced)
-    await changes.makeQuietly(`${text === null ? "remove" : "write"} ${path}`, () => placeFile(tree, path, text));
+  for (const { path, wanted } of plan.misplaced)
+    await changes.makeQuietly(`${wanted === null ? "remove" : "write"} ${path}`, () => placeFile(tree, path, wanted));
   if ((await tree.kind(COMMAND_LINK)) === "absent")
     await changes.makeQuietly(`link ${COMMAND_LINK}`, () => tree.writeLink(COMMAND_LINK, COMMAND_TARGET));
   if (isSwitch && system.isRunning) await changes.makeQuietly("systemctl daemon-reload", () => system.reloadUnits());
@@ -174,26 +163,29 @@ async function applyPlan(plan: Plan, site: Site, machine: InstallerMachine): Pro
     await changes.make(`systemctl enable ${unit}`, () => system.changeUnit("enable", unit));
   }
   if (plan.current !== version.id)
-    await changes.makeQuietly(`link ${CURRENT_LINK} → ${version.id}`, () =>
-      tree.writeLink(CURRENT_LINK, `versions/${version.id}`),
-    );
+    await changes.makeQuietly(`link ${CURRENT_LINK} → ${version.id}`, () => useVersion(tree, version.id));
   await startService(plan, site);
   if (isSwitch) await finish(plan, site);
 }
 
+function useVersion(tree: Tree, id: string): Promise<void> {
+  return tree.writeLink(CURRENT_LINK, `versions/${id}`);
+}
+
+async function placeFile(tree: Tree, path: string, text: string | null): Promise<void> {
+  if (text === null) await tree.remove(path);
+  else await tree.writeFile({ path, source: { kind: "text", text }, mode: 0o644, owner: ROOT_OWNER });
+}
+
 /** Fills the version's folder and tries its Node. If either fails, a new folder is removed again: nothing has changed. */
-async function copyVersion(plan: Plan, site: Site, { runProgram }: InstallerMachine): Promise<void> {
-  const { tree, changes } = site;
+async function copyVersion(plan: Plan, site: Site): Promise<void> {
+  const { tree, changes, machine } = site;
   const { version, stale, previous, isUnfinished } = plan;
   try {
-    if (!isUnfinished && !changes.isDry) {
-      const source: Source = { kind: "text", text: `${previous ?? ""}\n` };
-      await tree.writeFile({ path: UNFINISHED_FILE, source, mode: NOTE_MODE, owner: ROOT_OWNER });
-    }
+    if (!isUnfinished && !changes.isDry) await placeFile(tree, UNFINISHED_FILE, `${previous ?? ""}\n`);
     for (const file of stale) await changes.makeQuietly(`write ${file.path}`, () => tree.writeFile(file));
     if (stale.length === 0 || changes.isDry) return;
-    const unfit = await tryNode(`${versionFolder(version.id)}/node`, site, runProgram);
-    if (unfit !== null) throw new InstallerError(unfit.problem);
+    await tryNode(`${versionFolder(version.id)}/node`, tree, new Tree("/", machine.fs), machine.runProgram);
   } catch (error) {
     if (!plan.versions.includes(version.id)) await removeCopy(plan, site);
     throw error;
@@ -219,10 +211,14 @@ async function provide({ key }: Plan, { tree, system, changes }: Site): Promise<
   if (!(await tree.isFolder(STATE_FOLDER)))
     await changes.makeQuietly(`create ${STATE_FOLDER}`, () => tree.makeFolder(STATE_FOLDER, STATE_MODE, user));
   if (key === null) return;
-  const source: Source = { kind: "text", text: `${key.secret.reveal()}\n` };
   // The service itself watches the file: a new key is used at once.
   const owner = (await system.findOwner()) ?? ROOT_OWNER;
-  const file = { path: KEY_FILE, source, sha256: await digestOf(source), mode: KEY_MODE, owner };
+  const file: WantedFile = {
+    path: KEY_FILE,
+    source: { kind: "text", text: `${key.reveal()}\n` },
+    mode: 0o600,
+    owner,
+  };
   if (await tree.isStale(file)) await changes.makeQuietly(`write ${KEY_FILE}`, () => tree.writeFile(file));
 }
 
@@ -256,9 +252,8 @@ async function returnToPrevious(plan: Plan, site: Site, reason: string, wasWell:
     return { code: "start-failed", what: `the agent is installed, but did not start: ${reason}`, fix };
   }
   try {
-    const misplaced = await findMisplaced(tree, await readPlaced(tree, previous));
-    for (const [path, text] of misplaced) await placeFile(tree, path, text);
-    await tree.writeLink(CURRENT_LINK, `versions/${previous}`);
+    for (const { path, before } of plan.misplaced) await placeFile(tree, path, before);
+    await useVersion(tree, previous);
     await system.reloadUnits();
     await system.changeUnit("restart", SERVICE_UNIT);
     await system.removeTree(versionFolder(version.id));
@@ -281,21 +276,13 @@ async function finish({ version, previous, versions }: Plan, { tree, system, cha
   if (!changes.isDry) await tree.remove(UNFINISHED_FILE);
 }
 
-async function showResult(plan: Plan, site: Site, { terminal, version, program }: InstallContext): Promise<void> {
-  const { tree, changes, system, isImage } = site;
+async function showResult(site: Site, { terminal, version, program }: InstallContext): Promise<void> {
+  const { tree, changes, isImage } = site;
   const where = isImage ? ` in ${tree.root}` : "";
   if (changes.count === 0) terminal.print(`Nothing to change: ${NAME} ${version} is installed${where}`);
   else if (!changes.isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} ${version} is installed${where}`);
   if ((await tree.readLink(COMMAND_LINK)) !== COMMAND_TARGET && !changes.isDry)
     terminal.note(`${terminal.style("warn", "kept")}: ${COMMAND_LINK} is another program's`);
-  if (plan.key !== null && plan.key.warning !== null) terminal.warning(plan.key.warning);
-  for (const unit of plan.enabled) {
-    if (!isMasked(await system.readUnit(unit))) continue;
-    const systemctl = isImage ? `systemctl --root=${shellWord(tree.root)}` : "systemctl";
-    terminal.warning(
-      `${unit} is masked, and stays so; to enable it: ${systemctl} unmask ${unit}; ${systemctl} enable ${unit}`,
-    );
-  }
   const next = changes.isDry ? [] : await nextSteps(site, program);
   if (next.length > 0) terminal.print("Next:");
   for (const [index, text] of next.entries()) terminal.print(`  ${index + 1}. ${text}`);
@@ -315,44 +302,4 @@ async function nextSteps({ tree, system, isImage }: Site, ownProgram: string): P
   if (["active", "activating", "reloading"].includes(activeState)) return [...writing, `${program} status`];
   const start = unitFileState === "enabled" ? "start" : "enable --now";
   return [...writing, `${program} check`, `sudo systemctl ${start} ${NAME}`];
-}
-
-/** Refuses a downgrade that cannot read the state: the older agent would not know what is registered, or as which robot. */
-async function findNewerState(tree: Tree, known: number): Promise<InstallerProblem | null> {
-  for (const where of STATE_FILES) {
-    const text = await tree.readText(where, STATE_LIMIT_BYTES);
-    const state = text === null ? null : parseJson(text);
-    const schemaVersion = isObject(state) ? state["schema_version"] : null;
-    if (typeof schemaVersion === "number" && schemaVersion > known)
-      return refusal({
-        code: "newer-state",
-        what: `the state was written by a newer agent (schema ${schemaVersion}; this agent reads up to ${known}); nothing was changed`,
-        where,
-        fix: "keep the newer version, or move that file away: the robot is then registered or enrolled anew",
-      });
-  }
-  return null;
-}
-
-/** @returns null to keep the installed key. */
-async function readKeyOption(
-  { keyFile, keyStdin }: InstallOptions,
-  readInput: ReadInput,
-  host: Tree,
-): Promise<GivenKey | InstallerProblem | null> {
-  if (keyStdin === true || keyFile === "-") return readGivenKey("-", readInput, host);
-  return keyFile === undefined ? null : readGivenKey(resolve(keyFile), readInput, host);
-}
-
-function findMisuse({ keyFile, keyStdin, config, stateDir, runtimeDir }: InstallOptions): Problem | null {
-  if (keyStdin === true && keyFile !== undefined && keyFile !== "-") {
-    const what = "the key is given twice";
-    return { code: "two-keys", what, fix: "give either --key-file FILE or --key-stdin" };
-  }
-  if (config === undefined && stateDir === undefined && runtimeDir === undefined) return null;
-  return {
-    code: "fixed-places",
-    what: "an installed agent has its files in the standard places",
-    fix: "leave out --config, --state-dir and --runtime-dir; for other places: systemctl edit robot-policy-agent",
-  };
 }

@@ -14,21 +14,19 @@
 import * as fs from "node:fs/promises";
 
 import { type RunProgram, systemPrograms } from "../platform/programs.ts";
-import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import { InstallerError, reasonOfError } from "./errors.ts";
 import type { TreeFs } from "./tree.ts";
 
 /** The running process: the installer installs its own program and its own Node. */
 export interface OwnProcess {
-  readonly platform: string;
   /** The running program, links resolved. */
   programPath(): Promise<string>;
   /** The Node that runs it, links resolved. */
   nodePath(): Promise<string>;
 }
 
-export const ownProcess: OwnProcess = {
-  platform: process.platform,
+const ownProcess: OwnProcess = {
   programPath: () => fs.realpath(process.argv[1] ?? ""),
   nodePath: () => fs.realpath(process.execPath),
 };
@@ -90,20 +88,18 @@ export class Changes {
   }
 }
 
-/** Shows a problem that ends the command. */
-export function fail(problem: Problem, { terminal }: InstallerContext): ExitCode {
-  terminal.problem(problem);
-  return EXIT.failed;
-}
-
 /** Shows the error that ended the command. @throws the error, if it is a bug. */
-export function failWith(error: unknown, command: "install" | "uninstall", context: InstallerContext): ExitCode {
-  if (error instanceof InstallerError) return fail(error.problem, context);
+export function failWith(error: unknown, command: "install" | "uninstall", { terminal }: InstallerContext): ExitCode {
   const fix = `run ${command} again: it completes what is missing`;
   if (error instanceof Interrupted) {
-    fail({ code: "interrupted", what: `${command} was interrupted`, fix }, context);
+    terminal.problem({ code: "interrupted", what: `${command} was interrupted`, fix });
     return EXIT.interrupted;
   }
-  const code = `not-${command}ed`;
-  return fail({ code, what: reasonOfError(error), fix: `fix the cause, then ${fix}` }, context);
+  const unexpected = () => ({
+    code: `not-${command}ed`,
+    what: reasonOfError(error),
+    fix: `fix the cause, then ${fix}`,
+  });
+  terminal.problem(error instanceof InstallerError ? error.problem : unexpected());
+  return EXIT.failed;
 }

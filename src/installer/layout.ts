@@ -1,5 +1,7 @@
 /** All paths of an installation, inside the root of the tree. None of them belongs to a distribution's package: the program is in /usr/local. */
 
+import { dirname } from "node:path";
+
 export const NAME = "robot-policy-agent";
 
 /** The user that the service runs as. */
@@ -36,12 +38,6 @@ export const KEY_FILE = `${CONFIGURATION_FOLDER}/api-key`;
 export const STATE_FOLDER = `/var/lib/${NAME}`;
 /** Of a robot that enrolled. */
 export const CREDENTIAL_FILE = `${STATE_FOLDER}/identity-credential.json`;
-export const STATE_FILES = [
-  `${STATE_FOLDER}/registration.json`,
-  `${STATE_FOLDER}/identity-key.json`,
-  `${STATE_FOLDER}/identity-enrolment.json`,
-  CREDENTIAL_FILE,
-];
 export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
 /** What `grant` records for later runs. Belongs to root: the service must not be able to change what `grant` does as root. */
@@ -60,6 +56,17 @@ export const PLACED_FILES = [
   `${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`,
   ...Object.values(COMPLETION_FILES),
 ] as const;
+
+/** Where a command writes, itself or by systemctl(1), systemd-sysusers(8) and userdel(8), which follow an image's links. */
+export const WRITTEN_PLACES = [
+  VERSIONS_FOLDER,
+  ...[...PLACED_FILES, COMMAND_LINK].map((path) => dirname(path)),
+  CONFIGURATION_FOLDER,
+  ...[STATE_FOLDER, CACHE_FOLDER, RUNTIME_FOLDER, NOTES_FOLDER].map((path) => dirname(path)),
+  STATE_FOLDER,
+  `${ADMINISTRATOR_UNITS_FOLDER}/multi-user.target.wants`,
+  ...["passwd", "shadow", "group", "gshadow"].map((name) => `/etc/${name}`),
+];
 
 export function versionFolder(id: string): string {
   return `${VERSIONS_FOLDER}/${id}`;

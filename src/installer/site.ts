@@ -1,34 +1,20 @@
 import { realpath } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 
-import { leadsOut } from "../platform/files/leads-out.ts";
-import { errorCode } from "../platform/files/files.ts";
 import { type FolderLock, lockFolder } from "../platform/files/flock.ts";
-import { type InstallerProblem, refusal } from "./errors.ts";
-import { Changes, type InstallerContext, type InstallerMachine, type OwnProcess } from "./installer.ts";
-import {
-  ADMINISTRATOR_UNITS_FOLDER,
-  COMMAND_LINK,
-  CONFIGURATION_FOLDER,
-  NAME,
-  PROGRAM_FOLDER,
-  STATE_FOLDER,
-  UNITS_FOLDER,
-} from "./layout.ts";
-import { findLockProblem } from "./lock-problem.ts";
-import { readMachineArchitecture } from "./node-runtime.ts";
+import { findLockProblem, InstallerError } from "./errors.ts";
+import { Changes, type InstallerContext, type InstallerMachine } from "./installer.ts";
+import { NAME, WRITTEN_PLACES } from "./layout.ts";
+import { readMachineArchitecture } from "./node.ts";
 import { System } from "./system.ts";
-import { leadsOutError, Tree } from "./tree.ts";
+import { Tree } from "./tree.ts";
 
 /** A tree of files, locked for one command, and what the command works with. */
 export interface Site extends AsyncDisposable {
-  readonly kind: "site";
   readonly tree: Tree;
-  /** The files of this machine: the same, except for an image. */
-  readonly host: Tree;
   readonly system: System;
   readonly changes: Changes;
-  readonly own: OwnProcess;
+  readonly machine: InstallerMachine;
   readonly isImage: boolean;
 }
 
@@ -42,109 +28,67 @@ export interface SiteOptions {
 const BOOTED = "/run/systemd/system";
 const PACKAGE_FILES = `/var/lib/dpkg/info/${NAME}.list`;
 const PACKAGE_FILES_LIMIT_BYTES = 1024 * 1024;
-/** Checked at once, before any change. Also because systemctl(1), systemd-sysusers(8) and userdel(8) follow an image's links. */
-const WRITTEN = [
-  PROGRAM_FOLDER,
-  UNITS_FOLDER,
-  dirname(COMMAND_LINK),
-  CONFIGURATION_FOLDER,
-  STATE_FOLDER,
-  ADMINISTRATOR_UNITS_FOLDER,
-  `${ADMINISTRATOR_UNITS_FOLDER}/multi-user.target.wants`,
-  ...["passwd", "shadow", "group", "gshadow"].map((name) => `/etc/${name}`),
-];
 
-/** Opens and locks the tree that a command changes, or says why the command cannot work there. */
+/** Opens and locks the tree that a command changes. @throws `InstallerError` where the command cannot work there, Node system errors. */
 export async function openSite(
   { root, dryRun = false }: SiteOptions,
   command: "install" | "uninstall",
   context: InstallerContext,
   machine: InstallerMachine,
-): Promise<Site | InstallerProblem> {
-  const { own, fs, runProgram } = machine;
-  if (own.platform !== "linux") {
-    const what = `robots run Linux, and this is ${own.platform}`;
-    return refusal({ code: "not-linux", what, fix: "run it on the robot, or build its image on Linux: --root DIR" });
-  }
-  if (context.userId !== 0) {
-    return refusal({ code: "not-root", what: `${command} changes the system`, fix: "run it as root: sudo …" });
-  }
-  await using opened = new AsyncDisposableStack();
-  const folder = root === undefined ? machine.root : resolve(root);
-  let tree: Tree;
-  let lock: FolderLock;
-  try {
-    tree = new Tree(await realpath(folder), fs);
-    lock = opened.use(await lockTree(tree));
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return refusal({
-      code: "no-root",
-      what: `the folder of the image cannot be opened (${code})`,
-      where: folder,
-      fix: "name the folder in which the image is mounted or unpacked",
+): Promise<Site> {
+  if (context.userId !== 0)
+    throw new InstallerError({
+      code: "not-root",
+      what: `${command} changes the system`,
+      fix: "run it as root: sudo …",
     });
-  }
+  const isImage = root !== undefined;
+  const tree = new Tree(await realpath(isImage ? resolve(root) : machine.root), machine.fs);
+  await using opened = new AsyncDisposableStack();
+  const lock = opened.use(await lockTree(tree.root));
   const locked = findLockProblem(lock, "install or uninstall", tree.root);
-  if (locked !== null) return refusal(locked);
-  const unfit =
-    (await findPackage(tree, command)) ??
-    (root === undefined ? await findNoSystemd(tree, command) : await findUnfitImage(tree));
-  if (unfit !== null) return unfit;
+  if (locked !== null) throw new InstallerError(locked);
+  await refusePackage(tree);
+  if (isImage) await refuseNoImage(tree);
+  else if (!(await tree.isFolder(BOOTED)))
+    throw new InstallerError({
+      code: "no-systemd",
+      what: "this machine does not run systemd",
+      fix: `within an image that is being built: --root /; under another service manager start: ${NAME} run`,
+    });
+  await tree.refuseLinksOut(WRITTEN_PLACES);
   const resources = opened.move();
   return {
-    kind: "site",
     tree,
-    host: new Tree("/", fs),
-    system: new System(runProgram, tree, root !== undefined),
+    system: new System(machine.runProgram, tree, isImage),
     changes: new Changes(dryRun, context),
-    own,
-    isImage: root !== undefined,
+    machine,
+    isImage,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
 /** The Debian package has the same unit name, so only one of both installations can be the service. */
-async function findPackage(tree: Tree, command: "install" | "uninstall"): Promise<InstallerProblem | null> {
+async function refusePackage(tree: Tree): Promise<void> {
   const list = await tree.readText(PACKAGE_FILES, PACKAGE_FILES_LIMIT_BYTES);
   // After `apt-get remove` without purge the list still exists, but without the program.
-  if (list?.split("\n").includes(`/usr/bin/${NAME}`) !== true) return null;
-  const fix = {
-    install: `apt-get install ./${NAME}_<version>_<architecture>.deb brings another version; apt-get remove ${NAME} makes room for this one`,
-    uninstall: `apt-get remove ${NAME}; with everything that belongs to it: apt-get purge ${NAME}`,
-  };
-  return refusal({
+  if (list?.split("\n").includes(`/usr/bin/${NAME}`) !== true) return;
+  throw new InstallerError({
     code: "package-installed",
     what: "the Debian package is installed, and manages these files",
     where: `/usr/bin/${NAME}`,
-    fix: fix[command],
+    fix: `apt-get remove ${NAME}; with everything that belongs to it: apt-get purge ${NAME}`,
   });
 }
 
-async function findNoSystemd(tree: Tree, command: "install" | "uninstall"): Promise<InstallerProblem | null> {
-  if (await tree.isFolder(BOOTED)) return null;
-  const fix = {
-    install: `to build an image from within: --root /; under another service manager start: ${NAME} run`,
-    uninstall: "from within an image that it was installed into: --root /",
-  };
-  return refusal({ code: "no-systemd", what: "this machine does not run systemd", fix: fix[command] });
-}
-
-async function findUnfitImage(tree: Tree): Promise<InstallerProblem | null> {
-  if ((await readMachineArchitecture(tree)) === null) {
-    return refusal({
-      code: "no-image",
-      what: "this is not the root folder of a Linux system with systemd",
-      where: tree.root,
-      fix: "name the folder that holds etc, usr and var of the image: --root DIR",
-    });
-  }
-  for (const path of WRITTEN) {
-    const where = join(tree.root, path);
-    if (await leadsOut(tree.root, where)) return refusal(leadsOutError(path, where).problem);
-  }
-  return null;
+async function refuseNoImage(tree: Tree): Promise<void> {
+  if ((await readMachineArchitecture(tree)) !== null) return;
+  throw new InstallerError({
+    code: "no-image",
+    what: "this is not the root folder of a Linux system with systemd",
+    where: tree.root,
+    fix: "name the folder that holds etc, usr and var of the image: --root DIR",
+  });
 }
 
 /**
@@ -155,6 +99,6 @@ async function findUnfitImage(tree: Tree): Promise<InstallerProblem | null> {
  *
  * @throws Node system errors.
  */
-async function lockTree({ root }: Tree): Promise<FolderLock> {
+async function lockTree(root: string): Promise<FolderLock> {
   return (await lockFolder(join(root, "root")).catch(() => null)) ?? lockFolder(root);
 }

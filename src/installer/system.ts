@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 
 import type { FileOwner } from "../platform/files/files.ts";
 import type { ProgramResult, RunProgram } from "../platform/programs.ts";
@@ -8,19 +8,14 @@ import type { Tree } from "./tree.ts";
 
 /** What systemd says of a unit. */
 export interface UnitSeen {
-  /** `not-found`, `loaded`, `masked`. */
-  readonly loadState: string;
   /** `inactive`, `active`, `activating`, `failed`. */
   readonly activeState: string;
   /** `enabled`, `disabled`, `masked`. */
   readonly unitFileState: string;
 }
 
-const SYSTEMCTL_LIMIT_MS = 30_000;
 /** TimeoutStartSec= and TimeoutStopSec= of the unit, with a margin. */
-const JOB_LIMIT_MS = 120_000;
-const USERS_LIMIT_MS = 30_000;
-const REMOVAL_LIMIT_MS = 120_000;
+const PROGRAM_LIMIT_MS = 120_000;
 const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 /** userdel(8) and groupdel(8): there is no such user or group. */
 const ABSENT_EXIT_CODE = 6;
@@ -39,41 +34,43 @@ export class System {
   }
 
   async readUnit(unit: string): Promise<UnitSeen> {
-    if (!this.isRunning) return this.#readUnitOfImage(unit);
-    const properties = await this.#show(unit, "LoadState,ActiveState,UnitFileState");
-    return {
-      loadState: properties.get("LoadState") ?? "",
-      activeState: properties.get("ActiveState") ?? "",
-      unitFileState: properties.get("UnitFileState") ?? "",
-    };
+    if (!this.isRunning) {
+      // In an image systemctl only answers `is-enabled`; a unit that is not installed yet has no state.
+      const result = await this.#try(this.#systemctl("is-enabled", unit));
+      return { activeState: "inactive", unitFileState: result.kind === "ended" ? result.stdout.trim() : "" };
+    }
+    const shown = await this.#show(unit, "ActiveState,UnitFileState");
+    return { activeState: shown.get("ActiveState") ?? "", unitFileState: shown.get("UnitFileState") ?? "" };
   }
 
-  reloadUnits(): Promise<void> {
-    return this.#must(this.#systemctl("daemon-reload"), JOB_LIMIT_MS);
+  async reloadUnits(): Promise<void> {
+    await this.run(this.#systemctl("daemon-reload"));
   }
 
   /** @param verb of systemctl(1). `reset-failed`: a failed unit stays listed after its file is gone. */
-  changeUnit(verb: "enable" | "disable" | "start" | "restart" | "stop" | "reset-failed", unit: string): Promise<void> {
-    return this.#must(this.#systemctl(verb, unit), JOB_LIMIT_MS);
+  async changeUnit(
+    verb: "enable" | "disable" | "start" | "restart" | "stop" | "reset-failed",
+    unit: string,
+  ): Promise<void> {
+    await this.run(this.#systemctl(verb, unit));
   }
 
   /** @param sysusers the lines of a sysusers.d(5) file. Given as arguments, because /etc, where it would lie, is the administrator's. */
-  addUser(sysusers: string): Promise<void> {
+  async addUser(sysusers: string): Promise<void> {
     const lines = sysusers.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    return this.#must(["systemd-sysusers", ...this.#rootOption("--root"), "--inline", ...lines], USERS_LIMIT_MS);
+    await this.run(["systemd-sysusers", ...this.#rootOption("--root"), "--inline", ...lines]);
   }
 
   async removeUser(): Promise<void> {
     // userdel has removed the group already where login.defs(5) sets USERGROUPS_ENAB.
-    for (const program of ["userdel", "groupdel"]) {
-      const words = [program, ...this.#rootOption("--prefix"), SERVICE_USER];
-      await this.#must(words, USERS_LIMIT_MS, ABSENT_EXIT_CODE);
-    }
+    for (const program of ["userdel", "groupdel"])
+      await this.run([program, ...this.#rootOption("--prefix"), SERVICE_USER], ABSENT_EXIT_CODE);
   }
 
   /** The service user; null where there is no such user. */
-  findUser(): Promise<FileOwner | null> {
-    return this.#findUser(SERVICE_USER);
+  async findUser(name = SERVICE_USER): Promise<FileOwner | null> {
+    const row = await this.#readRow("passwd", name);
+    return row === null ? null : { userId: Number(row[2]), groupId: Number(row[3]) };
   }
 
   async hasGroup(): Promise<boolean> {
@@ -83,8 +80,7 @@ export class System {
   /** The user that the service runs as: another than the service user with a drop-in, such as one of `grant --method owner`. */
   async findOwner(): Promise<FileOwner | null> {
     const user = this.isRunning ? (await this.#show(SERVICE_UNIT, "User")).get("User") : undefined;
-    const other = user === undefined || user === "" ? null : await this.#findUser(user);
-    return other ?? this.findUser();
+    return this.findUser(user === "" ? undefined : user);
   }
 
   /**
@@ -94,51 +90,37 @@ export class System {
    * @returns false where the folder is empty then, but is a mount and stays.
    */
   async removeTree(path: string): Promise<boolean> {
-    const words = ["rm", "-rf", "--", join(this.#tree.root, path)];
-    const result = await this.#runProgram(words, { limitMs: REMOVAL_LIMIT_MS });
-    if (result.kind === "ended" && result.exitCode === 0) {
-      // A power cut must not bring back a key.
-      if (await this.#tree.isFolder(dirname(path))) await this.#tree.syncFolder(dirname(path));
-      return true;
-    }
+    const words = ["rm", "-rf", "--", this.#tree.place(path)];
+    const result = await this.#try(words);
     const isMount = (await this.#tree.isFolder(path)) && (await this.#tree.list(path)).length === 0;
-    if (!isMount) throw new ProgramFailed(words, reasonOf(result));
-    return false;
+    const isRemoved = result.kind === "ended" && result.exitCode === 0;
+    if (!isRemoved && !isMount) throw new ProgramFailed(words, reasonOf(result));
+    // A power cut must not bring back a key.
+    await this.#tree.syncFolder(dirname(path));
+    return isRemoved;
   }
 
-  /** Runs another program. */
-  run(words: readonly string[]): Promise<void> {
-    return this.#must(words, JOB_LIMIT_MS);
+  /** @returns what a program printed. */
+  async run(words: readonly string[], allowedExitCode = 0): Promise<string> {
+    const result = await this.#try(words);
+    if (result.kind === "ended" && [0, allowedExitCode].includes(result.exitCode)) return result.stdout;
+    throw new ProgramFailed(words, reasonOf(result));
   }
 
-  /** In an image systemctl only answers `is-enabled`; a unit that is not installed yet has no state. */
-  async #readUnitOfImage(unit: string): Promise<UnitSeen> {
-    const result = await this.#runProgram(this.#systemctl("is-enabled", unit), { limitMs: SYSTEMCTL_LIMIT_MS });
-    const unitFileState = result.kind === "ended" ? result.stdout.trim() : "";
-    const loadState = unitFileState.startsWith("masked") ? "masked" : "loaded";
-    return { loadState, activeState: "inactive", unitFileState };
+  #try(words: readonly string[]): Promise<ProgramResult> {
+    return this.#runProgram(words, { limitMs: PROGRAM_LIMIT_MS });
   }
 
   async #show(unit: string, properties: string): Promise<ReadonlyMap<string, string>> {
-    const words = this.#systemctl("show", unit, `--property=${properties}`);
-    const result = await this.#runProgram(words, { limitMs: SYSTEMCTL_LIMIT_MS });
-    if (result.kind !== "ended" || result.exitCode !== 0) throw new ProgramFailed(words, reasonOf(result));
-    const lines = [...result.stdout.matchAll(/^(\w+)=(.*)$/gm)];
-    return new Map(lines.map(([, name = "", value = ""]) => [name, value]));
-  }
-
-  async #findUser(name: string): Promise<FileOwner | null> {
-    const row = await this.#readRow("passwd", name);
-    if (row === null) return null;
-    const [, , userId = "", groupId = ""] = row;
-    return { userId: Number(userId), groupId: Number(groupId) };
+    const shown = await this.run(this.#systemctl("show", unit, `--property=${properties}`));
+    return new Map([...shown.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]));
   }
 
   /** The fields of passwd(5) or group(5). getent(1) also knows the users of a directory service. */
   async #readRow(database: "passwd" | "group", name: string): Promise<readonly string[] | null> {
     let text = "";
     if (this.isRunning) {
-      const result = await this.#runProgram(["getent", database, name], { limitMs: USERS_LIMIT_MS });
+      const result = await this.#try(["getent", database, name]);
       if (result.kind === "ended") text = result.stdout;
     } else text = (await this.#tree.readText(`/etc/${database}`, DATABASE_LIMIT_BYTES)) ?? "";
     const rows = text.split("\n").map((line) => line.split(":"));
@@ -152,16 +134,10 @@ export class System {
   #rootOption(option: "--root" | "--prefix"): readonly string[] {
     return this.isRunning ? [] : [`${option}=${this.#tree.root}`];
   }
-
-  async #must(words: readonly string[], limitMs: number, allowedExitCode = 0): Promise<void> {
-    const result = await this.#runProgram(words, { limitMs });
-    if (result.kind === "ended" && [0, allowedExitCode].includes(result.exitCode)) return;
-    throw new ProgramFailed(words, reasonOf(result));
-  }
 }
 
-export function isMasked({ loadState, unitFileState }: UnitSeen): boolean {
-  return loadState === "masked" || unitFileState.startsWith("masked");
+export function isMasked({ unitFileState }: UnitSeen): boolean {
+  return unitFileState.startsWith("masked");
 }
 
 function reasonOf(result: ProgramResult): string {

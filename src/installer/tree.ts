@@ -3,7 +3,8 @@ import { constants, createReadStream } from "node:fs";
 import type * as fs from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { errorCode, type FileOwner } from "../platform/files/files.ts";
+import { readBounded } from "../platform/files/durable-file.ts";
+import { errorCode, type FileOwner, systemFiles } from "../platform/files/files.ts";
 import { leadsOut } from "../platform/files/leads-out.ts";
 import { InstallerError } from "./errors.ts";
 
@@ -23,8 +24,6 @@ export interface WantedFile {
   /** In the tree. */
   readonly path: string;
   readonly source: Source;
-  /** Hex SHA-256 of the content. */
-  readonly sha256: string;
   readonly mode: number;
   readonly owner: FileOwner;
 }
@@ -54,16 +53,7 @@ const COMMON_FOLDERS = new Set([
   "/var/lib",
 ]);
 
-const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = constants;
-
-/**
- * The files below a root: `/`, or the folder of an image.
- *
- * No path leaves the root: before each access, realpath(3) of its folder must be below the root, and of the path itself where a link in the
- * last component would be followed. So an image with links out of it, such as absolute ones, is refused.
- *
- * All methods throw Node system errors, and `InstallerError` for a path that leads out.
- */
+/** The files below a root: `/`, or the folder of an image. All methods throw Node system errors. */
 export class Tree {
   readonly root: string;
   readonly #fs: TreeFs;
@@ -74,9 +64,27 @@ export class Tree {
     this.#fs = treeFs;
   }
 
+  /** Where a program of this machine finds the path. */
+  place(path: string): string {
+    return join(this.root, path);
+  }
+
+  /** Refuses an image with links that lead out of it, such as absolute ones. @throws `InstallerError`. */
+  async refuseLinksOut(paths: readonly string[]): Promise<void> {
+    for (const path of new Set(paths)) {
+      if (!(await leadsOut(this.root, this.place(path)))) continue;
+      throw new InstallerError({
+        code: "leads-out",
+        what: `${path} of the image leads out of it by a link, to what belongs to this machine`,
+        where: this.place(path),
+        fix: "replace that link by a relative one, or by a folder; or install from within the image: chroot",
+      });
+    }
+  }
+
   /** Does not follow a link in the last component. */
   async kind(path: string): Promise<"absent" | "file" | "folder" | "link" | "other"> {
-    const stats = await absentAsNull(this.#fs.lstat(await this.#place(path)));
+    const stats = await absentAsNull(this.#fs.lstat(this.place(path)));
     if (stats === null) return "absent";
     if (stats.isSymbolicLink()) return "link";
     if (stats.isDirectory()) return "folder";
@@ -85,59 +93,41 @@ export class Tree {
 
   /** Follows links. */
   async isFile(path: string): Promise<boolean> {
-    const stats = await absentAsNull(this.#fs.stat(await this.#target(path)));
-    return stats?.isFile() === true;
+    return (await absentAsNull(this.#fs.stat(this.place(path))))?.isFile() === true;
   }
 
   /** Follows links. */
   async isFolder(path: string): Promise<boolean> {
-    const stats = await absentAsNull(this.#fs.stat(await this.#target(path)));
-    return stats?.isDirectory() === true;
+    return (await absentAsNull(this.#fs.stat(this.place(path))))?.isDirectory() === true;
   }
 
   /** The target of a link; null for anything else. */
   async readLink(path: string): Promise<string | null> {
-    return (await this.kind(path)) === "link" ? this.#fs.readlink(await this.#place(path)) : null;
-  }
-
-  /** The first bytes of a regular file, links followed; null where there is none. */
-  async readStart(path: string, lengthBytes: number): Promise<Buffer | null> {
-    const opening = this.#fs.open(await this.#target(path), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    const opened = await absentAsNull(opening);
-    if (opened === null) return null;
-    await using file = opened;
-    if (!(await file.stat()).isFile()) return null;
-    const buffer = Buffer.alloc(lengthBytes);
-    let length = 0;
-    while (length < lengthBytes) {
-      const { bytesRead } = await file.read(buffer, length, lengthBytes - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return buffer.subarray(0, length);
+    return (await this.kind(path)) === "link" ? this.#fs.readlink(this.place(path)) : null;
   }
 
   /** Null where there is no regular file, or one of more than `limitBytes`. */
   async readText(path: string, limitBytes: number): Promise<string | null> {
-    const bytes = await this.readStart(path, limitBytes + 1);
-    return bytes === null || bytes.byteLength > limitBytes ? null : bytes.toString("utf8");
+    if (!(await this.isFile(path))) return null;
+    const bytes = await readBounded(systemFiles, this.place(path), limitBytes);
+    return bytes === "too-large" ? null : Buffer.from(bytes).toString("utf8");
   }
 
   /** Names in a folder, ordered; none where there is no folder. */
   async list(path: string): Promise<readonly string[]> {
-    return ((await absentAsNull(this.#fs.readdir(await this.#target(path)))) ?? []).toSorted();
+    return ((await absentAsNull(this.#fs.readdir(this.place(path)))) ?? []).toSorted();
   }
 
   /** Whether the file is missing, or has another content, mode or owner. */
-  async isStale({ path, sha256, mode, owner }: WantedFile): Promise<boolean> {
+  async isStale({ path, source, mode, owner }: WantedFile): Promise<boolean> {
     if ((await this.kind(path)) !== "file") return true;
-    const stats = await this.#fs.lstat(await this.#place(path));
+    const stats = await this.#fs.lstat(this.place(path));
     if ((stats.mode & 0o7777) !== mode || stats.uid !== owner.userId || stats.gid !== owner.groupId) return true;
-    return (await digestOf({ kind: "copy", from: await this.#place(path) })) !== sha256;
+    return (await digestOf({ kind: "copy", from: this.place(path) })) !== (await digestOf(source));
   }
 
   /** After a power cut the file has either the old content or the new. Makes missing folders. */
-  async writeFile({ path, source, mode, owner }: Omit<WantedFile, "sha256">): Promise<void> {
+  async writeFile({ path, source, mode, owner }: WantedFile): Promise<void> {
     await this.makeFolder(dirname(path));
     await this.#replace(path, async (temporary) => {
       await using file = await this.#fs.open(temporary, "wx", 0o600);
@@ -168,19 +158,17 @@ export class Tree {
 
   /** Removes a file or a link, what a power cut left beside it, and the folders above it that are empty then. */
   async remove(path: string): Promise<void> {
-    const place = await this.#place(path);
-    for (const each of [temporaryOf(place), place]) await this.#fs.rm(each, { force: true });
-    if (await this.isFolder(dirname(path))) await this.syncFolder(dirname(path));
+    for (const each of [temporaryOf(path), path]) await this.#fs.rm(this.place(each), { force: true });
+    await this.syncFolder(dirname(path));
     await this.removeEmptyFolders(dirname(path));
   }
 
   /** Removes the folder if it is empty, and those above it, but none that every system has. */
   async removeEmptyFolders(path: string): Promise<void> {
     for (let folder = path; !COMMON_FOLDERS.has(folder); folder = dirname(folder)) {
-      const place = await this.#place(folder);
-      if ((await this.kind(temporaryOf(folder))) === "folder") await this.#fs.rmdir(temporaryOf(place));
+      if ((await this.kind(temporaryOf(folder))) === "folder") await this.#fs.rmdir(this.place(temporaryOf(folder)));
       try {
-        await this.#fs.rmdir(place);
+        await this.#fs.rmdir(this.place(folder));
       } catch (error) {
         if (errorCode(error) === "ENOENT") continue;
         if (["ENOTEMPTY", "EEXIST", "ENOTDIR", "EBUSY"].includes(errorCode(error) ?? "")) return;
@@ -191,30 +179,16 @@ export class Tree {
 
   /** Makes creations, renames and removals in a folder durable. */
   async syncFolder(path: string): Promise<void> {
-    await using folder = await this.#fs.open(await this.#target(path), O_RDONLY | O_DIRECTORY);
+    if (!(await this.isFolder(path))) return;
+    await using folder = await this.#fs.open(this.place(path), constants.O_RDONLY | constants.O_DIRECTORY);
     await folder.sync();
   }
 
-  /** Where a program of this machine finds the path. */
-  async #place(path: string): Promise<string> {
-    const place = join(this.root, path);
-    if (await leadsOut(this.root, dirname(place))) throw leadsOutError(dirname(path), dirname(place));
-    return place;
-  }
-
-  /** As `#place`, for accesses that follow a link in the last component. */
-  async #target(path: string): Promise<string> {
-    const place = join(this.root, path);
-    if (await leadsOut(this.root, place)) throw leadsOutError(path, place);
-    return place;
-  }
-
   async #replace(path: string, create: (temporary: string) => Promise<void>): Promise<void> {
-    const place = await this.#place(path);
-    const temporary = temporaryOf(place);
+    const temporary = this.place(temporaryOf(path));
     await this.#fs.rm(temporary, { recursive: true, force: true });
     await create(temporary);
-    await this.#fs.rename(temporary, place);
+    await this.#fs.rename(temporary, this.place(path));
     await this.syncFolder(dirname(path));
   }
 }
@@ -225,15 +199,6 @@ export async function digestOf(source: Source): Promise<string> {
   if (source.kind === "text") return hash.update(source.text).digest("hex");
   for await (const piece of createReadStream(source.from)) hash.update(piece);
   return hash.digest("hex");
-}
-
-export function leadsOutError(path: string, where: string): InstallerError {
-  return new InstallerError({
-    code: "leads-out",
-    what: `${path} of the image leads out of it by a link, to what belongs to this machine`,
-    where,
-    fix: "replace that link by a relative one, or by a folder; or install from within the image: chroot",
-  });
 }
 
 async function absentAsNull<T>(asked: Promise<T>): Promise<T | null> {

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
-import { fail, failWith, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "./installer.ts";
+import { failWith, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "./installer.ts";
 import {
   ADMINISTRATOR_UNITS_FOLDER,
   CACHE_FOLDER,
@@ -27,8 +27,6 @@ export interface UninstallOptions extends SiteOptions {
   readonly purge?: boolean;
 }
 
-/** UID_MIN of login.defs(5). Lower numbers are of system accounts, such as the one that `install` makes. */
-const FIRST_PERSON_ID = 1000;
 /** Configuration, key and registration of the robot, which only `--purge` removes. */
 const PURGED_TREES = [
   CONFIGURATION_FOLDER,
@@ -47,9 +45,7 @@ export async function uninstall(
   machine: InstallerMachine = systemInstallerMachine,
 ): Promise<ExitCode> {
   try {
-    const site = await openSite(options, "uninstall", context, machine);
-    if (site.kind === "problem") return fail(site.problem, context);
-    await using _site = site;
+    await using site = await openSite(options, "uninstall", context, machine);
     const { tree, changes } = site;
     const { terminal } = context;
     const isKnown = (await tree.kind(STATE_FOLDER)) !== "absent";
@@ -70,14 +66,14 @@ export async function uninstall(
 
 /** The program's folder goes last: until then, a repeat knows what else belongs to the installation. */
 async function remove(site: Site, purges: boolean, context: InstallerContext): Promise<void> {
-  const { tree, system, changes, own } = site;
+  const { tree, system, changes, machine } = site;
   // When nothing is installed, units of these names belong to something else.
   const isInstalled = (await tree.kind(PROGRAM_FOLDER)) !== "absent";
   if (isInstalled) for (const unit of [FIRST_BOOT_UNIT, SERVICE_UNIT]) await retireUnit(site, unit);
   // Before its record and the user, which the record names.
   if (purges && !site.isImage && (await tree.isFile(GRANTS_FILE))) {
-    const words = [await own.nodePath(), await own.programPath(), "grant", "--revoke"];
-    await changes.make("revoke the file access that was granted", () => system.run(words));
+    const words = [await machine.own.nodePath(), await machine.own.programPath(), "grant", "--revoke"];
+    await changes.make("revoke the file access that was granted", async () => void (await system.run(words)));
   }
   if ((await tree.readLink(COMMAND_LINK)) === COMMAND_TARGET) await removeFile(site, COMMAND_LINK);
   if (isInstalled) for (const path of PLACED_FILES) await removeFile(site, path);
@@ -87,7 +83,8 @@ async function remove(site: Site, purges: boolean, context: InstallerContext): P
   for (const path of [CACHE_FOLDER, ...(purges ? [...PURGED_TREES, NOTES_FOLDER] : [])])
     await removeTree(site, path, context);
   if (system.isRunning && isInstalled) await changes.make("systemctl daemon-reload", () => system.reloadUnits());
-  if (purges) await removeUser(site, context);
+  if (purges && ((await system.findUser()) !== null || (await system.hasGroup())))
+    await changes.make(`remove the system user ${SERVICE_USER}`, () => system.removeUser());
   await removeTree(site, PROGRAM_FOLDER, context);
 }
 
@@ -120,14 +117,6 @@ async function removeTree(
       await tree.removeEmptyFolders(each);
     });
   }
-}
-
-async function removeUser({ system, changes }: Site, { terminal }: InstallerContext): Promise<void> {
-  const user = await system.findUser();
-  if (user !== null && user.userId >= FIRST_PERSON_ID)
-    terminal.note(`The account ${SERVICE_USER} stays: by its number ${user.userId} it is a person's`);
-  else if (user !== null || (await system.hasGroup()))
-    await changes.make(`remove the system user ${SERVICE_USER}`, () => system.removeUser());
 }
 
 /** Names what stays without `--purge`, and how to remove it: on this machine by hand, because the program itself is gone. */

@@ -6,7 +6,7 @@ import { lockFolder } from "../../platform/files/flock.ts";
 import type { RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
-import { findLockProblem } from "../lock-problem.ts";
+import { findLockProblem } from "../errors.ts";
 
 export interface GrantMachine {
   readonly files: Files;

@@ -174,14 +174,12 @@ async function run(
     userId: setting.userId ?? 0,
     completions: setting.completions ?? COMPLETIONS,
     readInput: async () => setting.input ?? "",
-    stateSchemaVersion: 1,
   };
   const exitCode = await command(context, {
     root: setting.root ?? "/nowhere",
     fs: setting.fs ?? fs,
     runProgram: setting.runProgram ?? systemPrograms,
     own: {
-      platform: "linux",
       programPath: async () => join(setting.dist, "robot-policy-agent.cjs"),
       nodePath: async () => setting.node,
     },

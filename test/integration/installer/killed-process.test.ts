@@ -64,9 +64,9 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
   });
 
   test.runIf(canMount).each([
-    ["-o ro", "(the disk is read-only)"],
-    ["-o size=1m", "(the disk is full)"],
-    ["-o nr_inodes=15", "(the disk is full)"],
+    ["-o ro", "EROFS"],
+    ["-o size=1m", "ENOSPC"],
+    ["-o nr_inodes=15", "ENOSPC"],
   ])("filesystem mounted with %s → reported, nothing left behind (needs mounts)", async (mount, reason) => {
     const image = await workshop.makeImage();
     const before = describeTree(image);
@@ -89,7 +89,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     const image = await workshop.makeImage();
     const empty = describeTree(image);
     // Waits for its key on stdin.
-    await using first = startWords([...installArgv(image), "--key-stdin"]);
+    await using first = startWords([...installArgv(image), "--key-file", "-"]);
     await eventually(() => isLocked(image), "the first installation to hold the lock");
     await using second = startWords(installArgv(image));
     expect(await second.ended()).toBe(1);

@@ -117,9 +117,8 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
   test("masked unit → neither enabled nor started", async () => {
     await configure();
     await symlink("/dev/null", join(root, "etc/systemd/system", SERVICE));
-    const { stderr } = await runInstall({}, here(first));
+    expect((await runInstall({}, here(first))).exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload"]);
-    expect(stderr).toContain(`systemctl unmask ${SERVICE}; systemctl enable ${SERVICE}`);
   });
 
   test("key for an agent that runs as another user → belongs to that user", async () => {
@@ -127,10 +126,10 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
     await runInstall({}, here(first));
     await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
     await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/50-grant.conf`), "[Service]\nUser=messagebus\n");
-    await runInstall({ keyStdin: true }, here({ ...first, input }));
+    await runInstall({ keyFile: "-" }, here({ ...first, input }));
     const { uid, gid } = await stat(join(root, "etc/robot-policy-agent/api-key"));
     expect([uid, gid]).toEqual([999, 998]);
-    expect((await runInstall({ keyStdin: true }, here({ ...first, input }))).stdout).toContain("Nothing to change");
+    expect((await runInstall({ keyFile: "-" }, here({ ...first, input }))).stdout).toContain("Nothing to change");
   });
 
   describe("a version that does not start", () => {
@@ -274,7 +273,7 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
 
     test("--purge → only a folder that systemctl made remains", async () => {
       const before = describeTree(root);
-      await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
+      await runInstall({ keyFile: "-" }, here({ ...first, input: "sk_test_0123456789abcdef" }));
       await configure();
       await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
       await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/local.conf`), "[Service]\n");
