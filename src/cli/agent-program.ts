@@ -208,7 +208,6 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         },
         { flag: "--dry-run", summary: "show the changes; make none" },
         { flag: "--revoke", summary: "remove all access that was granted", excludes: ["--method"] },
-        JSON_FLAG,
       ],
       examples: [
         "robot-policy-agent grant --dry-run",
@@ -217,7 +216,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent grant --revoke",
       ],
       load: async () => {
-        const { grant } = await import("../installer/commands/grant.ts");
+        const { grant } = await import("../installer/grant/grant.ts");
         const { readGrantInputs } = await import("../agent/access/check-access.ts");
         return (flags, context, file) =>
           grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) }, file);

@@ -6,7 +6,7 @@ import { explainAccess, probeAs } from "../../access/access.ts";
 import { type Account, accountName, lookUpAccount } from "../../access/account.ts";
 import { OpenEntries, type OpenEntry, openPath } from "../../access/open-path.ts";
 import { DROP_IN_DIRECTORY, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
-import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
+import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
@@ -77,14 +77,10 @@ function refuse(what: string, where: string, fix = "another method: --method acl
   return { kind: "refused", problem: { code: "grant-refused", what, where, fix } };
 }
 
-/** What the grant changes, as shown before it does. */
-export function describeOwner({ drop_in: path, text, key }: OwnerGrant, account: Account) {
-  const setting = text.trimEnd().split("\n").at(-1) ?? "";
-  const command = `systemctl edit ${SERVICE_NAME}  # ${setting}`;
-  const dropIn = { path, what: `a drop-in of the unit: ${setting}`, command };
-  if (key === null) return [dropIn];
-  const chown = `chown ${key.to_user_id} ${shellWord(key.path)}`;
-  return [dropIn, { path: key.path, what: `given to ${accountName(account)}`, command: chown }];
+/** What the grant changes, in words. */
+export function describeOwner({ drop_in: path, text, key }: OwnerGrant, account: Account): readonly string[] {
+  const dropIn = `${path}: a drop-in of the unit: ${text.trimEnd().split("\n").at(-1)}`;
+  return key === null ? [dropIn] : [dropIn, `${key.path}: given to ${accountName(account)}`];
 }
 
 /** The record comes first, as for access lists. @throws Node system errors. */
@@ -100,13 +96,9 @@ export async function applyOwner(
   await replaceDurably(files, grant.drop_in, Buffer.from(grant.text), 0o644);
 }
 
-/** Leaves a drop-in that somebody edited. @returns what could not be taken back. */
-export async function revokeOwner(files: Files, { drop_in: path, text, key }: OwnerGrant): Promise<readonly Problem[]> {
+/** @returns what could not be taken back. */
+export async function revokeOwner(files: Files, { drop_in: path, key }: OwnerGrant): Promise<readonly Problem[]> {
   try {
-    if (await isEdited(files, path, text)) {
-      const fix = `rm ${path}, if it is not wanted any more`;
-      return [{ code: "revoke-refused", what: "somebody edited this drop-in", where: path, fix }];
-    }
     await removeIfPresent(files, path);
     // Before the record goes: a power cut must not bring back a drop-in that no record names.
     await files.syncDirectory(dirname(path)).catch(ignoreAbsence);
@@ -116,11 +108,6 @@ export async function revokeOwner(files: Files, { drop_in: path, text, key }: Ow
     if (code === undefined) throw error;
     return [{ code: "revoke-failed", what: `it cannot be removed (${code})`, where: path, fix: `rm ${path}` }];
   }
-}
-
-async function isEdited(files: Files, path: string, text: string): Promise<boolean> {
-  const bytes = await readBounded(files, path, text.length * 4 + 1).catch(ignoreAbsence);
-  return bytes !== undefined && (bytes === "too-large" || Buffer.from(bytes).toString("utf8") !== text);
 }
 
 function ignoreAbsence(error: unknown): undefined {
@@ -159,13 +146,18 @@ async function openKey(path: string, owner: number, opened: OpenEntries): Promis
 
 const RESTART_LIMIT_MS = 90_000;
 
-/** Reloads the units and restarts the agent. @returns the command to run by hand if that failed, else null. */
-export async function restartUnit({ runProgram }: GrantMachine, unit: FoundUnit): Promise<string | null> {
+/** Reloads the units and restarts the agent. @param consequence of a failure, for the message. @returns the failure, or null. */
+export async function restartUnit(
+  { runProgram }: GrantMachine,
+  unit: FoundUnit,
+  consequence: string,
+): Promise<Problem | null> {
   if (unit.kind === "no-systemd") return null;
   for (const words of [["daemon-reload"], ["try-restart", `${SERVICE_NAME}.service`]]) {
     const result = await runProgram(["systemctl", ...words], { limitMs: RESTART_LIMIT_MS });
-    if (result.kind !== "ended" || result.exitCode !== 0)
-      return `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`;
+    if (result.kind === "ended" && result.exitCode === 0) continue;
+    const fix = `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`;
+    return { code: "restart-failed", what: `systemd did not apply it, ${consequence}`, fix };
   }
   return null;
 }

@@ -15,7 +15,6 @@ export interface GrantMachine {
 
 /** Only root can open the folder, so no other user can hold its lock. */
 const DIRECTORY_MODE = 0o700;
-const RECORD_NAME = "grants.json";
 const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;
 const ENTRY_LIMIT = 4096;
 
@@ -54,12 +53,8 @@ export type OwnerGrant = Readonly<NonNullable<GrantRecord["owner"]>>;
 
 export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], owner: null };
 
-export function isEmptyRecord({ entries, owner }: GrantRecord): boolean {
-  return entries.length === 0 && owner === null;
-}
-
-export function grantRecordPath(directory: string): string {
-  return `${directory}/${RECORD_NAME}`;
+function pathIn(directory: string): string {
+  return `${directory}/grants.json`;
 }
 
 /**
@@ -76,26 +71,28 @@ export async function lockGrantRecord(
   return { ...lock, problem: findLockProblem(lock, "grant or uninstall", directory) };
 }
 
-/** @returns null for a record that this version cannot read. @throws Node system errors except ENOENT. */
-export async function readGrantRecord(files: Files, directory: string): Promise<GrantRecord | null> {
+/** @returns a problem for a record that this version cannot read. @throws Node system errors except ENOENT. */
+export async function readGrantRecord(files: Files, directory: string): Promise<GrantRecord | Problem> {
+  const where = pathIn(directory);
   try {
-    const bytes = await readBounded(files, grantRecordPath(directory), RECORD_LIMIT_BYTES);
-    if (bytes === "too-large") return null;
-    const parsed = recordSchema.safeParse(parseJson(Buffer.from(bytes).toString("utf8")));
-    return parsed.success ? parsed.data : null;
+    const bytes = await readBounded(files, where, RECORD_LIMIT_BYTES);
+    const text = bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8");
+    const parsed = recordSchema.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return EMPTY_RECORD;
-    throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
+    return EMPTY_RECORD;
   }
+  const what = "this version cannot read the record of what was granted";
+  return { code: "grant-record-unknown", what, where, fix: "use the version of the agent that wrote it" };
 }
 
 /** @throws Node system errors. */
 export async function writeGrantRecord(files: Files, directory: string, record: GrantRecord): Promise<void> {
-  const path = grantRecordPath(directory);
-  if (isEmptyRecord(record)) {
-    await removeIfPresent(files, path);
+  if (record.entries.length === 0 && record.owner === null) {
+    await removeIfPresent(files, pathIn(directory));
     return;
   }
   await files.makeDirectory(directory, DIRECTORY_MODE);
-  await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
+  await replaceDurably(files, pathIn(directory), Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import { grant, type GrantOptions } from "../../../src/installer/commands/grant.ts";
+import { grant, type GrantOptions } from "../../../src/installer/grant/grant.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { hasProgram, isRoot, NOBODY_ID } from "../../support/programs/programs.ts";

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import manifest from "../../../package.json" with { type: "json" };
 import { runProgram } from "../../../scripts/support/run-program.ts";
-import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant/record.ts";
+import { EMPTY_RECORD, writeGrantRecord } from "../../../src/installer/grant/record.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
 import { debianPackage } from "../../support/nspawn/package.ts";
@@ -215,7 +215,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, owner });
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
-    const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
+    const { stdout } = await execute(["sed", "-n", expression, join(work, "grants/grants.json")]);
     // A name with a line break is left to the administrator.
     expect(stdout.replaceAll(/ +/g, " ")).toBe(
       String.raw`ours "path": "/home/lab/two\nlines",

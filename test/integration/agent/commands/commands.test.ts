@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 
 import { startCommand } from "../../../support/programs/command.ts";
-import { asNobody, canBecomeNobody, isRoot } from "../../../support/programs/programs.ts";
+import { asNobody, canBecomeNobody } from "../../../support/programs/programs.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 import { type CommandResult, type Robot, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
@@ -329,20 +329,19 @@ describe("--json on failure → one document on stdout:", () => {
   const INVALID = { check: 3, digest: 3, contract: 3, status: 3, "--setup": 3, "--setup --dry-run": 3, doctor: 3 };
   // These commands do not read the manifest.
   const NO_CONFIGURATION = { ...INVALID, enroll: 3, "set-key": 3 };
-  const GRANT = isRoot ? { grant: 3 } : {};
 
   test.each([
-    ["no configuration", (robot: Robot) => rm(robot.config_path), { ...NO_CONFIGURATION, ...GRANT }],
+    ["no configuration", (robot: Robot) => rm(robot.config_path), NO_CONFIGURATION],
     [
       "a bad configuration",
       (robot: Robot) => writeAtOnce(robot.config_path, "service: {}\nrobot: {}\n"),
-      { ...NO_CONFIGURATION, ...GRANT },
+      NO_CONFIGURATION,
     ],
     // status first reports that the agent is not running.
     [
       "a bad manifest",
       (robot: Robot) => writeAtOnce(robot.manifestPath, "robot_type_id: 7\n"),
-      { ...INVALID, ...GRANT, status: 1 },
+      { ...INVALID, status: 1 },
     ],
     ["a missing file", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
   ])("%s", async (_case, damage, codes) => {

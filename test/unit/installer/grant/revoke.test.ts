@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { EMPTY_RECORD, writeGrantRecord } from "../../../../src/installer/grant/record.ts";
-import { revokeGrant } from "../../../../src/installer/grant/apply.ts";
+import { revokeGrant } from "../../../../src/installer/grant/revoke.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemPrograms } from "../../../../src/platform/programs.ts";
 import { temporaryFolder } from "../../look/machine.ts";

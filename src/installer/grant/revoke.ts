@@ -1,52 +1,14 @@
-/** Changes the access lists of a plan, and takes everything back that was granted. */
+/** Takes everything back that was granted. */
 import { readdir } from "node:fs/promises";
 
-import type { Account } from "../../access/account.ts";
 import { OpenEntries, openEntry, type OpenEntry, openPath } from "../../access/open-path.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { changeAcl, hasDefault, NOTHING, readAcls, revokeDefaultWords, revokeWords, rightsOf } from "./acl.ts";
+import { changeAcl, NOTHING, readAcls, revokeDefaultWords, revokeWords } from "./acl.ts";
 import { revokeOwner } from "./owner.ts";
-import { changesOf, describeStep, type GrantStep } from "./plan.ts";
 import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
-
-/**
- * The record is on disk before the first change, so that `--revoke` also works after a power cut; to revoke a change that was never made does
- * nothing.
- *
- * @returns the problem that stopped it, or null. @throws Node system errors of the record.
- */
-export async function applyLists(
-  { files, runProgram }: GrantMachine,
-  account: Account,
-  steps: readonly GrantStep[],
-  record: GrantRecord,
-  directory: string,
-): Promise<Problem | null> {
-  await writeGrantRecord(files, directory, { ...record, entries: entriesWith(record, steps, account.userId) });
-  for (const step of steps) {
-    const problem = await changeAcl(runProgram, step.entry, [`--modify=${changesOf(step, account).join(",")}`]);
-    if (problem !== null)
-      return { ...problem, what: `${problem.what}; the command was: ${describeStep(step, account).command}` };
-  }
-  return null;
-}
-
-/** What the user had before the first grant counts. */
-function entriesWith(record: GrantRecord, steps: readonly GrantStep[], userId: number): readonly GrantedEntry[] {
-  const keyOf = (entry: Pick<GrantedEntry, "path" | "user_id">) => `${entry.user_id} ${entry.path}`;
-  const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
-  for (const { entry, acl, newFilesLike } of steps) {
-    const newFiles = newFilesLike === null ? "none" : hasDefault(acl) ? "added" : "created";
-    const before = rightsOf(acl, "", `u:${userId}`);
-    const now = { path: entry.path, new_files: newFiles, user_id: userId, right_before: before } as const;
-    const known = entries.get(keyOf(now)) ?? now;
-    entries.set(keyOf(now), { ...known, new_files: known.new_files === "none" ? newFiles : known.new_files });
-  }
-  return [...entries.values()];
-}
 
 export interface Revocation {
   /** Paths without any grant now. */

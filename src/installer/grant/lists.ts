@@ -1,5 +1,5 @@
 /**
- * Which access lists to change, so that the agent's user can read the files, with the least rights.
+ * Which access lists to change, so that the agent's user can read the files, with the least rights; and the change.
  *
  * Root works here in folders of users who may attack it. So each change is made on an open entry, never by name. A path is refused that
  * anybody besides root and one more user can redirect; and behind a folder or link of that user, only entries of that user are changed.
@@ -7,7 +7,7 @@
  */
 import { lstat, readdir } from "node:fs/promises";
 
-import { type ExaminedPath, examinePaths, folderOf, probeAs, type Rights } from "../../access/access.ts";
+import { type ExaminedPath, examinePaths, folderOf, probeAs } from "../../access/access.ts";
 import { type Account, accountName, lookUpAccount, lookUpGroups } from "../../access/account.ts";
 import type { OpenEntries, OpenEntry } from "../../access/open-path.ts";
 import { errorCode } from "../../platform/files/files.ts";
@@ -16,7 +16,9 @@ import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import {
   type Acl,
+  changeAcl,
   grantEntries,
+  hasDefault,
   newFilesEntries,
   NOTHING,
   type Permissions,
@@ -24,7 +26,7 @@ import {
   rightsOf,
   union,
 } from "./acl.ts";
-import type { GrantRecord } from "./record.ts";
+import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 
 /** A change of one entry's access lists. */
 export interface GrantStep {
@@ -36,14 +38,6 @@ export interface GrantStep {
   readonly newFilesLike: Acl | null;
 }
 
-export interface ListsPlan {
-  readonly steps: readonly GrantStep[];
-  /** Why files cannot be granted. */
-  readonly problems: readonly Problem[];
-  /** What the operator should know about the result. */
-  readonly notes: readonly string[];
-}
-
 /** @param opened owns the entries of the plan: apply the plan before it ends. */
 export async function planLists(
   runProgram: RunProgram,
@@ -51,22 +45,26 @@ export async function planLists(
   paths: readonly string[],
   record: GrantRecord,
   opened: OpenEntries,
-): Promise<ListsPlan> {
+): Promise<PlannedLists & { readonly problems: readonly Problem[] }> {
   const examined = await examinePaths(probeAs(account, runProgram), paths, opened);
   const closed = [...examined].filter(([, each]) => !isOpen(each));
   if (closed.length === 0) return { steps: [], problems: [], notes: [] };
-  if (closed.some(([, { whole }]) => whole === undefined)) return onlyProblem(notAsked(account));
+  if (closed.some(([, { whole }]) => whole === undefined)) {
+    const what = `the rights of ${accountName(account)} cannot be checked: setpriv does not run`;
+    const problem = { code: "setpriv-missing", what, fix: "install the package util-linux" };
+    return { steps: [], problems: [problem], notes: [] };
+  }
   const passed = new Set(closed.flatMap(([, each]) => each.passed.filter(({ stat }) => stat.kind !== "link")));
   const acls = await readAcls(runProgram, [...passed]);
-  if ("code" in acls) return onlyProblem(acls);
+  if ("code" in acls) return { steps: [], problems: [acls], notes: [] };
 
   const steps = new Map<OpenEntry, GrantStep>();
   const problems: Problem[] = [];
   const notes: string[] = [];
   for (const [path, each] of closed) {
-    const planned = await planFile(runProgram, account, each, acls);
-    if (planned.kind === "refused") {
-      problems.push({ code: "grant-refused", what: planned.what, where: path, fix: planned.fix });
+    const planned = await planFile(runProgram, account, path, each, acls);
+    if ("code" in planned) {
+      problems.push(planned);
       continue;
     }
     notes.push(...planned.notes);
@@ -81,37 +79,36 @@ export async function planLists(
   return { steps: all, problems, notes: [...notes, ...all.flatMap((step) => noteOfLoss(step, record))] };
 }
 
+interface PlannedLists {
+  readonly steps: readonly GrantStep[];
+  /** What the operator should know about the result. */
+  readonly notes: readonly string[];
+}
+
 /** Whether the user can read the file, and list its folder. */
 function isOpen(examined: ExaminedPath): boolean {
   const folder = folderOf(examined);
   return examined.whole?.reads === true && (folder === undefined || examined.rights.get(folder)?.reads !== false);
 }
 
-interface Refused {
-  readonly kind: "refused";
-  readonly what: string;
-  readonly fix: string;
-}
-
-interface PlannedFile {
-  readonly kind: "planned";
-  readonly steps: readonly GrantStep[];
-  readonly notes: readonly string[];
-}
-
+/** @returns a problem where the file cannot be granted. */
 async function planFile(
   runProgram: RunProgram,
   account: Account,
+  path: string,
   examined: ExaminedPath,
   acls: ReadonlyMap<OpenEntry, Acl>,
-): Promise<PlannedFile | Refused> {
+): Promise<PlannedLists | Problem> {
   const { passed, target: file, code, rights } = examined;
   const folder = folderOf(examined);
-  if (file === null)
-    return refused(ENDED[code ?? ""] ?? `root cannot read it (${code})`, "correct the path in the manifest");
+  if (file === null) {
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    const what = isMissing ? "it does not exist" : `root cannot read it (${code})`;
+    return refused(path, what, "correct the path in the manifest");
+  }
   if (file.stat.kind !== "file" || folder === undefined)
-    return refused("it is not a regular file", "list the files themselves");
-  const shared = await refuseSharedPath(runProgram, passed, acls);
+    return refused(path, "it is not a regular file", "list the files themselves");
+  const shared = await refuseSharedPath(runProgram, path, passed, acls);
   if (shared !== null) return shared;
 
   const isFileClosed = rights.get(file)?.reads === false;
@@ -125,35 +122,22 @@ async function planFile(
     const has = rights.get(entry);
     // A link has neither; and the path may come by again.
     if (acl === undefined || has === undefined || passed.indexOf(entry) < index) continue;
-    const right = missingRight(has, entry === file ? "file" : entry === folder ? "own-folder" : "folder");
+    // Folders need execute. The file's own folder needs read too, for inotify(7).
+    const needed = entry === file ? "r--" : entry === folder ? "r-x" : "--x";
+    const isMet = (has.reads || !needed.startsWith("r")) && (has.enters || !needed.endsWith("x"));
     const newFilesLike = entry === folder && isFileClosed && !isCommon ? fileAcl : null;
-    if (right === NOTHING && newFilesLike === null) continue;
+    if (isMet && newFilesLike === null) continue;
     if (entry.stat.userId === 0 && firstOfUser !== -1 && firstOfUser < index) {
       const what = `user ${passed[firstOfUser]?.stat.userId} leads to ${entry.path}, which belongs to root`;
-      return refused(what, "use a path without folders and links of other users");
+      return refused(path, what, "use a path without folders and links of other users");
     }
-    steps.push({ entry, acl, right, newFilesLike });
+    steps.push({ entry, acl, right: isMet ? NOTHING : needed, newFilesLike });
   }
-  return { kind: "planned", steps, notes: isCommon ? [noteOfCommonFolder(folder, file)] : [] };
+  return { steps, notes: isCommon ? [noteOfCommonFolder(folder, file)] : [] };
 }
 
-/** Why a path ends, by the code of the system. */
-const ENDED: Readonly<Record<string, string>> = {
-  ENOENT: "it does not exist",
-  ENOTDIR: "it does not exist",
-  ELOOP: "its symbolic links form a loop",
-};
-
-/** Folders need execute. The file's own folder needs read too, for inotify(7). */
-function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" | "file"): Permissions {
-  switch (what) {
-    case "folder":
-      return enters ? NOTHING : "--x";
-    case "own-folder":
-      return enters && reads ? NOTHING : "r-x";
-    case "file":
-      return reads ? NOTHING : "r--";
-  }
+function refused(where: string, what: string, fix: string): Problem {
+  return { code: "grant-refused", what, where, fix };
 }
 
 const STICKY = 0o1000;
@@ -161,21 +145,22 @@ const STICKY = 0o1000;
 /** Refuses a path on which more than one user besides root can replace an entry. */
 async function refuseSharedPath(
   runProgram: RunProgram,
+  where: string,
   passed: readonly OpenEntry[],
   acls: ReadonlyMap<OpenEntry, Acl>,
-): Promise<Refused | null> {
+): Promise<Problem | null> {
   let controller: number | null = null;
   for (const entry of passed) {
     const { path, stat } = entry;
     if (stat.userId !== 0) controller ??= stat.userId;
     if (stat.userId !== 0 && stat.userId !== controller) {
       const what = `the path goes through entries of user ${controller} to ${path}, which belongs to user ${stat.userId}`;
-      return refused(what, "use a path whose folders and links all belong to root or to one user");
+      return refused(where, what, "use a path whose folders and links all belong to root or to one user");
     }
     const stranger = await findStranger(runProgram, entry, acls.get(entry) ?? [], controller);
     if (stranger === null) continue;
     const fix = /^[ug]:/.test(stranger) ? `setfacl -x ${stranger}` : "let only its owner write there: chmod go-w";
-    return refused(`${stranger} can replace entries of ${path}`, `${fix} ${shellWord(path)}`);
+    return refused(where, `${stranger} can replace entries of ${path}`, `${fix} ${shellWord(path)}`);
   }
   return null;
 }
@@ -245,32 +230,48 @@ function noteOfLoss({ entry: { path, stat } }: GrantStep, record: GrantRecord): 
   ];
 }
 
-/** For `setfacl --modify`. */
-export function changesOf({ acl, right, newFilesLike }: GrantStep, { userId }: Account): readonly string[] {
-  const now = right === NOTHING ? [] : grantEntries(acl, "", userId, right);
-  return newFilesLike === null ? now : [...now, ...newFilesEntries(acl, newFilesLike, userId)];
-}
-
-/** The change in words, and as a person would type it. */
-export function describeStep(step: GrantStep, account: Account) {
-  const { entry, right, newFilesLike } = step;
+/** The change in words. */
+export function describeStep({ entry, right, newFilesLike }: GrantStep, account: Account): string {
   const user = accountName(account);
   const verb = entry.stat.kind === "file" ? "read" : right.startsWith("r") ? "list and enter" : "enter";
   const may = right === NOTHING ? [] : [`${user} may ${verb} (${right})`];
   const later = newFilesLike === null ? [] : [`${user} may read new files in it (default r--)`];
-  const command = `setfacl -m ${changesOf(step, account).join(",")} ${shellWord(entry.path)}`;
-  return { path: entry.path, what: [...may, ...later].join("; "), command };
+  return `${entry.path}: ${[...may, ...later].join("; ")}`;
 }
 
-function notAsked(account: Account): Problem {
-  const what = `the rights of ${accountName(account)} cannot be checked: setpriv does not run`;
-  return { code: "setpriv-missing", what, fix: "install the package util-linux" };
+/**
+ * The record is on disk before the first change, so that `--revoke` also works after a power cut; to revoke a change that was never made does
+ * nothing.
+ *
+ * @returns the problem that stopped it, or null. @throws Node system errors of the record.
+ */
+export async function applyLists(
+  { files, runProgram }: GrantMachine,
+  { userId }: Account,
+  steps: readonly GrantStep[],
+  record: GrantRecord,
+  directory: string,
+): Promise<Problem | null> {
+  await writeGrantRecord(files, directory, { ...record, entries: entriesWith(record, steps, userId) });
+  for (const { entry, acl, right, newFilesLike } of steps) {
+    const now = right === NOTHING ? [] : grantEntries(acl, "", userId, right);
+    const later = newFilesLike === null ? [] : newFilesEntries(acl, newFilesLike, userId);
+    const problem = await changeAcl(runProgram, entry, [`--modify=${[...now, ...later].join(",")}`]);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
-function onlyProblem(problem: Problem): ListsPlan {
-  return { steps: [], problems: [problem], notes: [] };
-}
-
-function refused(what: string, fix: string): Refused {
-  return { kind: "refused", what, fix };
+/** What the user had before the first grant counts. */
+function entriesWith(record: GrantRecord, steps: readonly GrantStep[], userId: number): readonly GrantedEntry[] {
+  const keyOf = (entry: Pick<GrantedEntry, "path" | "user_id">) => `${entry.user_id} ${entry.path}`;
+  const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
+  for (const { entry, acl, newFilesLike } of steps) {
+    const newFiles = newFilesLike === null ? "none" : hasDefault(acl) ? "added" : "created";
+    const before = rightsOf(acl, "", `u:${userId}`);
+    const now = { path: entry.path, new_files: newFiles, user_id: userId, right_before: before } as const;
+    const known = entries.get(keyOf(now)) ?? now;
+    entries.set(keyOf(now), { ...known, new_files: known.new_files === "none" ? newFiles : known.new_files });
+  }
+  return [...entries.values()];
 }
