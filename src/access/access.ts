@@ -7,7 +7,6 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { exists, type Files } from "../platform/files/files.ts";
 import { FIRST_DESCRIPTOR, type RunProgram } from "../platform/programs.ts";
 import type { Account } from "./account.ts";
 import { OpenEntries, type OpenedPath, type OpenEntry, openPath } from "./open-path.ts";
@@ -79,11 +78,10 @@ export function folderOf({ passed, target }: OpenedPath): OpenEntry | undefined 
 function accessOf(examined: ExaminedPath): Access {
   const { passed, target, code, whole, rights } = examined;
   if (whole === undefined) return { kind: "unknown" };
-  const rightsOn = (entry: OpenEntry | undefined) => (entry === undefined ? undefined : rights.get(entry));
   if (whole.reads) return { kind: "readable" };
   if (target === null && code !== "EACCES" && code !== "EPERM") return { kind: "missing" };
   const obstacles = [...new Set(passed)].filter((entry) =>
-    entry === target ? rightsOn(entry)?.reads === false : rightsOn(entry)?.enters === false,
+    entry === target ? rights.get(entry)?.reads === false : rights.get(entry)?.enters === false,
   );
   return { kind: "blocked", obstacles, isPartial: target === null };
 }
@@ -129,9 +127,4 @@ export function probeAs({ userId, groupId, groupIds }: Account, runProgram: RunP
     if (lines.length !== shown.length) return [];
     return lines.map((line) => ({ reads: line.startsWith("r"), enters: line.endsWith("x") }));
   };
-}
-
-/** True when proc(5) is mounted, through which entries are opened and asked about. A chroot may lack it. */
-export function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
-  return exists(files, "/proc/self/fd");
 }

@@ -1,4 +1,4 @@
-import type { FileStat, Files } from "../platform/files/files.ts";
+import type { Files } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "./unit.ts";
 
@@ -13,10 +13,12 @@ export interface Account {
 }
 
 /** The user that must be able to read the agent's files. */
-export type ServiceAccount =
-  | { readonly kind: "account"; readonly account: Account }
-  /** The user that an installation creates does not exist yet. */
-  | { readonly kind: "absent"; readonly name: string };
+export interface ServiceAccount {
+  /** For messages. */
+  readonly name: string;
+  /** Null when the user does not exist yet: an installation creates it. */
+  readonly account: Account | null;
+}
 
 export interface AccountQuestion {
   readonly files: Files;
@@ -31,8 +33,8 @@ const STANDARD_STATE_DIRECTORY = `/var/lib/${SERVICE_NAME}`;
 const LOOK_UP_LIMIT_MS = 4000;
 
 /**
- * The user that the agent runs as, now or once installed: that of the unit; without a unit, the owner of the state directory, else the
- * user that an installation creates; for other, unused folders, the user of this process.
+ * The user that the agent runs as, now or once installed: that of the unit; without a unit, the user that an installation creates, else the
+ * owner of the state directory; for other, unused folders, the user of this process.
  */
 export async function findServiceAccount(question: AccountQuestion): Promise<ServiceAccount> {
   const { files, runProgram, unit, stateDirectory, userId } = question;
@@ -40,20 +42,16 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
   if (isStandard && unit.kind === "unit" && unit.unit.loadState === "loaded") {
     const name = unit.unit.user === "" ? "root" : unit.unit.user;
     const account = await lookUpAccount(runProgram, name);
-    if (account === null) return { kind: "absent", name };
-    return { kind: "account", account: await withGroups(account, unit.unit, runProgram) };
+    return { name, account: account === null ? null : await withGroups(account, unit.unit, runProgram) };
   }
-  if (isStandard) {
-    const account = await lookUpAccount(runProgram, SERVICE_NAME);
-    if (account !== null) return { kind: "account", account };
-  }
-  const owner = await ownerOf(files, stateDirectory);
-  if (owner !== null) {
-    const account = await lookUpAccount(runProgram, String(owner.userId));
-    return { kind: "account", account: account ?? nameless(owner.userId, owner.groupId) };
-  }
-  if (isStandard) return { kind: "absent", name: SERVICE_NAME };
-  return { kind: "account", account: (await lookUpAccount(runProgram, String(userId))) ?? nameless(userId, userId) };
+  const installed = isStandard ? await lookUpAccount(runProgram, SERVICE_NAME) : null;
+  if (installed !== null) return { name: SERVICE_NAME, account: installed };
+  const owner = await files.stat(stateDirectory).catch(() => null);
+  if (owner === null && isStandard) return { name: SERVICE_NAME, account: null };
+  const { userId: id, groupId } = owner ?? { userId, groupId: userId };
+  const nameless = { name: "", userId: id, groupId, groupIds: [groupId] };
+  const account = (await lookUpAccount(runProgram, String(id))) ?? nameless;
+  return { name: accountName(account), account };
 }
 
 /** @param name the name or id of a user. @returns null when the user database has none. */
@@ -64,7 +62,7 @@ export async function lookUpAccount(runProgram: RunProgram, name: string): Promi
 }
 
 /** Reads what id(1) prints: `uid=998(name) gid=997(group) groups=997(group),44(video)`. */
-export function parseAccount(text: string): Account | null {
+function parseAccount(text: string): Account | null {
   const [, userId, name = "", groupId, groups = ""] =
     /^uid=(\d+)(?:\(([^)]*)\))? gid=(\d+)\S*(?: groups=(.*))?/.exec(text) ?? [];
   if (userId === undefined || groupId === undefined) return null;
@@ -88,25 +86,18 @@ export interface Group {
 /** @param names names or ids. @returns the groups of all user databases of the machine; those that it does not know are missing. */
 export async function lookUpGroups(runProgram: RunProgram, names: readonly string[]): Promise<readonly Group[]> {
   const result = await runProgram(["getent", "group", "--", ...names], { limitMs: LOOK_UP_LIMIT_MS });
-  const rows = result.kind === "ended" ? rowsOf(result.stdout) : [];
-  return rows.map(([name = "", , groupId, members = ""]) => ({
-    name,
-    groupId: Number(groupId),
-    members: members.split(",").filter((member) => member !== ""),
-  }));
-}
-
-function rowsOf(database: string): readonly (readonly string[])[] {
-  const lines = database.split("\n").filter((line) => line.includes(":"));
-  return lines.map((line) => line.split(":"));
+  const lines = result.kind === "ended" ? result.stdout.split("\n").filter((line) => line.includes(":")) : [];
+  return lines.map((line) => {
+    const [name = "", , groupId, members = ""] = line.split(":");
+    return { name, groupId: Number(groupId), members: members.split(",").filter((member) => member !== "") };
+  });
 }
 
 /** The account with the groups that the unit gives it. */
 async function withGroups(account: Account, unit: ServiceUnit, runProgram: RunProgram): Promise<Account> {
   const { group, supplementaryGroups } = unit;
   if (group === "" && supplementaryGroups.length === 0) return account;
-  const asked = [String(account.groupId), ...(group === "" ? [] : [group]), ...supplementaryGroups];
-  const groups = await lookUpGroups(runProgram, asked);
+  const groups = await lookUpGroups(runProgram, [String(account.groupId), group, ...supplementaryGroups]);
   const idOf = (written: string) =>
     groups.find(({ name, groupId }) => name === written || String(groupId) === written)?.groupId;
   const groupId = idOf(group) ?? account.groupId;
@@ -115,12 +106,4 @@ async function withGroups(account: Account, unit: ServiceUnit, runProgram: RunPr
   const own = account.groupIds.filter((id) => id !== account.groupId || isMember);
   const more = supplementaryGroups.flatMap((name) => idOf(name) ?? []);
   return { ...account, groupId, groupIds: [...new Set([groupId, ...own, ...more])] };
-}
-
-async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "userId" | "groupId"> | null> {
-  return files.stat(directory).catch(() => null);
-}
-
-function nameless(userId: number, groupId: number): Account {
-  return { name: "", userId, groupId, groupIds: [groupId] };
 }

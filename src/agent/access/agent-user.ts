@@ -1,4 +1,4 @@
-import { type Access, type AccessProbe, hasProc, probeAs, probeAsSelf } from "../../access/access.ts";
+import { type Access, type AccessProbe, probeAs, probeAsSelf } from "../../access/access.ts";
 import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
 import type { OpenEntry } from "../../access/open-path.ts";
 import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts";
@@ -22,7 +22,7 @@ export interface AgentUser {
   readonly name: string;
   /** `same`: this process runs as that user. `root`: it can check as that user. `other`: neither. `absent`: the user does not exist yet. */
   readonly relation: "same" | "root" | "other" | "absent";
-  /** Checks access as the agent's user; null for another user, and when /proc is not available for the check. */
+  /** Checks access as the agent's user; null for another user. */
   readonly probe: AccessProbe | null;
 }
 
@@ -39,12 +39,12 @@ export async function findAgentUser(
     const name = `the owner of ${stateDirectory}, which does not answer`;
     return { unit, account: null, name, relation: "other", probe: null };
   }
-  if (found.kind === "absent") return { unit, account: null, name: found.name, relation: "absent", probe: probeAsSelf };
   const { account } = found;
+  if (account === null) return { unit, ...found, relation: "absent", probe: probeAsSelf };
   const known = { unit, account, name: accountName(account) };
   if (account.userId === userId) return { ...known, relation: "same", probe: probeAsSelf };
   if (userId !== 0) return { ...known, relation: "other", probe: null };
-  return { ...known, relation: "root", probe: (await hasProc(files)) ? probeAs(account, runProgram) : null };
+  return { ...known, relation: "root", probe: probeAs(account, runProgram) };
 }
 
 /** Bounds a stat of the state directory on a hanging network drive; the programs that are run have their own limits. */

@@ -95,9 +95,7 @@ function noteUnit(manifest: RobotManifest | null, terminal: Terminal): void {
   terminal.note(`Joints of ${from} are in ${units.deg}. For ${units.calibrated_range}, ${instead}`);
 }
 
-function notesOn({ relation, probe, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
-  if (relation === "root" && probe === null)
-    return [`/proc is not mounted: read access of ${agentName} was not checked.`];
+function notesOn({ relation, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
   if (relation === "absent")
     return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];
   if (relation !== "other") return [];

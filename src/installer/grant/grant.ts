@@ -78,14 +78,14 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
 
   const inputs = await context.readInputs();
   if ("code" in inputs) return refuse(terminal, inputs, EXIT.invalid);
-  const found = await findServiceAccount({ ...machine, unit, stateDirectory: inputs.stateDirectory, userId });
-  if (found.kind === "absent") {
-    const what = `the user ${found.name} does not exist yet`;
+  const { account, name } = await findServiceAccount({ ...machine, unit, ...inputs, userId });
+  if (account === null) {
+    const what = `the user ${name} does not exist yet`;
     const fix = "install the agent first: robot-policy-agent install, or its package";
     return refuse(terminal, { code: "no-service-user", what, fix });
   }
   const paths = file === undefined ? inputs.paths : [resolve(file)];
-  const request: GrantRequest = { ...run, account: found.account, paths, keyFile: inputs.keyFile };
+  const request: GrantRequest = { ...run, account, paths, keyFile: inputs.keyFile };
   return options.method === "owner" ? await grantAsOwner(request) : await grantByLists(request);
 }
 

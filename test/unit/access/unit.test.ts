@@ -50,15 +50,6 @@ test("parseUnit: properties of systemctl show, repeated ones joined", () => {
   });
 });
 
-test("parseUnit: properties that systemctl does not know → empty, 0 and false", () => {
-  expect(parseUnit("LoadState=not-found\n")).toMatchObject({
-    restarts: 0,
-    user: "",
-    needsReload: false,
-    dropInPaths: [],
-  });
-});
-
 test.each([
   ["condition failed, unit never started", "ConditionResult=no\nConditionTimestampMonotonic=0\n", false],
   ["condition held", "ConditionResult=yes\nConditionTimestampMonotonic=12\n", false],
@@ -87,6 +78,11 @@ describe("readServiceUnit", () => {
   const ask = (result: ProgramResult) => readServiceUnit(booted, async () => result);
 
   test.each<[string, ProgramResult, object]>([
+    [
+      "systemctl answers",
+      { kind: "ended", exitCode: 0, stdout: SHOWN, stderr: "" },
+      { kind: "unit", unit: parseUnit(SHOWN) },
+    ],
     ["systemctl missing", { kind: "missing" }, { kind: "no-systemd" }],
     ["no answer", { kind: "killed" }, { kind: "silent", detail: "no answer of systemctl within 4 s" }],
     ["cannot run", { kind: "failed", code: "EACCES" }, { kind: "silent", detail: "systemctl cannot be run (EACCES)" }],
@@ -97,16 +93,6 @@ describe("readServiceUnit", () => {
     ],
   ])("%s", async (_what, result, expected) => {
     expect(await ask(result)).toEqual(expected);
-  });
-
-  test("systemctl answers → the unit; it gets four seconds", async () => {
-    const limits: unknown[] = [];
-    const run: RunProgram = async (_argv, options) => {
-      limits.push(options?.limitMs);
-      return { kind: "ended", exitCode: 0, stdout: SHOWN, stderr: "" };
-    };
-    expect(await readServiceUnit(booted, run)).toMatchObject({ kind: "unit", unit: { user: "robot" } });
-    expect(limits).toEqual([4000]);
   });
 
   test("systemd not booted → not asked", async () => {

@@ -4,14 +4,7 @@ import { relative } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import {
-  asNobody,
-  canBecomeNobody,
-  canMount,
-  inShell,
-  NOBODY_ID,
-  withOwnMounts,
-} from "../../../support/programs/programs.ts";
+import { asNobody, canBecomeNobody, NOBODY_ID } from "../../../support/programs/programs.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
 import { createScene } from "../../../support/service/scene.ts";
 import { createAuthority } from "../../client/authority.ts";
@@ -105,19 +98,6 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", { tags: "needs/root" }, 
     expect(stderr).toContain(`sudo ${scene.robot.program} grant`);
     expect(scene.proxy.requests).toEqual([]);
   });
-
-  test.skipIf(!canMount)(
-    "in a chroot without /proc → check exits 0 and says what it cannot check; grant exits 1",
-    { tags: "needs/root" },
-    async () => {
-      await using scene = await closedScene();
-      const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");
-      const check = await scene.robot.runProcess(["check"], {}, without);
-      expect([check.code, check.stderr]).toEqual([0, expect.stringContaining("/proc is not mounted")]);
-      const grant = await scene.robot.runProcess(["grant"], {}, without);
-      expect([grant.code, grant.stderr]).toEqual([1, expect.stringContaining("[no-proc]")]);
-    },
-  );
 
   test("run by another user → says so, and does not check the key", async () => {
     await using scene = await closedScene();
