@@ -1,11 +1,13 @@
 import { dirname, join, resolve } from "node:path";
 
+import { parseKey } from "../client/credential.ts";
 import type { Secret } from "../client/secret.ts";
+import { readBounded } from "../platform/files/durable-file.ts";
+import { systemFiles } from "../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import { InstallerError, reasonOfError } from "./errors.ts";
 import { failWith, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "./installer.ts";
-import { readGivenKey, type ReadInput } from "./key.ts";
 import {
   CACHE_FOLDER,
   COMMAND_LINK,
@@ -46,7 +48,8 @@ export interface InstallOptions extends SiteOptions {
 
 export interface InstallContext extends InstallerContext {
   readonly completions: Completions;
-  readonly readInput: ReadInput;
+  /** Reads all of stdin. */
+  readonly readInput: (limitBytes: number) => Promise<string | "too-large">;
 }
 
 /** `install`: installs the agent on this machine or into an image, or updates it to this version. */
@@ -107,6 +110,8 @@ interface Misplaced {
 }
 
 const TEXT_LIMIT_BYTES = 1024 * 1024;
+/** Larger than any key with a BOM and blank lines around it. */
+const KEY_LIMIT_BYTES = 4096;
 const STATE_MODE = 0o750;
 
 /** Looks at the machine. Changes nothing. */
@@ -117,7 +122,7 @@ async function planInstallation(options: InstallOptions, context: InstallContext
   const version = await describeVersion(context.version, await machine.own.programPath(), node, context.completions);
   await tree.refuseLinksOut(version.files.map(({ path }) => dirname(path)));
   const { keyFile } = options;
-  const key = keyFile === undefined ? null : await readGivenKey(keyFile, context.readInput);
+  const key = keyFile === undefined ? null : await readKey(keyFile, context);
 
   const current = parseId(await tree.readLink(CURRENT_LINK));
   const note = await tree.readText(UNFINISHED_FILE, TEXT_LIMIT_BYTES);
@@ -143,6 +148,18 @@ async function planInstallation(options: InstallOptions, context: InstallContext
     enabled: [...(options.firstBoot === true ? [FIRST_BOOT_UNIT] : []), ...(previous === null ? [SERVICE_UNIT] : [])],
     service: await system.readUnit(SERVICE_UNIT),
   };
+}
+
+/** The key's file may have any owner and mode: USB sticks and network shares have none. @param from a path, or `-` for stdin. */
+async function readKey(from: string, { readInput }: InstallContext): Promise<Secret> {
+  const where = from === "-" ? "stdin" : from;
+  const read = from === "-" ? await readInput(KEY_LIMIT_BYTES) : await readBounded(systemFiles, from, KEY_LIMIT_BYTES);
+  const fix = "give the key alone, on one line";
+  if (read === "too-large") throw new InstallerError({ code: "key-too-large", what: "it is no key", where, fix });
+  // The agent's own parser, so that the agent accepts what is accepted here.
+  const found = parseKey(typeof read === "string" ? read : Buffer.from(read).toString("utf8"), "environment", where);
+  if (found.kind === "credential") return found.secret;
+  throw new InstallerError({ code: found.code, what: found.what, where, fix });
 }
 
 async function applyPlan(plan: Plan, site: Site): Promise<void> {
@@ -213,12 +230,8 @@ async function provide({ key }: Plan, { tree, system, changes }: Site): Promise<
   if (key === null) return;
   // The service itself watches the file: a new key is used at once.
   const owner = (await system.findOwner()) ?? ROOT_OWNER;
-  const file: WantedFile = {
-    path: KEY_FILE,
-    source: { kind: "text", text: `${key.reveal()}\n` },
-    mode: 0o600,
-    owner,
-  };
+  const source = { kind: "text", text: `${key.reveal()}\n` } as const;
+  const file = { path: KEY_FILE, source, mode: 0o600, owner };
   if (await tree.isStale(file)) await changes.makeQuietly(`write ${KEY_FILE}`, () => tree.writeFile(file));
 }
 

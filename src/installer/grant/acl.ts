@@ -31,7 +31,7 @@ export const NOTHING: Permissions = "---";
 const LINE = /^(default:)?(user|group|mask|other):(\d*):([r-][w-][x-])(?:\s+#effective:([r-][w-][x-]))?$/;
 
 /** Parses the entries of one file in the output of getfacl. @returns null where it cannot be parsed. */
-export function parseAcl(text: string): Acl | null {
+function parseAcl(text: string): Acl | null {
   const acl: AclEntry[] = [];
   for (const line of text.split("\n").filter((each) => each !== "" && !each.startsWith("#"))) {
     const [, isDefault, kind = "", id = "", written = "", effective = written] = LINE.exec(line) ?? [];
@@ -133,9 +133,6 @@ export async function changeAcl(
   const result = await runProgram(["setfacl", ...words, "--", shown], { descriptors: [entry.descriptor] });
   if (result.kind === "ended" && result.exitCode === 0) return null;
   const reason = result.kind === "ended" ? (result.stderr.trim().split(": ").at(-1) ?? "") : result.kind;
-  const fix =
-    reason === "Operation not supported"
-      ? "this filesystem has no access lists: --method owner"
-      : "check whether the filesystem is mounted read-only: mount";
+  const fix = "its filesystem may be read-only, or have no access lists; if so: --method owner";
   return { code: "grant-failed", what: `setfacl cannot change it (${reason})`, where: entry.path, fix };
 }

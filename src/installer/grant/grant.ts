@@ -118,7 +118,7 @@ const NOTHING_CHANGED = "Nothing was changed. Run it without --dry-run to apply 
 async function grantAsOwner(request: GrantRequest): Promise<ExitCode> {
   const { machine, account, paths, keyFile, record, directory, terminal, unit, isDry } = request;
   const planned = await planOwner(machine, account, paths, keyFile, record);
-  if (planned.kind === "refused") return refuse(terminal, planned.problem);
+  if ("code" in planned) return refuse(terminal, planned);
   for (const change of describeOwner(planned.grant, planned.account)) terminal.print(change);
   for (const note of planned.notes) terminal.note(note);
   if (isDry) {

@@ -12,15 +12,12 @@ import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { type GrantMachine, type GrantRecord, type OwnerGrant, writeGrantRecord } from "./record.ts";
 
-export type OwnerPlan =
-  | {
-      readonly kind: "owner";
-      /** The agent's user with the drop-in. */
-      readonly account: Account;
-      readonly grant: OwnerGrant;
-      readonly notes: readonly string[];
-    }
-  | { readonly kind: "refused"; readonly problem: Problem };
+export interface OwnerPlan {
+  /** The agent's user with the drop-in. */
+  readonly account: Account;
+  readonly grant: OwnerGrant;
+  readonly notes: readonly string[];
+}
 
 const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
 
@@ -31,30 +28,31 @@ export async function planOwner(
   paths: readonly string[],
   keyFile: string | null,
   record: GrantRecord,
-): Promise<OwnerPlan> {
+): Promise<OwnerPlan | Problem> {
   const owners = new Set<number>();
   for (const path of paths) {
     const stat = await files.stat(path).catch((error: unknown) => errorCode(error) ?? "unknown error");
     if (typeof stat === "string")
-      return refuse(`it cannot be read (${stat})`, path, "correct the path in the manifest");
+      return refused(`it cannot be read (${stat})`, path, "correct the path in the manifest");
     owners.add(stat.userId);
   }
   // Files of root may be readable for the owner of the others: the kernel is asked below.
   owners.delete(0);
   const [ownerId] = owners;
   const [first = ""] = paths;
-  if (ownerId === undefined) return refuse("the files belong to root, and the agent must not be root", first);
+  if (ownerId === undefined) return refused("the files belong to root, and the agent must not be root", first);
   if (owners.size > 1)
-    return refuse(`the files belong to ${owners.size} users, and the agent can run as only one`, first);
+    return refused(`the files belong to ${owners.size} users, and the agent can run as only one`, first);
   const next = await lookUpAccount(runProgram, String(ownerId));
-  if (next === null) return refuse(`user ${ownerId} is in no user database`, first);
+  if (next === null) return refused(`user ${ownerId} is in no user database`, first);
   const name = accountName(next);
   for (const [path, { kind }] of await explainAccess(probeAs(next, runProgram), paths))
-    if (kind !== "readable") return refuse(`${name} still could not read it`, path);
+    if (kind !== "readable") return refused(`${name} still could not read it`, path);
 
-  const text = dropInOf(name);
+  const comment = `# Written by: ${SERVICE_NAME} grant --method owner. Taken back by: ${SERVICE_NAME} grant --revoke`;
+  const text = `${comment}\n[Service]\nUser=${name}\n`;
   if (record.owner !== null && record.owner.text !== text)
-    return refuse("the agent runs as another user by an earlier grant", DROP_IN, "robot-policy-agent grant --revoke");
+    return refused("the agent runs as another user by an earlier grant", DROP_IN, "robot-policy-agent grant --revoke");
   const notes = [
     `the agent can then read whatever ${name} can, and ${name} can read the agent's key and state`,
     `systemd gives the state folder to ${name} at the next start`,
@@ -65,16 +63,11 @@ export async function planOwner(
   const key = record.owner?.key ?? given;
   if (keyFile !== null && key === null && ownerId !== account.userId)
     notes.push(`${keyFile} keeps its owner; make sure that ${name} can read the key`);
-  return { kind: "owner", account: next, grant: { drop_in: DROP_IN, text, key }, notes };
+  return { account: next, grant: { drop_in: DROP_IN, text, key }, notes };
 }
 
-function dropInOf(user: string): string {
-  const comment = `# Written by: ${SERVICE_NAME} grant --method owner. Taken back by: ${SERVICE_NAME} grant --revoke`;
-  return `${comment}\n[Service]\nUser=${user}\n`;
-}
-
-function refuse(what: string, where: string, fix = "another method: --method acl"): OwnerPlan {
-  return { kind: "refused", problem: { code: "grant-refused", what, where, fix } };
+function refused(what: string, where: string, fix = "another method: --method acl"): Problem {
+  return { code: "grant-refused", what, where, fix };
 }
 
 /** What the grant changes, in words. */
@@ -96,17 +89,17 @@ export async function applyOwner(
   await replaceDurably(files, grant.drop_in, Buffer.from(grant.text), 0o644);
 }
 
-/** @returns what could not be taken back. */
-export async function revokeOwner(files: Files, { drop_in: path, key }: OwnerGrant): Promise<readonly Problem[]> {
+/** @returns why it could not be taken back, or null. */
+export async function revokeOwner(files: Files, { drop_in: path, key }: OwnerGrant): Promise<Problem | null> {
   try {
     await removeIfPresent(files, path);
     // Before the record goes: a power cut must not bring back a drop-in that no record names.
     await files.syncDirectory(dirname(path)).catch(ignoreAbsence);
-    return key === null ? [] : await returnKey(files, key);
+    return key === null ? null : await returnKey(files, key);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return [{ code: "revoke-failed", what: `it cannot be removed (${code})`, where: path, fix: `rm ${path}` }];
+    return { code: "revoke-failed", what: `it cannot be removed (${code})`, where: path, fix: `rm ${path}` };
   }
 }
 
@@ -114,12 +107,12 @@ function ignoreAbsence(error: unknown): undefined {
   if (errorCode(error) !== "ENOENT") throw error;
 }
 
-async function returnKey(files: Files, key: NonNullable<OwnerGrant["key"]>): Promise<readonly Problem[]> {
+async function returnKey(files: Files, key: NonNullable<OwnerGrant["key"]>): Promise<Problem | null> {
   await changeKeyOwner(key.path, key.to_user_id, key.from_user_id);
   const stat = await files.stat(key.path).catch(ignoreAbsence);
-  if (stat?.userId !== key.to_user_id) return [];
+  if (stat?.userId !== key.to_user_id) return null;
   const what = "others than root control its folder by now, so it keeps its owner";
-  return [{ code: "revoke-refused", what, where: key.path, fix: `chown ${key.from_user_id} ${shellWord(key.path)}` }];
+  return { code: "revoke-refused", what, where: key.path, fix: `chown ${key.from_user_id} ${shellWord(key.path)}` };
 }
 
 /** Changes nothing where the key is not that of `from` any more. @throws Node system errors. */

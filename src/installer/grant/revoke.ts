@@ -10,19 +10,17 @@ import { changeAcl, NOTHING, readAcls, revokeDefaultWords, revokeWords } from ".
 import { revokeOwner } from "./owner.ts";
 import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
 
-export interface Revocation {
-  /** Paths without any grant now. */
-  readonly revoked: readonly string[];
-  readonly problems: readonly Problem[];
-}
-
 /**
  * Takes back everything in the record. What could not be taken back stays there. The agent's entry goes from whatever lies at a path by now,
  * since that can harm nobody, but links are not followed.
  *
- * @throws Node system errors of the record.
+ * @returns the paths without any grant now. @throws Node system errors of the record.
  */
-export async function revokeGrant(machine: GrantMachine, record: GrantRecord, directory: string): Promise<Revocation> {
+export async function revokeGrant(
+  machine: GrantMachine,
+  record: GrantRecord,
+  directory: string,
+): Promise<{ readonly revoked: readonly string[]; readonly problems: readonly Problem[] }> {
   const revoked: string[] = [];
   const problems: Problem[] = [];
   const left: GrantedEntry[] = [];
@@ -32,12 +30,14 @@ export async function revokeGrant(machine: GrantMachine, record: GrantRecord, di
     else problems.push(problem);
     if (problem !== null && problem.code !== REPLACED) left.unshift(entry);
   }
-  const { owner } = record;
-  const ofOwner = owner === null ? [] : await revokeOwner(machine.files, owner);
-  problems.push(...ofOwner);
-  if (owner !== null && ofOwner.length === 0) revoked.push(owner.drop_in);
-  const ownerLeft = ofOwner.length === 0 ? null : owner;
-  await writeGrantRecord(machine.files, directory, { ...record, entries: left, owner: ownerLeft });
+  let { owner } = record;
+  if (owner !== null) {
+    const problem = await revokeOwner(machine.files, owner);
+    if (problem === null) revoked.push(owner.drop_in);
+    else problems.push(problem);
+    if (problem === null) owner = null;
+  }
+  await writeGrantRecord(machine.files, directory, { ...record, entries: left, owner });
   return { revoked, problems };
 }
 

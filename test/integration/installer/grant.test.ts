@@ -285,6 +285,20 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
   });
 
+  test.each([
+    ["before the grant", true],
+    ["since the grant", false],
+  ])("--revoke: the folder got a default list %s → it stays for others", async (_when, isBefore) => {
+    const serveBen = () => run("setfacl", "-m", `d:u:${BEN_ID}:r--`, calibrations);
+    if (isBefore) serveBen();
+    await runGrant();
+    if (!isBefore) serveBen();
+    await runGrant({ revoke: true });
+    const text = run("getfacl", "-cpn", calibrations);
+    expect(text).toContain(`default:user:${BEN_ID}:r--`);
+    expect(text).not.toContain(`user:${AGENT_ID}`);
+  });
+
   test("--revoke: the user had a right before → keeps it", async () => {
     await chmod(calibrations, 0o710);
     run("setfacl", "-m", `u:${AGENT_ID}:--x`, calibrations);

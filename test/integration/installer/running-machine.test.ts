@@ -271,18 +271,6 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
       expect(systemd.done).toEqual([`reset-failed ${FIRST_BOOT}`, `disable ${SERVICE}`, "daemon-reload"]);
     });
 
-    test("--purge → only a folder that systemctl made remains", async () => {
-      const before = describeTree(root);
-      await runInstall({ keyFile: "-" }, here({ ...first, input: "sk_test_0123456789abcdef" }));
-      await configure();
-      await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
-      await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/local.conf`), "[Service]\n");
-      await runUninstall({ purge: true }, here(first));
-      const left = describeTree(root).filter((line) => !before.includes(line));
-      expect(left.map((line) => line.split(" ")[0])).toEqual(["/etc/systemd/system/multi-user.target.wants/"]);
-      expect(await readFile(join(root, "etc/passwd"), "utf8")).not.toContain("robot-policy-agent");
-    });
-
     test("access that was granted → named; with --purge revoked first, and nothing is removed if that fails", async () => {
       await installFirst();
       const record = join(root, "var/lib/robot-policy-agent-install/grants.json");
