@@ -5,7 +5,6 @@ import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts"
 import { hiddenByUnit } from "../../look/findings.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { octal } from "../../platform/text/octal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
 import { within } from "../../platform/clock.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
@@ -55,33 +54,23 @@ export interface Denial {
   readonly remedy: string;
 }
 
-/**
- * Why the agent cannot read a file, and the command that fixes it; null when it can, when the file is missing, or when access is unknown.
- *
- * @param granted how `grant` opens the file: as one listed by the manifest, or as an argument.
- */
-export function explainDenial(
-  path: string,
-  access: Access | undefined,
-  { unit, name: agentName }: AgentUser,
-  granted: "listed" | "told" = "listed",
-): Denial | null {
+/** Why the agent cannot read a file, and the command that fixes it; null when it can, when the file is missing, or when access is unknown. */
+export function explainDenial(path: string, access: Access | undefined, { unit, name }: AgentUser): Denial | null {
   const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
   if (setting !== null) return hiddenByUnit(path, setting);
   if (access?.kind !== "blocked") return null;
   const [first, ...more] = access.obstacles;
-  const remedy =
-    granted === "listed"
-      ? "sudo robot-policy-agent grant gives the agent access; --dry-run only shows the changes"
-      : `sudo robot-policy-agent grant ${shellWord(path)} gives the agent access; --dry-run only shows the changes`;
   if (first === undefined) {
-    const what = `Cannot read ${path}: the kernel denies ${agentName} access although modes and owners allow it`;
+    const what = `Cannot read ${path}: the kernel denies ${name} access although modes and owners allow it`;
     return { what, remedy: "check security modules and mounts: aa-status; findmnt -T FILE" };
   }
   const beside = more.map((obstacle) => obstacle.path).join(", ");
   const and = beside === "" ? "" : `; nor ${beside}`;
   const perhaps = access.isPartial ? "; this user cannot see the folders below" : "";
-  return { what: `Cannot read ${path}: ${agentName} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
+  return {
+    what: `Cannot read ${path}: ${name} may not ${describeObstacle(first)}${and}${perhaps}`,
+    remedy: "sudo robot-policy-agent grant gives the agent access; --dry-run only shows the changes",
+  };
 }
 
 function describeObstacle({ path, stat }: Pick<OpenEntry, "path" | "stat">): string {

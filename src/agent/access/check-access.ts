@@ -34,22 +34,20 @@ export async function accessFindings(
   if (probe === null) return [];
   const { configuration, manifest } = collector.documents;
   const { ca_file: caFile } = collector.configuration.service;
-  const authority: readonly Place[] =
-    caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file", granted: "told" }];
-  const listed = listedFiles(collector.configuration, collector.manifest).map(({ path }, index): Place => {
-    const loc = collector.manifest?.configuration_files[index]?.loc ?? "";
-    return { path, document: manifest, loc, granted: "listed" };
-  });
   const places: readonly Place[] = [
-    { path: folders.configPath, document: configuration, loc: "", granted: "told" },
-    { path: manifest.path, document: manifest, loc: "", granted: "told" },
-    ...authority,
-    ...listed,
+    { path: folders.configPath, document: configuration, loc: "" },
+    { path: manifest.path, document: manifest, loc: "" },
+    ...(caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file" }]),
+    ...listedFiles(collector.configuration, collector.manifest).map(({ path }, index) => {
+      return { path, document: manifest, loc: collector.manifest?.configuration_files[index]?.loc ?? "" };
+    }),
   ];
-  const paths = places.map(({ path }) => path);
-  const accesses = await explainAccess(probe, paths);
-  return places.flatMap(({ path, document, loc, granted }) => {
-    const denial = explainDenial(path, accesses.get(path), agentUser, granted);
+  const accesses = await explainAccess(
+    probe,
+    places.map(({ path }) => path),
+  );
+  return places.flatMap(({ path, document, loc }) => {
+    const denial = explainDenial(path, accesses.get(path), agentUser);
     if (denial === null) return [];
     return [locate(document, { id: "file_unreadable", loc, message: `${denial.what}; ${denial.remedy}` })];
   });
@@ -73,7 +71,6 @@ interface Place {
   readonly path: string;
   readonly document: Document;
   readonly loc: string;
-  readonly granted: "listed" | "told";
 }
 
 /** The findings and the denials, without findings that a denial reports in more detail. */
@@ -104,7 +101,9 @@ export async function readGrantInputs(
   const resolved = configurationFiles(current, robot);
   if (resolved.kind === "finding")
     return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, resolved.finding)) };
-  return { paths: resolved.files.map(({ path }) => path), keyFile: current.service.key_file, stateDirectory };
+  const { ca_file: caFile, key_file: keyFile } = current.service;
+  const own = [configPath, manifest.path, ...(caFile === null ? [] : [caFile])];
+  return { paths: [...own, ...resolved.files.map(({ path }) => path)], keyFile, stateDirectory };
 }
 
 /** The key as the agent's user sees it. */

@@ -51,7 +51,7 @@ async function judgeAccess(paths: readonly string[], agentUser: AgentUser): Prom
   const { probe } = agentUser;
   const accesses = probe === null ? new Map() : await explainAccess(probe, paths);
   for (const path of paths) {
-    const denial = explainDenial(path, accesses.get(path), agentUser, "told");
+    const denial = explainDenial(path, accesses.get(path), agentUser);
     if (denial !== null) return fail(EXIT.invalid, denial.what, denial.remedy);
   }
   return null;

@@ -68,7 +68,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", { tags: "needs/root" }, 
     const { findings } = JSON.parse(stdout) as Checked;
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ id: "file_unreadable", line: 2 });
-    expect(findings[0]?.message).toContain(`sudo robot-policy-agent grant ${path} `);
+    expect(findings[0]?.message).toContain(`Cannot read ${path}: nobody may not read`);
   });
 
   test("--config with a relative path → the same result", async () => {
