@@ -55,18 +55,11 @@ export async function readServiceUnit(files: Files, runProgram: RunProgram): Pro
   if (!(await exists(files, BOOTED))) return { kind: "no-systemd" };
   const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES}`];
   const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
-  switch (result.kind) {
-    case "ended":
-      return result.exitCode === 0
-        ? { kind: "unit", unit: parseUnit(result.stdout) }
-        : { kind: "silent", detail: result.stderr.trim().split("\n", 1)[0] ?? "" };
-    case "missing":
-      return { kind: "no-systemd" };
-    case "killed":
-      return { kind: "silent", detail: `no answer of systemctl within ${ASK_LIMIT_MS / 1000} s` };
-    case "failed":
-      return { kind: "silent", detail: `systemctl cannot be run (${result.code})` };
-  }
+  if (result.kind === "missing") return { kind: "no-systemd" };
+  if (result.kind !== "ended") return { kind: "silent", detail: "systemctl does not answer" };
+  return result.exitCode === 0
+    ? { kind: "unit", unit: parseUnit(result.stdout) }
+    : { kind: "silent", detail: result.stderr.trim().split("\n", 1)[0] ?? "" };
 }
 
 /** Parses the output of `systemctl show`: NAME=VALUE, repeated for several values. */

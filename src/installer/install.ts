@@ -243,8 +243,7 @@ async function startService(plan: Plan, site: Site): Promise<void> {
   if (!system.isRunning || !isSwitch || isMasked(service)) return;
   const isStopped = service.activeState === "inactive";
   if (isStopped && previous !== null) return;
-  if (!isStopped)
-    await changes.makeQuietly(`clear ${CACHE_FOLDER}`, async () => void (await system.removeTree(CACHE_FOLDER)));
+  if (!isStopped) await changes.makeQuietly(`clear ${CACHE_FOLDER}`, () => system.removeTree(CACHE_FOLDER));
   const verb = isStopped ? "start" : "restart";
   try {
     // Without a configuration the unit's conditions keep it inactive, and that is no failure.
@@ -284,7 +283,7 @@ async function finish({ version, previous, versions }: Plan, { tree, system, cha
   const others = versions.filter((id) => id !== version.id && id !== previous);
   for (const id of previous === version.id ? [] : others) {
     const folder = versionFolder(id);
-    await changes.makeQuietly(`remove ${folder}`, async () => void (await system.removeTree(folder)));
+    await changes.makeQuietly(`remove ${folder}`, () => system.removeTree(folder));
   }
   if (!changes.isDry) await tree.remove(UNFINISHED_FILE);
 }

@@ -86,18 +86,11 @@ export class System {
   /**
    * Removes a folder with everything in it, or the link that is in its place. By rm(1), which never follows a link, not even one that the
    * folder's owner creates meanwhile; Node's rm may.
-   *
-   * @returns false where the folder is empty then, but is a mount and stays.
    */
-  async removeTree(path: string): Promise<boolean> {
-    const words = ["rm", "-rf", "--", this.#tree.place(path)];
-    const result = await this.#try(words);
-    const isMount = (await this.#tree.isFolder(path)) && (await this.#tree.list(path)).length === 0;
-    const isRemoved = result.kind === "ended" && result.exitCode === 0;
-    if (!isRemoved && !isMount) throw new ProgramFailed(words, reasonOf(result));
+  async removeTree(path: string): Promise<void> {
+    await this.run(["rm", "-rf", "--", this.#tree.place(path)]);
     // A power cut must not bring back a key.
     await this.#tree.syncFolder(dirname(path));
-    return isRemoved;
   }
 
   /** @returns what a program printed. */

@@ -113,7 +113,7 @@ async function removeTree(
     if (kind === "absent") continue;
     if (kind === "link") terminal.note(`${each} is a link; what it leads to stays: ${await tree.readLink(each)}`);
     await changes.make(kind === "folder" ? `remove ${each}/ and everything in it` : `remove ${each}`, async () => {
-      if (!(await system.removeTree(each))) terminal.note(`${each} is empty, but stays: it is a mount`);
+      await system.removeTree(each);
       await tree.removeEmptyFolders(each);
     });
   }
@@ -128,10 +128,8 @@ async function showLeft({ tree, system, isImage }: Site, { terminal, program }: 
   const hasUser = (await system.findUser()) !== null;
   if (trees.length === 0 && !hasUser) return;
   const left = [...trees, ...(hasUser ? [`the user ${SERVICE_USER}`] : [])];
+  const byHand = [`rm -rf ${trees.join(" ")}`, ...(hasUser ? [`userdel ${SERVICE_USER}`] : [])].join("; ");
+  const purging = isImage ? `${program} uninstall --root ${shellWord(tree.root)} --purge` : byHand;
   terminal.print(`Left: ${left.join(", ")}. To remove that too, as root:`);
-  const byHand = [
-    ...(trees.length === 0 ? [] : [`rm -r ${trees.join(" ")}`]),
-    ...(hasUser ? [`userdel ${SERVICE_USER}`] : []),
-  ];
-  terminal.print(`  ${isImage ? `${program} uninstall --root ${shellWord(tree.root)} --purge` : byHand.join("; ")}`);
+  terminal.print(`  ${purging}`);
 }

@@ -75,16 +75,6 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     expect(describeTree(image)).toEqual(before);
   });
 
-  test.runIf(canMount)("--purge of a mounted state folder → emptied, and said to stay (needs mounts)", async () => {
-    const image = await workshop.makeImage();
-    await runArgv(installArgv(image));
-    const state = join(image, "var/lib/robot-policy-agent");
-    const uninstalling = [process.execPath, AGENT_PROGRAM, "uninstall", "--root", image, "--purge"];
-    const mounting = `mount -t tmpfs none ${state}; touch ${state}/registration.json`;
-    const { stderr } = await runArgv(inShell(withOwnMounts, mounting, uninstalling));
-    expect(stderr).toContain("/var/lib/robot-policy-agent is empty, but stays: it is a mount\n");
-  });
-
   test("two at once → the second is refused and changes nothing, the first completes", async () => {
     const image = await workshop.makeImage();
     const empty = describeTree(image);

@@ -251,7 +251,7 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
       expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
         "ok robot-policy-agent is removed
         Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent. To remove that too, as root:
-          rm -r /etc/robot-policy-agent /var/lib/robot-policy-agent; userdel robot-policy-agent
+          rm -rf /etc/robot-policy-agent /var/lib/robot-policy-agent; userdel robot-policy-agent
         "
       `);
       systemd.done.splice(0);

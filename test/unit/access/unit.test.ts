@@ -84,8 +84,7 @@ describe("readServiceUnit", () => {
       { kind: "unit", unit: parseUnit(SHOWN) },
     ],
     ["systemctl missing", { kind: "missing" }, { kind: "no-systemd" }],
-    ["no answer", { kind: "killed" }, { kind: "silent", detail: "no answer of systemctl within 4 s" }],
-    ["cannot run", { kind: "failed", code: "EACCES" }, { kind: "silent", detail: "systemctl cannot be run (EACCES)" }],
+    ["no answer", { kind: "killed" }, { kind: "silent", detail: "systemctl does not answer" }],
     [
       "systemctl failed",
       { kind: "ended", exitCode: 1, stdout: "", stderr: "Failed to connect to bus\nmore\n" },
