@@ -22,9 +22,7 @@ export type Access =
       /** True when this process cannot see below the last obstacle. */
       readonly isPartial: boolean;
     }
-  /** The path is missing, a loop of links, or too long. */
-  | { readonly kind: "missing" }
-  /** Access could not be checked as that user. */
+  /** The path is missing, or access could not be checked as that user. */
   | { readonly kind: "unknown" };
 
 /** For each absolute path, whether the probe's user can read it, and the obstacles. */
@@ -77,9 +75,9 @@ export function folderOf({ passed, target }: OpenedPath): OpenEntry | undefined 
 
 function accessOf(examined: ExaminedPath): Access {
   const { passed, target, code, whole, rights } = examined;
-  if (whole === undefined) return { kind: "unknown" };
-  if (whole.reads) return { kind: "readable" };
-  if (target === null && code !== "EACCES" && code !== "EPERM") return { kind: "missing" };
+  if (whole?.reads === true) return { kind: "readable" };
+  const isMissing = target === null && code !== "EACCES" && code !== "EPERM";
+  if (whole === undefined || isMissing) return { kind: "unknown" };
   const obstacles = [...new Set(passed)].filter((entry) =>
     entry === target ? rights.get(entry)?.reads === false : rights.get(entry)?.enters === false,
   );

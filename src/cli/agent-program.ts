@@ -198,7 +198,6 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     {
       name: "grant",
       summary: "let the agent's user read the robot's configuration files, with the least access that suffices",
-      argument: "[FILE]",
       flags: [
         {
           flag: "--method <method>",
@@ -218,8 +217,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => {
         const { grant } = await import("../installer/grant/grant.ts");
         const { readGrantInputs } = await import("../agent/access/check-access.ts");
-        return (flags, context, file) =>
-          grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) }, file);
+        return (flags, context) => grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) });
       },
     },
     {

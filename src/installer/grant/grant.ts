@@ -4,8 +4,6 @@
  * `acl.ts` reads and changes access lists, `lists.ts` says which to change, `revoke.ts` takes all back that `record.ts` remembers. `owner.ts`
  * is the other method.
  */
-import { resolve } from "node:path";
-
 import { explainAccess, probeAs } from "../../access/access.ts";
 import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
 import { OpenEntries } from "../../access/open-path.ts";
@@ -60,21 +58,19 @@ interface GrantRequest extends GrantRun {
   readonly keyFile: string | null;
 }
 
-export async function grant(options: GrantOptions, context: GrantContext, file: string | undefined): Promise<ExitCode> {
+export async function grant(options: GrantOptions, context: GrantContext): Promise<ExitCode> {
   const { terminal, userId } = context;
   const machine: GrantMachine = { files: context.machine.files, runProgram: systemPrograms };
   const directory = context.recordDirectory ?? NOTES_FOLDER;
   const isDry = options.dryRun === true;
-  const isRevoking = options.revoke === true;
   if (userId !== 0) return refuse(terminal, NOT_ROOT);
-  if (isRevoking && file !== undefined) return refuse(terminal, WHOLE_GRANT, EXIT.usage);
   await using lock = isDry ? null : await lockGrantRecord(machine.files, directory);
   if (lock !== null && lock.problem !== null) return refuse(terminal, lock.problem);
   const record = await readGrantRecord(machine.files, directory);
   if ("code" in record) return refuse(terminal, record);
   const unit = await readServiceUnit(machine.files, machine.runProgram);
   const run: GrantRun = { isDry, terminal, machine, directory, unit, record };
-  if (isRevoking) return await revoke(run);
+  if (options.revoke === true) return await revoke(run);
 
   const inputs = await context.readInputs();
   if ("code" in inputs) return refuse(terminal, inputs, EXIT.invalid);
@@ -84,8 +80,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
     const fix = "install the agent first: robot-policy-agent install, or its package";
     return refuse(terminal, { code: "no-service-user", what, fix });
   }
-  const paths = file === undefined ? inputs.paths : [resolve(file)];
-  const request: GrantRequest = { ...run, account, paths, keyFile: inputs.keyFile };
+  const request: GrantRequest = { ...run, account, paths: inputs.paths, keyFile: inputs.keyFile };
   return options.method === "owner" ? await grantAsOwner(request) : await grantByLists(request);
 }
 
@@ -175,10 +170,4 @@ const NOT_ROOT: Problem = {
   code: "not-root",
   what: "only root may grant rights on other people's files",
   fix: "sudo robot-policy-agent grant --dry-run shows what it would do",
-};
-
-const WHOLE_GRANT: Problem = {
-  code: "usage",
-  what: "--revoke removes all granted access, not only that to some files",
-  fix: "leave the file out; after that, grant the others again",
 };

@@ -52,17 +52,13 @@ export async function runGrant(options: GrantOptions = {}, paths: readonly strin
   let output = "";
   const sink = { write: (text: string) => void (output += text) };
   const inputs = { paths, keyFile: null, stateDirectory: join(folder, "state") };
-  const code = await grant(
-    options,
-    {
-      terminal: createTerminal({ stdout: sink, stderr: sink, environment: {} }),
-      machine: { files: systemFiles },
-      userId: 0,
-      recordDirectory: join(folder, "record"),
-      readInputs: async () => inputs,
-    },
-    undefined,
-  );
+  const code = await grant(options, {
+    terminal: createTerminal({ stdout: sink, stderr: sink, environment: {} }),
+    machine: { files: systemFiles },
+    userId: 0,
+    recordDirectory: join(folder, "record"),
+    readInputs: async () => inputs,
+  });
   return { code, output: output.replaceAll(folder, "") };
 }
 
