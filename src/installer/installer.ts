@@ -1,7 +1,7 @@
 /**
  * The installer puts the agent on a robot without a package manager, or into an image (`--root`), and takes it off again.
  *
- *     /usr/local/lib/robot-policy-agent/versions/ID   a version: the program, its Node, and a copy of each file that belongs elsewhere
+ *     /usr/local/lib/robot-policy-agent/versions/ID   a version: the program and its Node
  *     /usr/local/lib/robot-policy-agent/current       the link to the version in use
  *     /usr/local/lib/robot-policy-agent/unfinished    exists while `install` changes the version; holds the id of the version before
  *

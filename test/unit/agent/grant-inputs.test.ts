@@ -14,15 +14,19 @@ configuration_files:
   - ~/b.json
 `;
 
-test("readGrantInputs: path below ~/ without robot.home → the manifest's line of that path", async () => {
+const read = (config: string) =>
+  readGrantInputs({ config }, { machine: systemMachine({}, process.pid), environment: {} });
+
+test("readGrantInputs: path below ~/ without robot.home → the manifest's line of that path; else all that the agent reads", async () => {
   const folder = testFolder("grant-inputs");
   const [config, manifest] = [join(folder, "config.yaml"), join(folder, "robot-manifest.yaml")];
   await writeFile(config, `service: {url: "https://a.test"}\nrobot: {name: a, region: eu}\nmanifest: ${manifest}\n`);
   await writeFile(manifest, MANIFEST);
-  const inputs = await readGrantInputs({ config }, { machine: systemMachine({}, process.pid), environment: {} });
-  expect(inputs).toMatchObject({
+  expect(await read(config)).toMatchObject({
     code: "manifest-invalid",
     what: expect.stringContaining("set robot.home"),
     where: `${manifest}:5:5`,
   });
+  await writeFile(manifest, MANIFEST.replace("~", "/opt"));
+  expect(await read(config)).toMatchObject({ paths: [config, manifest, "/etc/robot/a.json", "/opt/b.json"] });
 });
