@@ -14,6 +14,8 @@ export interface FileStat {
   readonly mode: number;
   readonly userId: number;
   readonly groupId: number;
+  /** Of a device node, its name below /sys/dev: `char/81:0`. */
+  readonly deviceNode?: string;
 }
 
 /** True when the file was neither written nor replaced between the two stats, as far as timestamps tell. */
@@ -190,7 +192,16 @@ export function describeStat(stats: fs.BigIntStats): FileStat {
     mode: Number(stats.mode & 0o7777n),
     userId: Number(stats.uid),
     groupId: Number(stats.gid),
+    ...(stats.isCharacterDevice() && { deviceNode: `char/${deviceNumbers(stats.rdev)}` }),
+    ...(stats.isBlockDevice() && { deviceNode: `block/${deviceNumbers(stats.rdev)}` }),
   };
+}
+
+/** Major and minor number, as major(3) of glibc takes them apart. */
+function deviceNumbers(rdev: bigint): string {
+  const major = ((rdev >> 8n) & 0xfffn) | ((rdev >> 32n) & 0xfffff000n);
+  const minor = (rdev & 0xffn) | ((rdev >> 12n) & 0xffffff00n);
+  return `${major}:${minor}`;
 }
 
 function kindOf(stats: fs.BigIntStats): FileStat["kind"] {

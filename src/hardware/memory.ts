@@ -1,0 +1,58 @@
+/** Looks at the same hardware again and again, at the cost of three system calls each, and never for long. */
+import { type Clock, within } from "../platform/clock.ts";
+import type { Files } from "../platform/files/files.ts";
+import type { Hardware, HardwareRequest } from "./hardware.ts";
+import { identifyPlace, locate } from "./identify.ts";
+
+/** How long a look may take. It takes 2 ms where nothing hangs. */
+const LIMIT_MS = 1000;
+/** When attributes are read again although the stamp is the same. */
+const KNOWN_MS = 60_000;
+/** How many requests are remembered. A manifest has 64 at most. */
+const ENTRY_LIMIT = 256;
+
+interface Entry {
+  /** A look that has not ended. While it hangs no other one starts, so that it does not take one thread of Node after the other. */
+  isRunning: boolean;
+  known: { readonly stamp: string; readonly atMs: number; readonly hardware: Hardware } | null;
+}
+
+export type HardwareMemory = ReturnType<typeof createHardwareMemory>;
+
+export function createHardwareMemory({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
+  const entries = new Map<string, Entry>();
+
+  function entryOf(request: HardwareRequest): Entry {
+    const key = JSON.stringify(request);
+    const entry = entries.get(key) ?? { isRunning: false, known: null };
+    if (entries.size >= ENTRY_LIMIT) entries.clear();
+    entries.set(key, entry);
+    return entry;
+  }
+
+  async function lookUp(request: HardwareRequest, entry: Entry): Promise<Hardware> {
+    entry.isRunning = true;
+    try {
+      const place = await locate(request, files);
+      if (place.kind !== "place") return place;
+      const { known } = entry;
+      const atMs = clock.monotonicMs();
+      if (known !== null && known.stamp === place.stamp && atMs - known.atMs < KNOWN_MS) return known.hardware;
+      const hardware = await identifyPlace(request, place, files);
+      // What failed may succeed a moment later.
+      entry.known = hardware.kind === "failed" ? null : { stamp: place.stamp, atMs, hardware };
+      return hardware;
+    } finally {
+      entry.isRunning = false;
+    }
+  }
+
+  return {
+    /** What the hardware is now. @throws the signal's reason. */
+    async identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
+      const entry = entryOf(request);
+      const looked = entry.isRunning ? null : await within(lookUp(request, entry), LIMIT_MS, clock, signal);
+      return looked ?? { kind: "timed-out" };
+    },
+  };
+}
