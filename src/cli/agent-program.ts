@@ -242,6 +242,13 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => (await import("../agent/commands/catalog.ts")).catalog,
     },
     {
+      name: "devices",
+      summary: "list cameras, serial adapters and CAN interfaces, with the lines that a manifest needs for them",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent devices", "robot-policy-agent devices --json"],
+      load: async () => (await import("../agent/commands/devices.ts")).devices,
+    },
+    {
       name: "schema",
       summary: "print the JSON Schema of a file, for editors",
       flags: [],
@@ -294,5 +301,5 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     "robot-policy-agent status               see what the service holds",
     "robot-policy-agent doctor               find out why it does not work",
   ],
-  unrepeated: ["install", "uninstall", "catalog", "schema", "completion"],
+  unrepeated: ["install", "uninstall", "catalog", "devices", "schema", "completion"],
 };

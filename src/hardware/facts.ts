@@ -1,5 +1,5 @@
 /** What the kernel says of a device, from its node or interface up to the bus that it hangs on. */
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
 
 import type { Files } from "../platform/files/files.ts";
 import type { Facts } from "./hardware.ts";
@@ -20,7 +20,7 @@ const BUSES: ReadonlySet<string> = new Set(["usb", "pci", "platform", "amba", "s
 /** What the I²C bus gives a sensor, at the end of a camera's name: bus and address, as in `imx219 10-0010`. */
 const I2C_PLACE = /\s+\d+-[0-9a-f]{4}$/;
 /** How many chips are asked whether they are the sensor of a camera. */
-const CHIP_LIMIT = 64;
+const CHIP_LIMIT = 256;
 
 /**
  * What is behind a node or interface.
@@ -37,7 +37,7 @@ export async function readFacts(folder: string, files: Files): Promise<Facts | n
   const kind = await subsystemOf(folder, files);
   // A driver for four serial ports makes four nodes, also where the computer has one.
   if (kind === "tty" && (await attribute(folder, "type", files)) === "0") return null;
-  const part = await partOf(folder, kind, found, files);
+  const part = await partOf(folder, kind, device, bus === "usb", files);
   if (bus === "usb") return { bus, ...part, ...(await usbFacts(device, files)) };
   const port = await portOf(device, files);
   if (bus === "pci") {
@@ -52,13 +52,8 @@ export async function readFacts(folder: string, files: Files): Promise<Facts | n
   return { bus, compatible, ...part, name, sensor: await sensorOf(device, files), port };
 }
 
-interface BusDevice {
-  readonly bus: string;
-  readonly device: string;
-}
-
 /** The nearest device on a bus of hardware. */
-async function busDevice(folder: string, files: Files): Promise<BusDevice | undefined> {
+async function busDevice(folder: string, files: Files) {
   for (const device of upwards(folder)) {
     const bus = await subsystemOf(device, files);
     if (bus !== undefined && BUSES.has(bus)) return { bus, device };
@@ -67,12 +62,7 @@ async function busDevice(folder: string, files: Files): Promise<BusDevice | unde
 }
 
 /** Which part of its device a node or interface is. */
-async function partOf(
-  folder: string,
-  kind: string | undefined,
-  { bus, device }: BusDevice,
-  files: Files,
-): Promise<Pick<Facts, "channel" | "index">> {
+async function partOf(folder: string, kind: string | undefined, hardware: string, isUsb: boolean, files: Files) {
   switch (kind) {
     case "video4linux":
       return { index: await numberOf(folder, "index", files) };
@@ -82,20 +72,24 @@ async function partOf(
       return { channel: Math.max(id, port) };
     }
     case "tty": {
-      if (bus !== "usb") return { channel: await placeAmongPorts(folder, files) };
+      if (!isUsb) return { channel: await placeAmongPorts(folder, hardware, files) };
       // Between the node and its interface is a usb-serial device, unless the adapter is a modem (CDC ACM).
       const serial = dirname(dirname(folder));
-      return serial === device ? {} : { channel: await numberOf(serial, "port_number", files) };
+      return serial === hardware ? {} : { channel: await numberOf(serial, "port_number", files) };
     }
     default:
       return {};
   }
 }
 
-/** The place of a serial port among those of its chip or card. */
-async function placeAmongPorts(folder: string, files: Files): Promise<number> {
-  const ports = await namesIn(dirname(folder), files);
-  return Math.max(0, ports.indexOf(basename(folder)));
+/** The place of a serial port among those of its chip or card. Since Linux 6.5 each of them is in a folder of its own. */
+async function placeAmongPorts(folder: string, hardware: string, files: Files): Promise<number> {
+  const ports: string[] = [];
+  for (const name of await namesIn("/sys/class/tty", files)) {
+    const port = await linkOf("/sys/class/tty", name, files);
+    if (port?.startsWith(`${hardware}/`) === true) ports.push(port);
+  }
+  return Math.max(0, ports.indexOf(folder));
 }
 
 /** @param folder of the USB device, or of one of its interfaces. */

@@ -17,6 +17,7 @@ export interface Place {
 /** How deep the kernel nests devices: a camera behind five hubs, the most that USB allows, is at 20. */
 const DEPTH_LIMIT = 64;
 const DEVICES = "/sys/devices/";
+const INTERFACE_NAME = /^[^./][^/]*$/;
 
 /** Finds out what the hardware is. It may take for ever where the system hangs; `memory.ts` does not. */
 export async function identify(request: HardwareRequest, files: Files): Promise<Hardware> {
@@ -40,28 +41,27 @@ export async function identifyPlace(request: HardwareRequest, place: Place, file
 
 /** Follows a request to the kernel's description, with three system calls. */
 export async function locate(request: HardwareRequest, files: Files): Promise<Place | Absent> {
-  return "device" in request ? locateDevice(request.device, files) : locateInterface(request.interface, files);
-}
-
-async function locateDevice(path: string, files: Files): Promise<Place | Absent> {
+  const path = "device" in request ? request.device : `/sys/class/net/${request.interface}`;
   try {
-    const { deviceNode, device, inode } = await files.stat(path);
-    if (deviceNode === undefined) return { kind: "not-a-device" };
-    return await placeAt(`/sys/dev/${deviceNode}`, `${device}:${inode}:${deviceNode}`, files);
+    if ("device" in request) return await locateDevice(path, files);
+    if (!INTERFACE_NAME.test(request.interface)) return { kind: "failed", code: "ENODEV", path };
+    return await placeAt(path, request.interface, files);
   } catch (error) {
-    const failed = failure(error, path);
-    // The kernel makes the entry before the node. A node without one is a pseudo terminal, or was made by hand.
-    return failed.code === "ENOENT" && failed.path.startsWith("/sys/dev/") ? { kind: "no-hardware" } : failed;
+    return failure(error, path);
   }
 }
 
-async function locateInterface(name: string, files: Files): Promise<Place | Absent> {
-  const path = `/sys/class/net/${name}`;
-  if (name === "" || name.startsWith(".") || name.includes("/")) return { kind: "failed", code: "ENODEV", path };
+async function locateDevice(path: string, files: Files): Promise<Place | Absent> {
+  const { deviceNode, device, inode } = await files.stat(path);
+  if (deviceNode === undefined) return { kind: "not-a-device" };
+  const entry = `/sys/dev/${deviceNode}`;
   try {
-    return await placeAt(path, name, files);
+    return await placeAt(entry, `${device}:${inode}:${deviceNode}`, files);
   } catch (error) {
-    return failure(error, path);
+    if (errorCode(error) !== "ENOENT") throw error;
+    // The kernel makes the entry before the node, and removes it after that. A node without one is a pseudo terminal, or was made by hand.
+    await files.stat(path);
+    return { kind: "no-hardware" };
   }
 }
 

@@ -29,21 +29,13 @@ type Candidate = Pick<Listed, "facts" | "request" | "role" | "what">;
 
 /** How many names of a class are looked at. A computer has 64 consoles beside the devices. */
 const NODE_LIMIT = 512;
-const LINK_LIMIT = 4096;
 /** Folders with links that udev makes, the most stable first: rules of the owner's own, by serial number, by port. */
 const LINK_FOLDERS = ["/dev", "/dev/serial/by-id", "/dev/v4l/by-id", "/dev/serial/by-path", "/dev/v4l/by-path"];
 /** `PF_CAN` (include/uapi/linux/if_arp.h of the kernel). */
 const CAN_TYPE = "280";
 
-/** Adapters by the vendor and product of their chip. */
-const ADAPTERS: Readonly<Record<string, string>> = {
-  "0403:6014": "servo adapter (as U2D2)",
-  "1a86:55d3": "servo adapter (as Feetech)",
-  "2f5d:": "servo adapter (Robotis)",
-  "0403:": "serial adapter (FTDI)",
-  "1a86:": "serial adapter (CH34x)",
-  "10c4:": "serial adapter (CP210x)",
-};
+/** Vendor and product of what drives servos: Robotis (and FT232H, as in U2D2), CH343 (as on Feetech's and Waveshare's boards). */
+const SERVO_ADAPTER = /^(?:0403:6014|1a86:55d3|2f5d:.*)$/;
 /** Video nodes of codecs and image processors that are built in, and nodes beside the picture. */
 const NO_CAMERA = /codec|decod|encod|isp|jpeg|hevc|scaler|m2m|embedded|stats|config|pispbe/i;
 
@@ -96,10 +88,8 @@ async function wordsOf(folder: string, files: Files) {
 function roleOf(folder: string, facts: Facts, product: string, card: string): string | null {
   const { vendor, product: model, bus, index = 0 } = facts;
   if (folder === "net") return "CAN interface";
-  if (folder === "tty") {
-    if (bus !== "usb") return "serial port";
-    return ADAPTERS[`${vendor}:${model}`] ?? ADAPTERS[`${vendor}:`] ?? "serial adapter";
-  }
+  if (folder === "tty" && bus !== "usb") return "serial port";
+  if (folder === "tty") return SERVO_ADAPTER.test(`${vendor}:${model}`) ? "servo adapter" : "serial adapter";
   if (bus !== "usb") return NO_CAMERA.test(card) ? null : "camera";
   // Each picture has a node, and one for its metadata after it (uvcvideo since Linux 4.16).
   if (index % 2 === 1) return null;
@@ -137,7 +127,7 @@ function linkName({ facts }: Candidate): string {
 async function linksToNodes(files: Files): Promise<ReadonlyMap<string, readonly string[]>> {
   const links = new Map<string, string[]>();
   for (const folder of LINK_FOLDERS) {
-    for (const name of (await namesIn(folder, files)).slice(0, LINK_LIMIT)) {
+    for (const name of await namesIn(folder, files)) {
       // EINVAL: no link.
       const node = await linkOf(folder, name, files).catch(() => undefined);
       if (node !== undefined) links.set(node, [...(links.get(node) ?? []), resolve(folder, name)]);

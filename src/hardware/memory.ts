@@ -17,8 +17,6 @@ interface Entry {
   known: { readonly stamp: string; readonly atMs: number; readonly hardware: Hardware } | null;
 }
 
-export type HardwareMemory = ReturnType<typeof createHardwareMemory>;
-
 export function createHardwareMemory({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
   const entries = new Map<string, Entry>();
 

@@ -56,12 +56,13 @@ export function* upwards(folder: string): Generator<string> {
   for (let each = folder; dirname(each) !== "/sys/devices" && each !== "/"; each = dirname(each)) yield each;
 }
 
-/** Names in a folder, sorted as people count; none if it is missing. */
+/** Names in a folder, at most 4096, sorted as people count; none if it is missing. */
 export async function namesIn(folder: string, files: Files): Promise<readonly string[]> {
   const names = (await unlessMissing(files.list(folder))) ?? [];
-  return names.toSorted(NUMERIC.compare);
+  return names.toSorted(NUMERIC.compare).slice(0, NAME_LIMIT);
 }
 
+const NAME_LIMIT = 4096;
 const NUMERIC = new Intl.Collator("en", { numeric: true });
 
 async function unlessMissing<Result>(work: Promise<Result>): Promise<Result | undefined> {

@@ -9,8 +9,10 @@ import { beforeAll, expect, test } from "vitest";
 
 import { readConfiguration as readAgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { hardwareLine } from "../../../src/hardware/hardware.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
 import { commandsOf, plainCommand } from "../../support/documents/commands.ts";
 import { type Block, blocksOf, readPages } from "../../support/documents/pages.ts";
@@ -56,6 +58,8 @@ interface Run {
 
 const AGENT_PAGE = "src/agent/README.md";
 const OWN_TYPE = "config/README.md: robot_type_id: acme.so101-cell.v1";
+
+const LINE_BY_HAND = `src/manifest/SPECIFICATION.md: printf %s '{"bus":"usb","index":0,"interface":0,"product":"082d","serial":"4F3A21DF","vendor":"046d"}' | sha256sum`;
 
 const RUNS: readonly Run[] = [
   {
@@ -117,6 +121,22 @@ const RUNS: readonly Run[] = [
       await using robot = await createRobot({ service_url: "http://127.0.0.1:9", key: "unused", files });
       const byHand = (await shell(robot.folder, block)).slice(0, 64);
       expect((await robot.run(["digest"])).stdout.trim()).toBe(`sha256:${byHand}`);
+    },
+  },
+  {
+    what: "the line of a camera by hand → the hash of the program's",
+    blocks: [LINE_BY_HAND],
+    async run(block) {
+      const facts = {
+        bus: "usb",
+        index: 0,
+        interface: 0,
+        product: "082d",
+        vendor: "046d",
+        port: "pci0000:00/14.0/usbv2/1",
+      };
+      const line = hardwareLine({ ...facts, serial: "4F3A21DF" }, "serial");
+      expect((await shell("/", block)).slice(0, 64)).toBe(sha256Hex(line));
     },
   },
   {

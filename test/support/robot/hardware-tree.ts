@@ -3,7 +3,7 @@
  * (Documentation/ABI/testing/sysfs-* of Linux, rules.d of systemd). Without root a node is a file that holds its name below /sys/dev.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
@@ -177,7 +177,9 @@ export function createHardwareTree(folder: string, { realNodes = false } = {}) {
     let each = "/sys/devices";
     for (const name of path.split("/")) {
       each += `/${name}`;
-      if (/^[0-9a-f]{4}:[0-9a-f]{2}:/.test(name)) device(each, "/sys/bus/pci", { vendor: "0x8086", device: "0xa0ed" });
+      if (existsSync(join(folder, each))) continue;
+      if (/^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.\d$/.test(name))
+        device(each, "/sys/bus/pci", { vendor: "0x8086", device: "0xa0ed" });
       else if (each.startsWith("/sys/devices/platform/")) device(each, "/sys/bus/platform");
     }
   }

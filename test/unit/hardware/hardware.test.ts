@@ -244,6 +244,27 @@ describe("what a boot or a plug changes", () => {
     expect(await lineOf(treeOf(plug("05")), "/dev/video0")).toBe(await lineOf(treeOf(plug("03")), "/dev/video0"));
   });
 
+  test("a newer kernel has a folder for each port of a serial card → the same lines", async () => {
+    const card = "pci0000:00/0000:00:1c.0/0000:02:00.0";
+    const base = { folder: card, subsystem: "pci", attributes: { vendor: "0x1415", device: "0xc158" } };
+    const before = treeOf({
+      ...base,
+      parts: [
+        { tty: "ttyS4", type: 16 },
+        { tty: "ttyS10", type: 16 },
+      ],
+    });
+    const after = treeOf({ ...base, parts: [] });
+    for (const [place, tty] of ["ttyS4", "ttyS10"].entries()) {
+      const folder = `${card}/0000:02:00.0:0/0000:02:00.0:0.${place}`;
+      after.plug({ folder, subsystem: "serial-base", parts: [{ tty, type: 16 }] });
+    }
+    for (const name of ["/dev/ttyS4", "/dev/ttyS10"])
+      expect(await lineOf(after, name)).toBe(await lineOf(before, name));
+    expect(await lineOf(after, "/dev/ttyS10")).toContain('"channel":1');
+    expect(await lineOf(after, "/dev/ttyS4")).toContain('"channel":0');
+  });
+
   test("a newer driver gives the channel twice → the same line", async () => {
     const adapter = gsUsb("0032", [], { chain: "1" });
     const [before, after] = [

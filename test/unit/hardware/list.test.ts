@@ -52,11 +52,11 @@ test("a bench with everything → role, words, and an entry by the most stable p
     depth camera | Intel(R) RealSense(TM) Depth Camera 435i | /dev/video2 | - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2:1.0-video-index0 }
     infrared camera | Intel(R) RealSense(TM) Depth Camera 435i | /dev/video4 | - { device: /dev/v4l/by-id/usb-Intel_R__RealSense_TM__Depth_Camera_435i_Intel_R__RealSense_TM__Depth_Camera_435i_021423051092-video-index2 }
     colour camera | Intel(R) RealSense(TM) Depth Camera 435i | /dev/video6 | - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2:1.3-video-index0 }
-    servo adapter (as Feetech) | USB Single Serial | /dev/ttyACM0 | - { device: /dev/serial/by-id/usb-1a86_USB_Single_Serial_58FA083323-if00 }
+    servo adapter | USB Single Serial | /dev/ttyACM0 | - { device: /dev/serial/by-id/usb-1a86_USB_Single_Serial_58FA083323-if00 }
     serial port | pnp0/00:04 | /dev/ttyS0 | - { device: /dev/ttyS0 }
-    serial adapter (FTDI) | FTDI FT232R USB UART | /dev/ttyUSB0 | - { device: /dev/serial/by-id/usb-FTDI_FT232R_USB_UART_A9M9X1AB-if00-port0 }
-    servo adapter (as U2D2) | FTDI USB <-> Serial Converter | /dev/ttyUSB1 | - { device: /dev/serial/by-id/usb-FTDI_USB__-__Serial_Converter_FT62AJ8P-if00-port0 }
-    serial adapter (CH34x) | USB Serial | /dev/ttyUSB2 | - { device: /dev/serial/by-id/usb-1a86_USB_Serial-if00-port0 }
+    serial adapter | FTDI FT232R USB UART | /dev/ttyUSB0 | - { device: /dev/serial/by-id/usb-FTDI_FT232R_USB_UART_A9M9X1AB-if00-port0 }
+    servo adapter | FTDI USB <-> Serial Converter | /dev/ttyUSB1 | - { device: /dev/serial/by-id/usb-FTDI_USB__-__Serial_Converter_FT62AJ8P-if00-port0 }
+    serial adapter | USB Serial | /dev/ttyUSB2 | - { device: /dev/serial/by-id/usb-1a86_USB_Serial-if00-port0 }
     CAN interface | bytewerk candleLight USB to CAN adapter | can0 | - { interface: can0 }
     CAN interface | bytewerk candleLight USB to CAN adapter | can1 | - { interface: can1 }
     CAN interface | microchip,mcp2515 | can2 | - { interface: can2 }"

@@ -140,7 +140,16 @@ describe("a valid configuration", () => {
   test("scenario 31: read-only commands → no request, no changed file", async () => {
     const { robot, proxy } = scene;
     const before = treeOf(robot.folder);
-    const commands = ["check", "digest", "digest --explain", "contract", "status", "catalog", "schema manifest"];
+    const commands = [
+      "check",
+      "digest",
+      "digest --explain",
+      "contract",
+      "status",
+      "catalog",
+      "devices",
+      "schema manifest",
+    ];
     const asJson = ["check --json", "digest --json", "status --json", "--setup --dry-run --json"];
     const others = ["completion bash", "--setup --dry-run", "--setup --dry-run --if-changed"];
     for (const command of [...commands, ...asJson, ...others]) {
