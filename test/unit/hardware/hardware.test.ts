@@ -308,11 +308,9 @@ describe("the stamp", () => {
   test("plugged in again, at the same port and with the same numbers, in a container whose /dev stays → another one", async () => {
     const tree = treeOf(ch340("ttyUSB0", { chain: "1" }));
     const before = await stampOf(tree, "/dev/ttyUSB0");
-    const parent = join(tree.folder, "sys/devices", XHCI, "usb1/1-1");
-    rmSync(parent, { recursive: true });
-    mkdirSync(join(tree.folder, "between"));
-    tree.plug({ ...ch340("ttyUSB1", { chain: "1" }) });
-    tree.link("/sys/dev/char/188:0", `/sys/devices/${XHCI}/usb1/1-1/1-1:1.0/ttyUSB1/tty/ttyUSB1`);
+    rmSync(join(tree.folder, "sys/devices", XHCI, "usb1/1-1"), { recursive: true });
+    tree.plug(ch340("ttyUSB0", { chain: "1" }));
+    writeFileSync(join(tree.folder, "dev/ttyUSB0"), "char/188:0");
     expect(await stampOf(tree, "/dev/ttyUSB0")).not.toBe(before);
   });
 
@@ -397,19 +395,34 @@ describe("a device that misbehaves", () => {
     expect(await identify({ device: "/dev/ttyUSB0" }, vanishing)).toMatchObject({ kind: "failed", code: "ENOENT" });
   });
 
+  test("unplugged before the kernel's entry is read → absent, and not a node without hardware", async () => {
+    const tree = treeOf(ftdi("A", "ttyUSB0", { chain: "1" }));
+    const vanishing = {
+      ...tree.files,
+      readLink: async (path: string) => {
+        if (path.startsWith("/sys/dev/")) tree.boot([]);
+        return tree.files.readLink(path);
+      },
+    };
+    const hardware = await identify({ device: "/dev/ttyUSB0" }, vanishing);
+    expect(hardware).toEqual({ kind: "failed", code: "ENOENT", path: "/dev/ttyUSB0" });
+  });
+
   test("replaced while it is read → absent for this look", async () => {
     const tree = treeOf(ftdi("A", "ttyUSB0", { chain: "1" }));
     const replaced = {
       ...tree.files,
       openForReading: async (path: string) => {
         const opened = await tree.files.openForReading(path);
-        if (path === serial) tree.boot([ftdi("B", "ttyUSB0", { chain: "2" })]);
+        if (path === serial) tree.boot([ftdi("B", "ttyUSB0", { chain: "1" })]);
         return opened;
       },
     };
-    expect(await identify({ device: "/dev/ttyUSB0" }, replaced)).toMatchObject({
+    const folder = `/sys/devices/${XHCI}/usb1/1-1/1-1:1.0/ttyUSB0/tty/ttyUSB0`;
+    expect(await identify({ device: "/dev/ttyUSB0" }, replaced)).toEqual({
       kind: "failed",
-      code: expect.stringMatching(/ENODEV|ENOENT/),
+      code: "ENODEV",
+      path: folder,
     });
   });
 });
