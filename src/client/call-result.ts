@@ -63,7 +63,7 @@ export function isPassing(refusal: Refusal): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429 || isOfNetwork(refusal);
 }
 
-/** A refusal with its status, which `detail` has already where the service gave no reason: `HTTP 500 with plain text`. */
+/** A refusal with its status, which `detail` has already where the service gave no reason: `HTTP 500 with an empty body`. */
 export function refusalText({ status, detail }: Refusal): string {
   const named = `status ${status} `;
   return detail.startsWith(named) ? `HTTP ${status} ${detail.slice(named.length)}` : `HTTP ${status}: ${detail}`;

@@ -1,86 +1,110 @@
 /**
  * The client room: requests to a robot policy service.
  *
- * This file has the operations that a robot computer uses, operation-client.ts all operations, for a terminal. Calls return failures as
- * values and never retry: the caller decides that (platform/retry.ts). The credential is loaded before each request, so that a replaced key
- * file is used at once (load-credential.ts).
+ * This file has the operations by which a robot computer registers, identity-client.ts those of its identity, operation-client.ts all
+ * operations, for a terminal. Calls return failures as values and never retry: the caller decides that (platform/retry.ts).
  *
  * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it, with proxies (transport/proxy.ts),
- * private certificate authorities (transport/certificates.ts) and time limits (transport/limits.ts), which the first request loads.
+ * private certificate authorities (transport/certificates.ts) and time limits, which the first request loads.
  */
-import type { ZodType } from "zod";
+import * as z from "zod";
 
-import type { RobotView } from "../api/robot-views.ts";
-import type { RobotSetup } from "../api/robots.ts";
-import { operationUrl } from "./address.ts";
+import { registrationViewSchema } from "../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import { type RobotView, robotViewSchema } from "../api/robot-views.ts";
+import { CONFIGURATION_DIGEST_PATTERN, type RobotSetup } from "../api/robots.ts";
+import { maskWholeKeys } from "../api/wire/service-key.ts";
 import type { CallResult } from "./call-result.ts";
 import { type Credential, type CredentialProblem, describeCredential } from "./credential.ts";
-import type { HeldRegistration } from "./robot-answers.ts";
-import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
+import {
+  callService,
+  operationUrl,
+  RECORD_LIMIT_BYTES,
+  type ServiceAccess,
+  type ServiceRequest,
+} from "./send-request.ts";
 
-/** The operations that a robot computer uses. They throw only for bugs. */
+/** The operations by which a robot computer registers. They throw only for bugs. */
 export type ServiceClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions extends ServiceAccess {
-  /** Called before each request. */
+  /** Called before each request, so that a replaced key file is used at once. */
   readonly credential: () => Promise<Credential | CredentialProblem>;
 }
 
-/** The maximum size of an answer with one record, and of one with a list. */
-export const RECORD_LIMIT_BYTES = 1_048_576;
-export const LIST_LIMIT_BYTES = 33_554_432;
-
 export function createClient(options: ClientOptions) {
   async function call<T>(
-    credential: Credential | CredentialProblem,
     request: ServiceRequest,
-    loadSchema: () => Promise<ZodType<T>>,
+    schema: z.ZodType<T>,
     signal: AbortSignal,
+    ready?: Promise<void>,
   ): Promise<CallResult<T>> {
+    const [credential] = await Promise.all([options.credential(), ready]);
     if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
-    const { secret } = credential;
-    const sent = await sendRequest(options, request, secret, signal);
-    if (sent.kind === "unreachable") return sent;
-    // Loaded with the first answer: most starts need none.
-    const { readAnswer } = await import("./answer.ts");
-    const { answer, wallMs } = sent;
-    const result = readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
+    const result = await callService(options, request, schema, credential.secret, signal);
     return result.kind === "refused" && result.status === 401
       ? { ...result, detail: `${result.detail} (${describeCredential(credential)})` }
       : result;
   }
 
-  const urlOf = (path: string, parameters = {}) => operationUrl(options.baseUrl, path, parameters);
-
   return {
     /** @param ready awaited before anything is sent; the credential is read meanwhile. */
-    async setupRobot(
-      body: RobotSetup,
-      signal: AbortSignal,
-      ready?: Promise<void>,
-    ): Promise<CallResult<{ readonly robot: RobotView }>> {
-      const [credential] = await Promise.all([options.credential(), ready]);
-      const url = urlOf("/v1/robots/setup");
+    setupRobot(body: RobotSetup, signal: AbortSignal, ready?: Promise<void>) {
+      const url = operationUrl(options.baseUrl, "/v1/robots/setup", {});
       const request = {
         method: "POST",
         url,
         body: JSON.stringify(body),
         answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;
-      const loadSchema = async () => (await import("./robot-answers.ts")).keptRobotAnswerSchema;
-      return call(credential, request, loadSchema, signal);
+      return call(request, keptRobotAnswerSchema, signal, ready);
     },
     /**
      * The registration of a robot at the service. Beyond the service document: a service may lack it and answer 404.
      *
      * @param robot a name that `isPathParameter` accepts.
      */
-    async getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>> {
-      const url = urlOf("/v1/robots/{robot}/registration", { robot });
+    getRegistration(robot: string, signal: AbortSignal) {
+      const url = operationUrl(options.baseUrl, "/v1/robots/{robot}/registration", { robot });
       // A contract may be nearly as long as a request.
       const request = { method: "GET", url, body: null, answerLimitBytes: 2 * RECORD_LIMIT_BYTES } as const;
-      const loadSchema = async () => (await import("./robot-answers.ts")).heldRegistrationSchema;
-      return call(await options.credential(), request, loadSchema, signal);
+      return call(request, heldRegistrationSchema, signal);
     },
   };
 }
+
+/** Twice what the service takes for any of them, in UTF-16 units. */
+const TEXT_LIMIT = 512;
+const LABELS_LIMIT = 32;
+
+/**
+ * Answer of `POST /v1/robots/setup`, as an agent keeps it: what the service says of a robot stays in the state file, the status and the log
+ * for years. It is bounded and holds no key.
+ */
+const keptRobotAnswerSchema = z.object({
+  robot: robotViewSchema
+    .refine(isBounded, "longer than a robot can be")
+    .transform((robot): RobotView => robotViewSchema.parse(JSON.parse(maskWholeKeys(JSON.stringify(robot))))),
+});
+
+function isBounded({ labels, ...texts }: RobotView): boolean {
+  const all = [...Object.values(texts), ...Object.entries(labels).flat()];
+  return Object.keys(labels).length <= LABELS_LIMIT && all.every((text) => (text ?? "").length <= TEXT_LIMIT);
+}
+
+/**
+ * The registration that a service has of a robot, as far as an agent compares it. Members that are shown to people have a checked format, so
+ * that they are short and contain no key.
+ */
+const heldRegistrationSchema = registrationViewSchema
+  .pick({ robot_id: true, robot: true, robot_type_id: true, region: true, labels: true, contract: true })
+  .extend({
+    /** Missing when the service does not know the text. */
+    ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullish()),
+    configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
+    registered_at: z.iso.datetime({ offset: true }),
+    /** Since when more than one computer registers this name in turn. */
+    contested_since: z.iso.datetime({ offset: true }).nullable(),
+  });
+
+export type HeldRegistration = z.output<typeof heldRegistrationSchema>;

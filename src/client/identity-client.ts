@@ -6,20 +6,9 @@ import * as z from "zod";
 
 import type { EnrolmentPoll, EnrolmentStart } from "../api/enrolments.ts";
 import type { Heartbeat, Renewal } from "../api/installations.ts";
-import { operationUrl } from "./address.ts";
-import { readAnswer } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
-import { RECORD_LIMIT_BYTES } from "./client.ts";
-import { NO_SECRET, Secret } from "./secret.ts";
-import { sendRequest, type ServiceAccess } from "./send-request.ts";
-
-interface Call {
-  readonly method: "GET" | "POST" | "PUT";
-  readonly path: `/v1/${string}`;
-  /** The id in the path. */
-  readonly robot?: string;
-  readonly body?: unknown;
-}
+import { Secret } from "./secret.ts";
+import { callService, operationUrl, RECORD_LIMIT_BYTES, type ServiceAccess } from "./send-request.ts";
 
 export type IdentityClient = ReturnType<typeof createIdentityClient>;
 
@@ -92,41 +81,37 @@ const polledSchema = z.discriminatedUnion("status", [
 const renewedSchema = issuedSchema.extend({ recovered: z.boolean().catch(false) });
 
 export function createIdentityClient(access: ServiceAccess) {
-  /** @param secret is removed from texts that may echo the request. */
+  /** @param hidden is removed from texts that may echo the request; the bearer unless given. */
   async function call<T>(
     schema: z.ZodType<T>,
-    { method, path, robot = "", body = null }: Call,
+    method: "POST" | "PUT",
+    path: `/v1/robot-agent/${string}`,
+    body: object,
     bearer: Secret | null,
     signal: AbortSignal,
-    secret: Secret = bearer ?? NO_SECRET,
+    hidden?: Secret,
   ): Promise<CallResult<T>> {
-    const url = operationUrl(access.baseUrl, path, { robot });
-    const text = body === null ? null : JSON.stringify(body);
-    const sent = await sendRequest(
-      access,
-      { method, url, body: text, answerLimitBytes: RECORD_LIMIT_BYTES },
-      bearer,
-      signal,
-    );
-    if (sent.kind === "unreachable") return sent;
-    return readAnswer(sent.answer, { schema, url, wallMs: sent.wallMs, secret });
+    const url = operationUrl(access.baseUrl, path, {});
+    const request = { method, url, body: JSON.stringify(body), answerLimitBytes: RECORD_LIMIT_BYTES };
+    return callService(access, request, schema, bearer, signal, hidden);
   }
 
   return {
     /** @param bulkKey a key of scope robots:enroll; null for an enrolment that an operator approves. */
     start: (body: EnrolmentStart, bulkKey: Secret | null, signal: AbortSignal) =>
-      call(startedSchema, { method: "POST", path: "/v1/robot-agent/enrollment", body }, bulkKey, signal),
-    poll(body: EnrolmentPoll, signal: AbortSignal) {
-      const request = { method: "POST", path: "/v1/robot-agent/enrollment/poll", body } as const;
-      return call(polledSchema, request, null, signal, new Secret(body.poll_token));
-    },
+      call(startedSchema, "POST", "/v1/robot-agent/enrollment", body, bulkKey, signal),
+    poll: (body: EnrolmentPoll, signal: AbortSignal) =>
+      call(polledSchema, "POST", "/v1/robot-agent/enrollment/poll", body, null, signal, new Secret(body.poll_token)),
     /** @param held the credential that this computer holds, good or not; the signature is the proof. */
     renew: (body: Renewal, held: Secret, signal: AbortSignal) =>
-      call(renewedSchema, { method: "POST", path: "/v1/robot-agent/credential/renew", body }, held, signal),
+      call(renewedSchema, "POST", "/v1/robot-agent/credential/renew", body, held, signal),
     heartbeat: (body: Heartbeat, credential: Secret, signal: AbortSignal) =>
-      call(termsSchema, { method: "PUT", path: "/v1/robot-agent/heartbeat", body }, credential, signal),
+      call(termsSchema, "PUT", "/v1/robot-agent/heartbeat", body, credential, signal),
     /** The robot of this id, as the service calls it now. @param robot one that `isPathParameter` accepts. */
-    getRobot: (robot: string, credential: Secret, signal: AbortSignal) =>
-      call(namedRobotSchema, { method: "GET", path: "/v1/robots/{robot}", robot }, credential, signal),
+    getRobot(robot: string, credential: Secret, signal: AbortSignal) {
+      const url = operationUrl(access.baseUrl, "/v1/robots/{robot}", { robot });
+      const request = { method: "GET", url, body: null, answerLimitBytes: RECORD_LIMIT_BYTES } as const;
+      return callService(access, request, namedRobotSchema, credential, signal);
+    },
   };
 }

@@ -1,17 +1,22 @@
 /**
- * Calls any operation of the wire contract, for a terminal. A robot computer uses client.ts, which loads less.
+ * Calls any operation of the wire contract, for a terminal.
  */
 import * as z from "zod";
 
 import type { Operation } from "../api/wire/operation.ts";
 import { PAGE_LIMIT } from "../api/wire/pages.ts";
-import { operationUrl } from "./address.ts";
 import { readAnswer, readDocument } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
-import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
 import type { CredentialProblem } from "./credential.ts";
 import { NO_SECRET, type Secret } from "./secret.ts";
-import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
+import {
+  LIST_LIMIT_BYTES,
+  operationUrl,
+  RECORD_LIMIT_BYTES,
+  sendRequest,
+  type ServiceAccess,
+  type ServiceRequest,
+} from "./send-request.ts";
 import type { HttpAnswer } from "./transport/transport.ts";
 
 /** The input of an operation. */

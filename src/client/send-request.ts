@@ -1,7 +1,10 @@
+import type { ZodType } from "zod";
+
 import type { Clock } from "../platform/clock.ts";
 import { errorCode } from "../platform/files/files.ts";
-import type { Unreachable } from "./call-result.ts";
-import type { Secret } from "./secret.ts";
+import { readAnswer } from "./answer.ts";
+import type { CallResult, Unreachable } from "./call-result.ts";
+import { NO_SECRET, type Secret } from "./secret.ts";
 import {
   DEFAULT_TIMEOUTS,
   type HttpAnswer,
@@ -32,15 +35,34 @@ export interface ServiceRequest {
   readonly answerLimitBytes: number;
 }
 
+/** The maximum size of an answer with one record, and of one with a list. */
+export const RECORD_LIMIT_BYTES = 1_048_576;
+export const LIST_LIMIT_BYTES = 33_554_432;
+
 export type SentRequest =
   | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wallMs: number }
   | Unreachable;
 
 /**
- * Sends one request with this credential; null for none.
+ * Sends one request with this credential, null for none, and reads the answer.
  *
+ * @param hidden is removed from texts that may echo the request.
  * @throws only bugs.
  */
+export async function callService<T>(
+  access: ServiceAccess,
+  request: ServiceRequest,
+  schema: ZodType<T>,
+  credential: Secret | null,
+  signal: AbortSignal,
+  hidden: Secret = credential ?? NO_SECRET,
+): Promise<CallResult<T>> {
+  const sent = await sendRequest(access, request, credential, signal);
+  if (sent.kind === "unreachable") return sent;
+  return readAnswer(sent.answer, { schema, url: request.url, wallMs: sent.wallMs, secret: hidden });
+}
+
+/** As `callService`, for the answer as it came. */
 export async function sendRequest(
   access: ServiceAccess,
   { method, url, body, answerLimitBytes }: ServiceRequest,
@@ -82,4 +104,24 @@ export function requestHeaders(
     "user-agent": userAgent,
     ...(hasBody ? { "content-type": "application/json" } : {}),
   };
+}
+
+/**
+ * The URL of an operation below the service's address, which may have a path.
+ *
+ * @param path with parameters written `{like_this}`; each becomes one escaped segment.
+ * @throws RangeError for a parameter that cannot be a segment (RFC 3986 section 5.2.4); check input with `isPathParameter` first.
+ */
+export function operationUrl(baseUrl: string, path: string, parameters: Readonly<Record<string, string>>): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
+    const parameter = parameters[name] ?? "";
+    if (!isPathParameter(parameter)) throw new RangeError(`Cannot put ${JSON.stringify(parameter)} into a path`);
+    return encodeURIComponent(parameter);
+  });
+  return baseUrl.replace(/\/+$/, "") + filled;
+}
+
+/** Whether a text can be one segment of a path: not empty, not `.` or `..`, and without a lone surrogate, which UTF-8 cannot encode. */
+export function isPathParameter(text: string): boolean {
+  return text !== "" && text !== "." && text !== ".." && text.isWellFormed();
 }

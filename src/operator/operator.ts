@@ -55,7 +55,7 @@ export function openService(
   const { machine, environment, version } = context;
   const { files, clock } = machine;
   const { baseUrl, ca_file: caFile, allow_insecure } = chosen;
-  const transport = createUndiciTransport({ caFile, proxy: null, allow_insecure, environment, files, clock });
+  const transport = createUndiciTransport({ caFile, proxy: null, allow_insecure, environment, files });
   const access = { baseUrl, transport, clock, userAgent: `robot-policy/${version}` };
   const client = createOperationClient({ ...access, credential: chosen.loadCredential });
   const service = createService({ client, access, chosen, flags, context });

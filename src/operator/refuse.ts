@@ -1,4 +1,4 @@
-import { isPathParameter } from "../client/address.ts";
+import { isPathParameter } from "../client/send-request.ts";
 import { nearest } from "../documents/nearest.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 

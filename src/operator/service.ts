@@ -1,6 +1,11 @@
-import { isPathParameter } from "../client/address.ts";
+import {
+  isPathParameter,
+  LIST_LIMIT_BYTES,
+  requestHeaders,
+  type ServiceAccess,
+  type ServiceRequest,
+} from "../client/send-request.ts";
 import type { CallResult } from "../client/call-result.ts";
-import { LIST_LIMIT_BYTES } from "../client/client.ts";
 import {
   type Answered,
   type LoadedCredential,
@@ -10,7 +15,6 @@ import {
   operationRequest,
   type RawResult,
 } from "../client/operation-client.ts";
-import { requestHeaders, type ServiceAccess, type ServiceRequest } from "../client/send-request.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import { parseJson } from "../platform/text/parse-json.ts";

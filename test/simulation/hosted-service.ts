@@ -1,6 +1,6 @@
 import type { RobotView } from "../../src/api/robot-views.ts";
 import { type RobotSetup, robotSetupSchema } from "../../src/api/robots.ts";
-import type { HeldRegistration } from "../../src/client/robot-answers.ts";
+import type { HeldRegistration } from "../../src/client/client.ts";
 import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import { answerOf } from "./weather.ts";
 

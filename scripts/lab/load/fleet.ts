@@ -29,7 +29,6 @@ export async function createFleet(
     environment: {},
     allow_insecure: false,
     files: systemFiles,
-    clock: systemClock,
   });
   const bulkKey = await createBulkKey(service, count);
   const robots = Array.from({ length: count }, (_, index) =>

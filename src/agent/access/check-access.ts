@@ -1,7 +1,6 @@
 import { explainAccess } from "../../access/access.ts";
 import { SERVICE_NAME } from "../../access/unit.ts";
-import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import { type Credential, type CredentialProblem, KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";

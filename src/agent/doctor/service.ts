@@ -1,13 +1,18 @@
 import { regionListSchema } from "../../api/endpoints.ts";
 import { robotListSchema } from "../../api/robot-views.ts";
 import { serviceKeyOffset } from "../../api/wire/service-key.ts";
-import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import { type CallResult, isOfNetwork, isPassing, refusalText } from "../../client/call-result.ts";
-import { createClient, LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "../../client/client.ts";
+import { createClient } from "../../client/client.ts";
+import {
+  LIST_LIMIT_BYTES,
+  operationUrl,
+  RECORD_LIMIT_BYTES,
+  sendRequest,
+  type ServiceAccess,
+} from "../../client/send-request.ts";
 import { type Credential, describeCredential } from "../../client/credential.ts";
 import { NO_SECRET } from "../../client/secret.ts";
-import { sendRequest, type ServiceAccess } from "../../client/send-request.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { nearest } from "../../documents/nearest.ts";
 import { systemPrograms } from "../../platform/programs.ts";

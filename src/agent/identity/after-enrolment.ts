@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 
 import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import { KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";

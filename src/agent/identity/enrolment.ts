@@ -1,7 +1,6 @@
 import type { EnrolmentStart } from "../../api/enrolments.ts";
-import type { Credential, CredentialProblem } from "../../client/credential.ts";
+import { type Credential, type CredentialProblem, loadCredential } from "../../client/credential.ts";
 import type { Started } from "../../client/identity-client.ts";
-import { loadCredential } from "../../client/load-credential.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";

@@ -1,5 +1,5 @@
 /** An operator may rename an enrolled robot; it registers with the name that the service has for it. */
-import { isPathParameter } from "../../client/address.ts";
+import { isPathParameter } from "../../client/send-request.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import type { Secret } from "../../client/secret.ts";
 import { later } from "./answers.ts";

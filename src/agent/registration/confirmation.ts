@@ -9,10 +9,9 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { isPathParameter } from "../../client/address.ts";
+import { isPathParameter } from "../../client/send-request.ts";
 import { type CallResult, isPassing, refusalText } from "../../client/call-result.ts";
-import type { ServiceClient } from "../../client/client.ts";
-import type { HeldRegistration } from "../../client/robot-answers.ts";
+import type { HeldRegistration, ServiceClient } from "../../client/client.ts";
 import { isoNow } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 
 import { createClient, type ServiceClient } from "../../client/client.ts";
-import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import { type Credential, type CredentialProblem, KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
 import { Secret } from "../../client/secret.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
@@ -94,8 +93,7 @@ export function openAccess(
   { url, ca_file: caFile, proxy, allow_insecure: allowInsecure, ...service }: ServiceConfiguration,
   { machine: { files, clock }, environment, version, openTransport }: AccessOptions,
 ): ServiceAccess {
-  const openNetwork = () =>
-    createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, files, clock });
+  const openNetwork = () => createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, files });
   return {
     baseUrl: url,
     transport: (openTransport ?? openNetwork)(),

@@ -3,9 +3,8 @@ import { isIP, type LookupFunction } from "node:net";
 
 import { Agent, buildConnector, Client, type Dispatcher, ProxyAgent } from "undici";
 
-import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
-import { createAuthorities, trustedCertificates } from "./certificates.ts";
+import { readCaFile } from "./certificates.ts";
 import { describeFailure, describeTunnelFailure, refusalOfProxy, type Route } from "./failure.ts";
 import { chooseProxy, type Environment, type Proxy } from "./proxy.ts";
 import { addressLimitMs, LOCALHOST, parseServiceUrl } from "./service-url.ts";
@@ -29,13 +28,11 @@ export interface UndiciTransportOptions {
   /** Allows plain http to other machines. */
   readonly allow_insecure: boolean;
   readonly files: Files;
-  readonly clock: Pick<Clock, "monotonicMs">;
 }
 
 /** The part of undici-transport.ts that is imported lazily. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {
   const { caFile } = options;
-  const readAuthorities = createAuthorities(options.files, caFile, options.clock);
   let ofSystem: readonly string[] = [];
   return async (request, caller) => {
     const url = safeUrl(request.url, options.allow_insecure);
@@ -43,10 +40,12 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
     const { timeouts } = request;
     const deadline = AbortSignal.timeout(timeouts.totalMs);
     const signal = AbortSignal.any([caller, deadline]);
-    const ofFile = usesTls(route) ? await readAuthorities() : [];
+    const ofFile = usesTls(route) ? await readAuthorities(options) : [];
 
     const sendTrusting = async (store: readonly string[]): Promise<HttpAnswer> => {
-      const certificates = trustedCertificates([...ofFile, ...store]);
+      const extra = [...ofFile, ...store];
+      // Without others only Node's own (with NODE_EXTRA_CA_CERTS), which Node keeps parsed.
+      const certificates = extra.length === 0 ? undefined : [...new Set([...getCACertificates("default"), ...extra])];
       try {
         return await exchange(route, request, { certificates, isVerified: true }, signal);
       } catch (error) {
@@ -74,6 +73,14 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
       throw new TransportError(error.reason, OTHER_AUTHORITY, `${error.message}; it is not among those in ${caFile}`);
     }
   };
+}
+
+/** Those of the CA file, which is read for each connection. */
+async function readAuthorities({ files, caFile }: UndiciTransportOptions): Promise<readonly string[]> {
+  if (caFile === null) return [];
+  const read = await readCaFile(files, caFile);
+  if (read.kind === "ca-problem") throw new TransportError("tls", read.code, read.what);
+  return read.certificates;
 }
 
 function hasUnknownIssuer(error: unknown): error is TransportError {

@@ -1,5 +1,4 @@
-import type { CredentialProblem } from "../../client/credential.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
+import { type CredentialProblem, KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
 import type { LoadedCredential } from "../../client/operation-client.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";

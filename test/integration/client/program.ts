@@ -29,7 +29,6 @@ export function transportOf(settings: Partial<UndiciTransportOptions>): Transpor
     environment: {},
     allow_insecure: false,
     files: systemFiles,
-    clock: systemClock,
     ...settings,
   });
 }

@@ -21,7 +21,7 @@ async function warmUp(): Promise<void> {
   await Promise.all([
     import("yaml"),
     import("../../../src/manifest/catalog/rows.ts"),
-    import("../../../src/client/robot-answers.ts"),
+    import("../../../src/client/client.ts"),
     import("../../../src/agent/identity/machine.ts"),
   ]);
   const world = createWorld(0);

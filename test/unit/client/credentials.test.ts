@@ -6,8 +6,7 @@ import { inspect } from "node:util";
 
 import { beforeEach, expect, test } from "vitest";
 
-import type { Credential, CredentialProblem } from "../../../src/client/credential.ts";
-import { loadCredential } from "../../../src/client/load-credential.ts";
+import { type Credential, type CredentialProblem, loadCredential } from "../../../src/client/credential.ts";
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
 
@@ -35,6 +34,7 @@ function keyOf(found: Credential | CredentialProblem): string {
 test.each([
   ["as it is", KEY],
   ["with a line feed", `${KEY}\n`],
+  ["with a Windows line ending", `${KEY}\r\n`],
   ["short", "sk_a_b"],
   ["with every character allowed in a bearer token", "sk_A9_a-._~+/z=="],
 ])("loadCredential: key %s → accepted", async (_name, content) => {
@@ -45,7 +45,6 @@ test.each([
 test.each([
   ["nothing", "", "key-empty"],
   ["a line feed", "\n", "key-empty"],
-  ["a Windows line ending", `${KEY}\r\n`, "key-line-ending"],
   ["a second line", `${KEY}\nmore\n`, "key-several-lines"],
   ["a line before the key", `\n${KEY}`, "key-several-lines"],
   ["a space after the key", `${KEY} \n`, "key-space"],
@@ -93,22 +92,6 @@ test("scenario 17: exposed key file → the suggested command fixes it", async (
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
-test("scenario 17: Windows line endings → the suggested command fixes it", async () => {
-  write(keyFile, `${KEY}\r\n`);
-  const found = await load();
-  if (found.kind !== "credential-problem") throw new Error("expected a problem");
-  execFileSync("sh", ["-c", found.fix]);
-  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
-});
-
-test("Windows line endings in a credential of systemd → no command for its copy, which nobody can edit", async () => {
-  write(keyFile, `${KEY}\r\n`);
-  expect(await loadCredential({ credentialsDirectory: folder, serviceUserId: uid }, systemFiles)).toMatchObject({
-    code: "key-line-ending",
-    fix: "write the key alone, on one line",
-  });
-});
-
 test("scenario 17: key file in a folder writable by everyone → refused with the exact chmod", async () => {
   write(keyFile, KEY);
   const folder = dirname(keyFile);
@@ -141,12 +124,23 @@ test.runIf(uid === 0)(
   },
 );
 
-test("loadCredential: unreadable key file → problem with the chown", async () => {
-  const denying: Files = {
-    ...systemFiles,
-    openForReading: () => Promise.reject(Object.assign(new Error("denied"), { code: "EACCES" })),
-  };
-  expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${keyFile}` });
+const failing = (code: string) => () => Promise.reject(Object.assign(new Error("no"), { code }));
+
+test.each<[string, Partial<Files>, what: string, fix: string]>([
+  ["cannot be opened", { openForReading: failing("EACCES") }, "the key file cannot be read (EACCES)", "chown"],
+  [
+    "is on a bad disk",
+    { openForReading: async (path) => ({ ...(await systemFiles.openForReading(path)), read: failing("EIO") }) },
+    "the key file cannot be read (EIO)",
+    "check",
+  ],
+])("loadCredential: key file that %s → problem with what to do", async (_name, broken, what, fix) => {
+  write(keyFile, KEY);
+  expect(await load({ ...systemFiles, ...broken })).toMatchObject({
+    code: "key-unreadable",
+    what,
+    fix: `${fix}${fix === "chown" ? ` ${uid}` : ""} ${keyFile}`,
+  });
 });
 
 test("loadCredential: key file that the unit hides → the unit is named, not set-key", async () => {
@@ -158,18 +152,6 @@ test("loadCredential: key file that the unit hides → the unit is named, not se
   });
 });
 
-test("loadCredential: disk fails during the read → problem", async () => {
-  write(keyFile, KEY);
-  const failing: Files = {
-    ...systemFiles,
-    async openForReading(path) {
-      const file = await systemFiles.openForReading(path);
-      return { ...file, read: () => Promise.reject(Object.assign(new Error("bad disk"), { code: "EIO" })) };
-    },
-  };
-  expect(await load(failing)).toMatchObject({ code: "key-unreadable", what: expect.stringContaining("EIO") });
-});
-
 test.each([
   ["a folder", () => mkdirSync(keyFile), "key-not-a-file"],
   ["a FIFO", () => execFileSync("mkfifo", [keyFile]), "key-not-a-file"],
@@ -179,12 +161,6 @@ test.each([
 ])("loadCredential: key file that is %s → problem", async (_name, make, code) => {
   make();
   expect(await load()).toMatchObject({ code, where: keyFile });
-});
-
-test("loadCredential: link, as in Kubernetes secrets → followed", async () => {
-  write(join(folder, "real"), KEY);
-  symlinkSync("real", keyFile);
-  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
 test("loadCredential: several keys → systemd, then the key file, then the environment", async () => {
@@ -205,23 +181,27 @@ test("loadCredential: several keys → systemd, then the key file, then the envi
   expect(await loadCredential({ serviceUserId: uid }, systemFiles)).toMatchObject({ code: "key-missing" });
 });
 
-test("loadCredential: invalid key file → problem, later places are not tried", async () => {
+test("loadCredential: invalid key file or environment → problem that names it, later places are not tried", async () => {
   write(keyFile, KEY, 0o644);
-  const found = await loadCredential({ keyFile, environmentKey: KEY, serviceUserId: uid }, systemFiles);
-  expect(found).toMatchObject({ code: "key-exposed" });
+  expect(await loadCredential({ keyFile, environmentKey: KEY, serviceUserId: uid }, systemFiles)).toMatchObject({
+    code: "key-exposed",
+  });
+  expect(await loadCredential({ environmentKey: `"${KEY}"`, serviceUserId: uid }, systemFiles)).toMatchObject({
+    code: "key-form",
+    where: "ROBOT_POLICY_API_KEY",
+  });
 });
 
-test("loadCredential: invalid key in the environment → problem that names the variable", async () => {
-  const found = await loadCredential({ environmentKey: `"${KEY}"`, serviceUserId: uid }, systemFiles);
-  expect(found).toMatchObject({ code: "key-form", where: "ROBOT_POLICY_API_KEY" });
-});
-
-test("scenario 18: key replaced atomically → found by the next load", async () => {
+test("scenario 18: key replaced atomically, or by a link as in Kubernetes secrets → found by the next load", async () => {
   write(keyFile, "sk_old_1");
   expect(keyOf(await load())).toBe("key-file sk_old_1");
   write(join(folder, "new"), "sk_new_2");
   renameSync(join(folder, "new"), keyFile);
   expect(keyOf(await load())).toBe("key-file sk_new_2");
+  write(join(folder, "newest"), "sk_newest_3");
+  rmSync(keyFile);
+  symlinkSync("newest", keyFile);
+  expect(keyOf(await load())).toBe("key-file sk_newest_3");
 });
 
 test("scenario 16: printed credential → never contains the key", async () => {

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { isPathParameter, operationUrl } from "../../../src/client/address.ts";
+import { isPathParameter, operationUrl, unreachable } from "../../../src/client/send-request.ts";
+import { parseRetryAfter } from "../../../src/client/answer.ts";
 import { isOfNetwork } from "../../../src/client/call-result.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";
-import { unreachable } from "../../../src/client/send-request.ts";
 import { isLoopback, parseServiceUrl } from "../../../src/client/transport/service-url.ts";
 
 test.each([
@@ -128,4 +128,43 @@ test("unreachable: a part of the program cannot be read for now → the request 
     detail: "cannot read a part of this program (EMFILE)",
   });
   expect(() => unreachable(new SyntaxError("x"), null)).toThrow(SyntaxError);
+});
+
+const NOW = Date.UTC(2030, 0, 1);
+const HOUR = 3_600_000;
+
+test.each([
+  ["absent", undefined, undefined, null],
+  ["empty", "", undefined, null],
+  ["zero", "0", undefined, 0],
+  ["seconds", "120", undefined, 120_000],
+  ["seconds with space around", "  120 ", undefined, 120_000],
+  ["a fraction of seconds", "1.5", undefined, 1_500],
+  ["an hour", "3600", undefined, HOUR],
+  ["more than an hour", "3601", undefined, HOUR],
+  ["seconds beyond counting", "9".repeat(60), undefined, HOUR],
+  ["negative", "-1", undefined, null],
+  ["an exponent", "1e3", undefined, null],
+  ["Infinity", "Infinity", undefined, null],
+  ["a word", "soon", undefined, null],
+  ["a month, which Date.parse takes", "May", undefined, null],
+  ["an ISO date, which RFC 9110 does not know", "2030-01-01T00:01:00Z", undefined, null],
+  ["a date, by our clock", "Tue, 01 Jan 2030 00:01:00 GMT", undefined, 60_000],
+  ["a date, by the answer's clock", "Tue, 01 Jan 2030 00:01:00 GMT", "Tue, 01 Jan 2030 00:00:30 GMT", 30_000],
+  ["a date, ours being 60 years off", "Thu, 01 Jan 1970 00:00:09 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", 9_000],
+  ["a date, the answer's being garbage", "Tue, 01 Jan 2030 00:01:00 GMT", "yesterday", 60_000],
+  ["a past date", "Mon, 31 Dec 2029 23:59:00 GMT", undefined, 0],
+  ["a date in a distant future", "Fri, 01 Jan 2100 00:00:00 GMT", undefined, HOUR],
+  ["an invalid date", "Tue, 99 Foo 2030 00:01:00 GMT", undefined, null],
+])("parseRetryAfter: %s", (_name, value, date, expected) => {
+  expect(parseRetryAfter(value, date, NOW)).toBe(expected);
+});
+
+test("parseRetryAfter: any text → null or at most an hour", () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 80 }), fc.option(fc.string(), { nil: undefined }), (value, date) => {
+      const result = parseRetryAfter(value, date, NOW);
+      return result === null || (Number.isInteger(result) && result >= 0 && result <= HOUR);
+    }),
+  );
 });

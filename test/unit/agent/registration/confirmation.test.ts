@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/agent/registration/confirmation.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
-import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
+import type { HeldRegistration } from "../../../../src/client/client.ts";
 import { REGISTRATION } from "../../../support/robot/registration.ts";
 import { SteppedClock } from "../../look/machine.ts";
 
