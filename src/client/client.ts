@@ -9,10 +9,9 @@
  */
 import * as z from "zod";
 
-import { registrationViewSchema } from "../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import { type RobotView, robotViewSchema } from "../api/robot-views.ts";
-import { CONFIGURATION_DIGEST_PATTERN, type RobotSetup } from "../api/robots.ts";
+import type { RobotSetup } from "../api/robots.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
 import type { CallResult } from "./call-result.ts";
 import { type Credential, type CredentialProblem, describeCredential } from "./credential.ts";
@@ -93,18 +92,22 @@ function isBounded({ labels, ...texts }: RobotView): boolean {
 }
 
 /**
- * The registration that a service has of a robot, as far as an agent compares it. Members that are shown to people have a checked format, so
- * that they are short and contain no key.
+ * The registration that a service has of a robot, as far as an agent compares it (api/registrations.ts, which is slow to load at each boot).
+ * Members that are shown to people have a checked format, so that they are short and contain no key.
  */
-const heldRegistrationSchema = registrationViewSchema
-  .pick({ robot_id: true, robot: true, robot_type_id: true, region: true, labels: true, contract: true })
-  .extend({
-    /** Missing when the service does not know the text. */
-    ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullish()),
-    configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
-    registered_at: z.iso.datetime({ offset: true }),
-    /** Since when more than one computer registers this name in turn. */
-    contested_since: z.iso.datetime({ offset: true }).nullable(),
-  });
+const heldRegistrationSchema = z.object({
+  robot_id: z.string(),
+  robot: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  labels: z.record(z.string(), z.string()),
+  contract: z.record(z.string(), z.unknown()).nullable(),
+  /** Missing when the service does not know the text. */
+  ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullish()),
+  configuration_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  registered_at: z.iso.datetime({ offset: true }),
+  /** Since when more than one computer registers this name in turn. */
+  contested_since: z.iso.datetime({ offset: true }).nullable(),
+});
 
 export type HeldRegistration = z.output<typeof heldRegistrationSchema>;
