@@ -42,17 +42,11 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   if (!answer.complete) {
     return undecodable(answer, `the answer is larger than ${answer.body.byteLength} bytes`);
   }
-  const body = parseJson(answer.body, reading.secret);
-  if (body.kind === "not-json") return undecodable(answer, `the answer is ${describeContent(answer)} instead of JSON`);
-  if (!DONE.has(answer.status))
-    return {
-      kind: "undecodable",
-      status: answer.status,
-      detail: `status ${answer.status} does not confirm that the operation is complete`,
-      isJson: true,
-      document: body.value,
-    };
-  return readDocument(answer.status, body.value, reading);
+  const document = parseJson(answer.body, reading.secret);
+  if (document === undefined) return undecodable(answer, `the answer is ${describeContent(answer)} instead of JSON`);
+  if (DONE.has(answer.status)) return readDocument(answer.status, document, reading);
+  const detail = `status ${answer.status} does not confirm that the operation is complete`;
+  return { kind: "undecodable", status: answer.status, detail, isJson: true, document };
 }
 
 function undecodable({ status }: HttpAnswer, detail: string): AnsweredCall<never> {
@@ -70,8 +64,7 @@ export function readDocument<T>(status: number, document: unknown, reading: Read
 }
 
 function refused(answer: HttpAnswer, reading: Reading<unknown>): AnsweredCall<never> {
-  const body = parseJson(answer.body, reading.secret);
-  const value = body.kind === "json" ? body.value : null;
+  const value = parseJson(answer.body, reading.secret) ?? null;
   const validation = readValidationErrors(value, reading.secret);
   const { code, reason } = errorBodySchema.safeParse(value).data ?? {};
   return {
@@ -139,18 +132,16 @@ function describeContent(answer: HttpAnswer): string {
   return isWebPage(answer) ? "a web page (a captive portal, or a wrong address?)" : "data of another kind";
 }
 
-type Json = { readonly kind: "json"; readonly value: unknown } | { readonly kind: "not-json" };
-
-/** Parses JSON, and removes the credential, which a gateway may echo. */
-function parseJson(bytes: Uint8Array, secret: Secret): Json {
+/** Parses JSON, and removes the credential, which a gateway may echo. Undefined where it is no JSON. */
+function parseJson(bytes: Uint8Array, secret: Secret): unknown {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     // JSON may escape characters of the credential. A reviver would be slow for every long list.
     const mayHoldSecret = text.includes("\\") || secret.redactFrom(text) !== text;
-    return { kind: "json", value: mayHoldSecret ? JSON.parse(text, redactingReviver(secret)) : JSON.parse(text) };
+    return mayHoldSecret ? JSON.parse(text, redactingReviver(secret)) : JSON.parse(text);
   } catch {
     // Also for JSON that is nested too deep for the reviver.
-    return { kind: "not-json" };
+    return undefined;
   }
 }
 

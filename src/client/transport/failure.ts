@@ -18,11 +18,9 @@ export function describeFailure(error: unknown, { url, proxy }: Route, timeouts:
   const told = [error, error instanceof Error ? error.cause : null].find((each) => each instanceof TransportError);
   if (told !== undefined) return told;
   if (proxy === null || url.protocol === "https:") return describe(error, url, timeouts);
-  // The proxy forwards the request: what fails before that is its connection.
-  if (errorMessage(error).startsWith("Proxy Authentication Required")) return refusalOfProxy(proxy, 407);
-  const failure = describe(error, proxy.url, timeouts);
-  const isSent = failure instanceof TransportError && (failure.reason === "reset" || failure.code === HEADERS_TIMEOUT);
-  return isSent ? failure : ofProxy(failure);
+  // The proxy forwards the request.
+  const isRefused = error instanceof Error && error.message.startsWith("Proxy Authentication Required");
+  return isRefused ? refusalOfProxy(proxy, 407) : ofProxy(describe(error, proxy.url, timeouts));
 }
 
 /** As `describeFailure`, for what fails before a proxy opens the tunnel to the service. */
@@ -41,13 +39,8 @@ export function describeTunnelFailure(error: unknown, proxy: Proxy, timeouts: Ti
 
 /** The failure of a request that the proxy refuses with this status. */
 export function refusalOfProxy({ url }: Proxy, status: number): TransportError {
-  return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${explainRefusal(status)}`);
-}
-
-function explainRefusal(status: number): string {
-  if (status === 407) return "requires a valid user name and password (407)";
-  if (status === 403) return "does not allow connections to this service (403)";
-  return `cannot reach the service (${status})`;
+  const why = status === 407 ? "requires a valid user name and password" : "opens no connection to this service";
+  return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${why} (${status})`);
 }
 
 function ofProxy(failure: unknown): unknown {
@@ -56,7 +49,6 @@ function ofProxy(failure: unknown): unknown {
 }
 
 const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
-const HEADERS_TIMEOUT = "HEADERS_TIMEOUT";
 
 /** @param url of the host that was connected to. */
 function describe(error: unknown, url: URL, timeouts: Timeouts): unknown {
@@ -71,7 +63,7 @@ function describe(error: unknown, url: URL, timeouts: Timeouts): unknown {
     case "UND_ERR_CONNECT_TIMEOUT":
       return new TransportError("timeout", CONNECT_TIMEOUT, `no connection within ${timeouts.connectMs / 1000} s`);
     case "UND_ERR_HEADERS_TIMEOUT":
-      return new TransportError("timeout", HEADERS_TIMEOUT, `no answer within ${timeouts.headersMs / 1000} s`);
+      return new TransportError("timeout", "HEADERS_TIMEOUT", `no answer within ${timeouts.headersMs / 1000} s`);
     case "ETIMEDOUT":
       return failed("timeout", `${host} does not answer (${code})`);
     case "UND_ERR_SOCKET":
@@ -97,17 +89,12 @@ export function codeOfFailure(error: unknown): string | null {
   return errorCode(error) ?? (isOfParser ? "HPE_INVALID" : null);
 }
 
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : "";
-}
-
 function isLookup(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "getaddrinfo";
 }
 
 /** OpenSSL's errors for an answer in plain HTTP. */
 const NO_TLS: ReadonlySet<string> = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
-const OLD_TLS: ReadonlySet<string> = new Set(["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "ERR_SSL_UNSUPPORTED_PROTOCOL"]);
 
 function explainTls(code: string): string {
   if (code === "CERT_HAS_EXPIRED") return "its certificate has expired, or the clock is wrong";
@@ -115,7 +102,5 @@ function explainTls(code: string): string {
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another host";
   if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority";
   if (NO_TLS.has(code)) return "it does not speak TLS; was http:// meant?";
-  if (OLD_TLS.has(code)) return "it does not speak TLS 1.2 or 1.3";
-  if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") return "it does not speak HTTP/1.1";
   return "the TLS handshake failed";
 }

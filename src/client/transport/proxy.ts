@@ -86,9 +86,6 @@ function problem(code: ProxyProblem["code"], what: string): ProxyProblem {
   return { kind: "proxy-problem", code, what: `proxy ${what}` };
 }
 
-/** The number of entries of NO_PROXY that are read. */
-const MOST_ENTRIES = 1024;
-
 /**
  * True when NO_PROXY exempts the host. Entries are separated by commas or spaces: `*` for all, a host and everything
  * under it (`example.com`, `.example.com`), only what is under it (`*.example.com`), an address, or a network
@@ -100,7 +97,6 @@ const MOST_ENTRIES = 1024;
 export function isExempt(noProxy: string, host: string, port: number): boolean {
   return noProxy
     .split(/[\s,]+/)
-    .slice(0, MOST_ENTRIES)
     .some((entry) => entry !== "" && matches(entry.toLowerCase(), host.toLowerCase(), port));
 }
 

@@ -40,14 +40,14 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
     const { timeouts } = request;
     const deadline = AbortSignal.timeout(timeouts.totalMs);
     const signal = AbortSignal.any([caller, deadline]);
-    const ofFile = usesTls(route) ? await readAuthorities(options) : [];
+    const ofFile = await readAuthorities(route, options);
 
     const sendTrusting = async (store: readonly string[]): Promise<HttpAnswer> => {
       const extra = [...ofFile, ...store];
       // Without others only Node's own (with NODE_EXTRA_CA_CERTS), which Node keeps parsed.
       const certificates = extra.length === 0 ? undefined : [...new Set([...getCACertificates("default"), ...extra])];
       try {
-        return await exchange(route, request, { certificates, isVerified: true }, signal);
+        return await exchange(route, request, certificates, signal);
       } catch (error) {
         if (caller.aborted) throw new TransportError("aborted", "ABORTED", "the request was aborted");
         if (deadline.aborted) {
@@ -75,9 +75,12 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
   };
 }
 
-/** Those of the CA file, which is read for each connection. */
-async function readAuthorities({ files, caFile }: UndiciTransportOptions): Promise<readonly string[]> {
-  if (caFile === null) return [];
+/** Those of the CA file, which is read for each connection over TLS. */
+async function readAuthorities(
+  { url, proxy }: Route,
+  { files, caFile }: UndiciTransportOptions,
+): Promise<readonly string[]> {
+  if (caFile === null || (url.protocol !== "https:" && proxy?.url.protocol !== "https:")) return [];
   const read = await readCaFile(files, caFile);
   if (read.kind === "ca-problem") throw new TransportError("tls", read.code, read.what);
   return read.certificates;
@@ -85,10 +88,6 @@ async function readAuthorities({ files, caFile }: UndiciTransportOptions): Promi
 
 function hasUnknownIssuer(error: unknown): error is TransportError {
   return error instanceof TransportError && isUnknownIssuer(error.code);
-}
-
-function usesTls({ url, proxy }: Route): boolean {
-  return url.protocol === "https:" || proxy?.url.protocol === "https:";
 }
 
 /** Checks the URL of each request, so that no key is sent unencrypted whatever the configuration allows. */
@@ -106,27 +105,21 @@ function safeUrl(text: string, allowInsecure: boolean): URL {
 
 function proxyFor(url: URL, options: UndiciTransportOptions): Proxy | null {
   const choice = chooseProxy(options, url);
-  switch (choice.kind) {
-    case "direct":
-      return null;
-    case "proxy":
-      return choice;
-    case "proxy-problem":
-      throw new TransportError("proxy", choice.code, choice.what);
-  }
+  if (choice.kind === "proxy-problem") throw new TransportError("proxy", choice.code, choice.what);
+  return choice.kind === "proxy" ? choice : null;
 }
 
 /** Sends one request over a connection of its own, because registrations are weeks apart, and reads the answer's body up to the limit. */
 async function exchange(
   route: Route,
   { method, headers, body, timeouts, answerLimitBytes }: HttpRequest,
-  trust: Trust,
+  certificates: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { url } = route;
   // Node connects a socket even if its signal has aborted before.
   signal.throwIfAborted();
-  const dispatcher = openDispatcher(route, trust, timeouts, signal);
+  const dispatcher = openDispatcher(route, { certificates, isVerified: true }, timeouts, signal);
   try {
     const answer = await dispatcher.request({
       origin: url.origin,
@@ -147,7 +140,7 @@ async function exchange(
 }
 
 /** The certificates to trust; undefined for Node's own. Verification is off only to look at a certificate that was refused. */
-export interface Trust {
+interface Trust {
   readonly certificates: readonly string[] | undefined;
   readonly isVerified: boolean;
 }

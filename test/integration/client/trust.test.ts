@@ -73,18 +73,6 @@ test("listRobots, server does not speak TLS → tls, suggests http", async () =>
   });
 });
 
-test.each([
-  ["TLS 1.1", { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }, "TLS 1.2 or 1.3"],
-  ["HTTP/2", { ALPNProtocols: ["h2"] }, "HTTP/1.1"],
-] as const)("listRobots, server speaks only %s → says what it lacks", async (_name, options, lacks) => {
-  await using server = await serveHttps({ ...authority.issue("localhost"), ...options }, answerEmpty);
-  expect(await listed(`https://localhost:${server.port}`, { caFile: authority.ca_file })).toMatchObject({
-    kind: "unreachable",
-    reason: "tls",
-    detail: expect.stringContaining(`it does not speak ${lacks}`),
-  });
-});
-
 test("listRobots, plain http to a TLS port → suggests https", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const result = await listed(`http://127.0.0.1:${server.port}`);
