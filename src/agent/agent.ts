@@ -244,7 +244,7 @@ export function createAgent(options: AgentOptions) {
     runDueMs = result.dueMs;
     if (isSettled) obstacle = STATES[state].problem === null ? null : status().summary;
     const refusal = result.kind === "failed" ? (result.failure?.credentialRefusal ?? null) : null;
-    if (refusal !== null) identity.credentialRefused(refusal, forced);
+    if (refusal !== null) identity.credentialRefused(refusal);
     report(isSettled);
     reporter.mode(watch.mode);
     reporter.status(status());

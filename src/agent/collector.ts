@@ -6,7 +6,8 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { Documents } from "./configuration/documents.ts";
 import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
-import { type ApprovedRobot, asApproved, nameWithoutCredential, type RobotBefore } from "./identity/approval.ts";
+import { asApproved, nameWithoutCredential } from "./identity/approval.ts";
+import type { ApprovedRobot, RobotBefore } from "./identity/identity-files.ts";
 import {
   buildRobotSetup,
   checkName,

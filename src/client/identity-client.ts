@@ -22,6 +22,8 @@ const USER_CODE = /^[A-Za-z0-9][A-Za-z0-9-]{0,15}$/;
 const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
 /** No control, formatting or unassigned character. */
 const PLAIN_TEXT = /^\P{C}{1,128}$/u;
+/** The same, which can be a segment of a path. */
+const ROBOT_ID = /^(?!\.{1,2}$)\P{C}{1,128}$/u;
 /** Far longer than a credential lives; a service that says more is not refused for it. */
 const LONGEST_S = 366 * 24 * 60 * 60;
 
@@ -59,7 +61,7 @@ const startedSchema = z.object({
 
 export type Started = z.output<typeof startedSchema>;
 
-const namedRobotSchema = z.object({ id: z.string().regex(PLAIN_TEXT), name: z.string().regex(ROBOT_NAME) });
+const namedRobotSchema = z.object({ id: z.string().regex(ROBOT_ID), name: z.string().regex(ROBOT_NAME) });
 
 const polledSchema = z.discriminatedUnion("status", [
   z.object({
@@ -107,7 +109,7 @@ export function createIdentityClient(access: ServiceAccess) {
       call(renewedSchema, "POST", "/v1/robot-agent/credential/renew", body, held, signal),
     heartbeat: (body: Heartbeat, credential: Secret, signal: AbortSignal) =>
       call(termsSchema, "PUT", "/v1/robot-agent/heartbeat", body, credential, signal),
-    /** The robot of this id, as the service calls it now. @param robot one that `isPathParameter` accepts. */
+    /** The robot of this id, as the service calls it now. */
     getRobot(robot: string, credential: Secret, signal: AbortSignal) {
       const url = operationUrl(access.baseUrl, "/v1/robots/{robot}", { robot });
       const request = { method: "GET", url, body: null, answerLimitBytes: RECORD_LIMIT_BYTES } as const;

@@ -109,7 +109,7 @@ export function createLoadRobot({ name, access, bulkKey, heartbeatMs }: LoadRobo
       registered.resolve();
       return 0;
     }
-    if (result.kind === "refused" && result.status === 401) identity.credentialRefused("unauthorized", false);
+    if (result.kind === "refused" && result.status === 401) identity.credentialRefused("unauthorized");
     return backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null);
   }
 

@@ -102,10 +102,6 @@ export function createPace(random: Random) {
     after: ({ state, retryAfterMs }: Later) =>
       state === null || state === "unreachable" ? backoff.nextMs(retryAfterMs) : spread(PERSON_RETRY_MS),
     afterRefusal: (state: RefusedState) => spread(REFUSED_RETRY_MS[state]),
-    /** Delays since the start or `reset`. */
-    get delays() {
-      return backoff.attempts;
-    },
     /** The next delay is a first one again. */
     reset: () => backoff.reset(),
   };

@@ -4,19 +4,10 @@ import { givenTexts } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { type NameParts, robotName } from "../robot-setup.ts";
-import type { CredentialRecord } from "./records.ts";
+import type { ApprovedRobot, RobotBefore } from "./identity-files.ts";
 
 /** What a robot says of itself when it enrolls; the key is added to it. */
 export type EnrolmentRequest = Omit<EnrolmentStart, "public_key">;
-
-/** The robot as an operator approved it. */
-export type ApprovedRobot = Pick<
-  CredentialRecord,
-  "robot_id" | "robot_name" | "corrected_region" | "site" | "labels" | "configured_name"
->;
-
-/** What is kept of a robot whose credential ended, so that it enrolls under the name that it had at the service. */
-export type RobotBefore = Pick<CredentialRecord, "robot_name" | "configured_name">;
 
 /** The digest of no files, for a robot whose files were not read yet. */
 const NO_FILES = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

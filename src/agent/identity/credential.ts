@@ -1,12 +1,9 @@
 import { Secret } from "../../client/secret.ts";
-import { isoNow } from "../../platform/clock.ts";
+import { type Clock, isoNow } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
-import type { ApprovedRobot } from "./approval.ts";
-import type { IdentityFiles } from "./identity-files.ts";
-import type { CredentialRecord } from "./records.ts";
-import { corrected, isRenewalDue, type RenewalTime, renewalTime, storedRenewalTime } from "./renewal-time.ts";
+import type { ApprovedRobot, CredentialRecord, IdentityFiles } from "./identity-files.ts";
 
 /** A credential as the service issues it. */
 export interface Issued {
@@ -42,7 +39,7 @@ export function createHeldCredential(options: {
 }) {
   const { files, log, stored } = options;
   const { clock } = options.machine;
-  let inUse = stored === null ? null : hold(stored, storedRenewalTime(stored, Date.parse(stored.issued_at), clock));
+  let inUse = stored === null ? null : hold(stored, clock);
   let unsaved: Held | null = null;
   /** Monotonic: from when on `unsaved` is used from memory, and the next attempt to write it. */
   let useAtMs = 0;
@@ -108,20 +105,15 @@ export function createHeldCredential(options: {
     },
     async take(publicKey: string, issued: Issued, robot: ApprovedRobot) {
       const record: CredentialRecord = {
+        ...robot,
         public_key: publicKey,
-        robot_id: robot.robot_id,
-        robot_name: robot.robot_name,
-        corrected_region: robot.corrected_region ?? null,
-        site: robot.site ?? null,
-        labels: robot.labels ?? null,
-        configured_name: robot.configured_name ?? null,
         installation_id: issued.installation_id,
         installation_token: issued.installation_token.reveal(),
         credential_expires_at: issued.credential_expires_at,
         renew_after_s: issued.renew_after_s,
         issued_at: isoNow(clock),
       };
-      unsaved = hold(record, renewalTime(record, clock));
+      unsaved = hold(record, clock);
       useAtMs = clock.monotonicMs() + LONGEST_UNUSED_MS;
       await save();
     },
@@ -138,7 +130,9 @@ export function createHeldCredential(options: {
     useUnsaved,
     /** A heartbeat told how long the value is to be used. */
     correct(renewAfterS: number) {
-      if (inUse !== null) inUse = { ...inUse, renewal: corrected(inUse.renewal, renewAfterS, clock) };
+      if (inUse === null) return;
+      const dueMs = clock.monotonicMs() + renewAfterS * 1000;
+      inUse = { ...inUse, renewal: { ...inUse.renewal, dueMs } };
     },
     forget() {
       inUse = null;
@@ -147,10 +141,47 @@ export function createHeldCredential(options: {
   };
 }
 
-function hold(record: CredentialRecord, renewal: RenewalTime): Held {
-  return { record, secret: new Secret(record.installation_token), renewal };
+function hold(record: CredentialRecord, clock: Clock): Held {
+  return { record, secret: new Secret(record.installation_token), renewal: renewalTime(record, clock) };
 }
 
 function renamed(held: Held, name: string): Held {
   return { ...held, record: { ...held.record, robot_name: name } };
+}
+
+/** The renewal time of one credential, by both clocks. */
+export interface RenewalTime {
+  /** Monotonic. */
+  readonly dueMs: number;
+  /**
+   * The same moment by the wall clock, for machines that are suspended: the monotonic clock stands still meanwhile. Null when the wall
+   * clock cannot be right.
+   */
+  readonly wallDueMs: number | null;
+}
+
+/** The service renews at 50 to 70 % of a lifetime. With a clock that is right, the lifetime is therefore within these multiples of it. */
+const PLAUSIBLE = { least: 1.2, most: 2.4 } as const;
+
+/**
+ * When to renew a credential: of this process, or of an earlier one. The monotonic clock began again since then, so the wall clock tells how
+ * much time is left. A wall clock that cannot be right counts as if no time had passed; the first heartbeat corrects that.
+ */
+export function renewalTime(
+  issued: Pick<CredentialRecord, "issued_at" | "renew_after_s" | "credential_expires_at">,
+  clock: Clock,
+): RenewalTime {
+  const [nowMs, monotonicMs] = [clock.wallMs(), clock.monotonicMs()];
+  const issuedAtMs = Date.parse(issued.issued_at);
+  const renewAfterMs = issued.renew_after_s * 1000;
+  // The end is by the service's clock.
+  const lifetimeMs = Date.parse(issued.credential_expires_at) - issuedAtMs;
+  const isPlausible = lifetimeMs >= PLAUSIBLE.least * renewAfterMs && lifetimeMs <= PLAUSIBLE.most * renewAfterMs;
+  if (!isPlausible || nowMs < issuedAtMs) return { dueMs: monotonicMs + renewAfterMs, wallDueMs: null };
+  const wallDueMs = issuedAtMs + renewAfterMs;
+  return { dueMs: monotonicMs + Math.max(0, wallDueMs - nowMs), wallDueMs };
+}
+
+export function isRenewalDue({ dueMs, wallDueMs }: RenewalTime, clock: Clock): boolean {
+  return clock.monotonicMs() >= dueMs || (wallDueMs !== null && clock.wallMs() >= wallDueMs);
 }

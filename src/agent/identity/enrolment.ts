@@ -5,18 +5,11 @@ import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import { atHome, judgePoll, type Later, later, type Refused } from "./answers.ts";
-import {
-  approvableText,
-  type EnrolmentRequest,
-  givenByApproval,
-  nameWithoutCredential,
-  type RobotBefore,
-} from "./approval.ts";
+import { approvableText, type EnrolmentRequest, givenByApproval, nameWithoutCredential } from "./approval.ts";
 import type { HeldCredential } from "./credential.ts";
 import type { IdentityService, IdentitySettings, MachineOptions } from "./exchange.ts";
-import { belonging } from "./identity-files.ts";
+import { belonging, type EnrolmentRecord, type KeyRecord, type RobotBefore } from "./identity-files.ts";
 import { createKey, signPoll } from "./key.ts";
-import type { EnrolmentRecord, KeyRecord } from "./records.ts";
 
 /** Maximum delay of the next poll, whatever Retry-After says: a code expires after ten minutes. */
 const LONGEST_POLL_DELAY_MS = 30_000;

@@ -6,8 +6,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { HeldBack } from "../decide.ts";
 import type { Connection } from "../registration/connect.ts";
 import type { IdentityStatus } from "../status.ts";
-import type { ApprovedRobot, RobotBefore } from "./approval.ts";
-import type { IdentityFiles, StoredIdentity } from "./identity-files.ts";
+import type { ApprovedRobot, IdentityFiles, RobotBefore, StoredIdentity } from "./identity-files.ts";
 
 /** The configuration in force, and the way to its service. */
 export interface IdentitySettings {

@@ -1,25 +1,84 @@
 /**
  * What the agent keeps of its own identity in the state directory: the key that it made, the enrolment that waits, and the credential. One
- * file each, readable by the agent only, replaced durably. Key and credential are in no other place.
+ * file each, readable by the agent only, replaced durably. Key and credential are in no other place. Each record names the key that it
+ * belongs to, so that files of different enrolments are never mixed.
  */
 import { join } from "node:path";
 
-import type * as z from "zod";
+import * as z from "zod";
 
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { isOtherMachine, isSaved, NewerState, readState, replaceState, setAside } from "../registration/state-file.ts";
-import type { RobotBefore } from "./approval.ts";
-import {
-  type CredentialRecord,
-  credentialSchema,
-  type EnrolmentRecord,
-  enrolmentSchema,
-  type KeyRecord,
-  keySchema,
-} from "./records.ts";
+
+const name = z.string().min(1);
+const amount = z.number().min(0);
+
+const keySchema = z.object({
+  /** Where the key may be used. */
+  service_url: name,
+  /** The machine that made it; null where it has no id. */
+  machine: name.nullable(),
+  public_key: name,
+  /** The private key (RFC 8032), 32 bytes in base64url. */
+  seed: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  made_at: name,
+  /** The robot that this computer was at this service with an earlier key; absent or null for none. */
+  before: z.object({ robot_name: name, configured_name: name.nullish() }).nullish(),
+});
+
+/** The key pair that this computer made. */
+export type KeyRecord = Readonly<z.output<typeof keySchema>>;
+
+const enrolmentSchema = z.object({
+  public_key: name,
+  approval_id: name,
+  poll_token: name,
+  user_code: name,
+  expires_at: name,
+  interval_s: amount,
+  /** What the computer said of its robot; absent or null in a file of an earlier agent. */
+  said: name.nullish(),
+  /** Why a person has to decide although the computer has a key for enrolments; absent or null for no such reason. */
+  waits_because: name.nullish(),
+});
+
+/** An enrolment that waits for an operator. */
+export type EnrolmentRecord = Readonly<z.output<typeof enrolmentSchema>>;
+
+const credentialSchema = z.object({
+  public_key: name,
+  robot_id: name,
+  /** As the operator approved it; registrations use this name. */
+  robot_name: name,
+  /** The operator's region, in place of the one that this computer said; absent or null where they are the same. */
+  corrected_region: z.object({ from: name, to: name }).nullish(),
+  /** What the approval gave beside what this computer said; for a configuration that has none. Absent or null for nothing. */
+  site: name.nullish(),
+  labels: z.record(z.string(), z.string()).nullish(),
+  /** The name in the configuration at the approval. */
+  configured_name: name.nullish(),
+  installation_id: name,
+  installation_token: name,
+  credential_expires_at: name,
+  renew_after_s: amount,
+  /** By the clock of this machine, which may be wrong; the other times are the service's. */
+  issued_at: name,
+});
+
+/** What the service issued. */
+export type CredentialRecord = Readonly<z.output<typeof credentialSchema>>;
+
+/** The robot as an operator approved it. */
+export type ApprovedRobot = Pick<
+  CredentialRecord,
+  "robot_id" | "robot_name" | "corrected_region" | "site" | "labels" | "configured_name"
+>;
+
+/** What is kept of a robot whose credential ended, so that it enrolls under the name that it had at the service. */
+export type RobotBefore = Pick<CredentialRecord, "robot_name" | "configured_name">;
 
 const FORM = { member: "content", mode: 0o600, limitBytes: 64 * 1024 } as const;
 const NAMES = {

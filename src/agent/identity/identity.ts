@@ -100,11 +100,8 @@ export function createIdentity(options: IdentityOptions) {
     /**
      * The service refused a registration with the robot's own credential. `unauthorized` (401): a renewal decides whether it is good.
      * `forbidden` (403): the service may have given the robot another name.
-     *
-     * @param isAsked a person waits for it, so it is renewed whenever that is due.
      */
-    credentialRefused: (refusal: "unauthorized" | "forbidden", isAsked: boolean) =>
-      machine?.credentialRefused(refusal, isAsked),
+    credentialRefused: (refusal: "unauthorized" | "forbidden") => machine?.credentialRefused(refusal),
     /** Opens the identity if this robot has one or is to get one. To be repeated, because its files may not be readable. Rejects only for a bug. */
     async begin() {
       if (machine !== null) return;

@@ -4,8 +4,7 @@ import { enrolmentText, renewalText } from "../../api/wire/signed-texts.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { SEED_BYTES, signingKey } from "../../platform/ed25519.ts";
 import type { Random } from "../../platform/random.ts";
-import type { RobotBefore } from "./approval.ts";
-import type { EnrolmentRecord, KeyRecord } from "./records.ts";
+import type { EnrolmentRecord, KeyRecord, RobotBefore } from "./identity-files.ts";
 
 const NONCE_BYTES = 24;
 

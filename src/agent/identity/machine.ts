@@ -7,11 +7,11 @@
  */
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { createIdentityClient } from "../../client/identity-client.ts";
-import { keyFingerprint } from "../../platform/ed25519.ts";
 import { within } from "../../platform/clock.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import { createAlarm } from "../alarm.ts";
 import type { IdentityStatus } from "../status.ts";
-import { atHome, createPace, judgeRenewal, type Later, type RefusedState } from "./answers.ts";
+import { atHome, createPace, judgeRenewal, later, type Later, type RefusedState } from "./answers.ts";
 import { enrolmentRequest } from "./approval.ts";
 import { createHeldCredential } from "./credential.ts";
 import { createEnrolment, discardEnrolmentKey, type Progress } from "./enrolment.ts";
@@ -19,7 +19,6 @@ import type { IdentitySettings, IdentityView, MachineOptions, RunReport } from "
 import { createHeartbeats } from "./heartbeats.ts";
 import { belonging } from "./identity-files.ts";
 import { signRenewal } from "./key.ts";
-import { askName } from "./robot-name.ts";
 
 export type IdentityMachine = ReturnType<typeof createIdentityMachine>;
 
@@ -42,12 +41,11 @@ interface Task {
 
 /** The wall clock is looked at so often, in case the machine was suspended. */
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** Time between two attempts that persons ask for. */
-const RETRY_GAP_MS = 10_000;
-/** Between two renewals, whatever the service says. */
+/** Between two renewals, whatever the service says; longer for one that renews a credential and refuses it again. */
 const RENEWAL_GAP_MS = 30_000;
-/** A service that renews a credential and refuses it again is asked so often. */
-const DOUBT_PERIOD_MS = 5 * 60_000;
+const DOUBT_GAP_MS = 5 * 60_000;
+/** Between two starts, where codes end before they were polled once: each start costs the disk two syncs. */
+const START_GAP_MS = 100_000;
 /** An enrolment waits so long for the digest of the files, which the approver sees. */
 const FIRST_RESULT_LIMIT_MS = 10_000;
 const ENDED_AT_ONCE = atHome("the service ends each code at once");
@@ -60,8 +58,6 @@ export function createIdentityMachine(options: MachineOptions) {
   const enrolment = createEnrolment(options, held);
   const heartbeats = createHeartbeats(options);
   const pace = createPace(random);
-  /** Of codes that end before they were polled once. */
-  const codePace = createPace(random);
   let { settings, report } = options;
   let client = createIdentityClient(settings.connection.access);
   let standing: Standing = { kind: held.record === null ? "enrolling" : "enrolled" };
@@ -71,16 +67,16 @@ export function createIdentityMachine(options: MachineOptions) {
   let notBeforeMs = 0;
   /** The credential that the agent knows of. */
   let adopted = held.record;
-  /** The service refused the credential: a renewal decides, which is not repeated before. */
+  /** The service refused the credential: a renewal decides. */
   let isDoubted = false;
-  let doubtAllowedMs = 0;
   /** An operator may have renamed the robot meanwhile. */
   let isNameDoubted = held.record !== null;
   /** The service refused a registration of this name: it is asked until one stands. */
   let isNameRefused = false;
   /** What a person asked for; `again`: the identity was refused already. */
   let asked: "now" | "again" | null = null;
-  let retryAllowedMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic: no start before, once a code ended. */
+  let startAllowedMs = 0;
   const askers: PromiseWithResolvers<void>[] = [];
   let isTurning = false;
   /** Resolves with the first report of files that were read, or cannot be. */
@@ -222,9 +218,9 @@ export function createIdentityMachine(options: MachineOptions) {
     held.useUnsaved();
   }
 
-  /** A disk that is slow or does not answer must not keep the robot from its code. */
   async function enroll(signal: AbortSignal): Promise<void> {
     const limitMs = describeUntilMs - clock.monotonicMs();
+    // A disk that is slow or does not answer must not keep the robot from its code.
     if (!report.isSettled && limitMs > 0) await within(settled.promise, limitMs, clock, signal);
     const parts = { hostname: machine.identity.hostname(), machine: await machine.identity.machine() };
     const robot = enrolmentRequest(settings.configuration, report.robotTypeId, report.digest, parts);
@@ -239,13 +235,12 @@ export function createIdentityMachine(options: MachineOptions) {
         return refuse(progress.state, progress.detail);
       case "waiting":
         answered();
-        if (!progress.isNew) codePace.reset();
+        startAllowedMs = progress.isNew ? clock.monotonicMs() + START_GAP_MS : 0;
         notBeforeMs = clock.monotonicMs() + progress.pollInMs;
         return;
       case "over":
-        // Each start costs the disk two syncs, so a service that ends every code at once must not cause starts without end.
-        notBeforeMs = clock.monotonicMs() + codePace.after(ENDED_AT_ONCE);
-        failure = codePace.delays > 1 ? ENDED_AT_ONCE : null;
+        notBeforeMs = startAllowedMs;
+        failure = startAllowedMs > clock.monotonicMs() ? ENDED_AT_ONCE : null;
         return;
       case "approved":
         answered();
@@ -256,8 +251,7 @@ export function createIdentityMachine(options: MachineOptions) {
 
   /** Monotonic time of the next renewal of a credential in use; in the past when it is due. */
   function renewalMs(): number {
-    if (isDoubted) return Math.max(notBeforeMs, doubtAllowedMs);
-    return held.isRenewalDue() ? notBeforeMs : Math.max(notBeforeMs, held.renewalDueMs);
+    return isDoubted || held.isRenewalDue() ? notBeforeMs : Math.max(notBeforeMs, held.renewalDueMs);
   }
 
   async function renew(signal: AbortSignal): Promise<void> {
@@ -268,8 +262,7 @@ export function createIdentityMachine(options: MachineOptions) {
     signal.throwIfAborted();
     if (result.kind === "ok") {
       answered();
-      notBeforeMs = clock.monotonicMs() + RENEWAL_GAP_MS;
-      if (isDoubted) doubtAllowedMs = clock.monotonicMs() + DOUBT_PERIOD_MS;
+      notBeforeMs = clock.monotonicMs() + (isDoubted ? DOUBT_GAP_MS : RENEWAL_GAP_MS);
       if (result.value.recovered) log.warn("credential-recovered");
       await held.take(key.public_key, result.value, record);
       return adopt();
@@ -304,13 +297,14 @@ export function createIdentityMachine(options: MachineOptions) {
   async function learnName(signal: AbortSignal): Promise<void> {
     const { record, secret } = held;
     if (record === null || secret === null) return;
-    const answer = await askName(client, record, secret, signal);
+    const result = await client.getRobot(record.robot_id, secret, signal);
+    signal.throwIfAborted();
     // Without an answer it is asked with the next heartbeat.
-    if (answer.kind === "unanswered") return;
+    if (result.kind !== "ok" && later(result).state === "unreachable") return;
     isNameDoubted = isNameRefused;
-    if (answer.name === null || answer.name === record.robot_name) return;
-    log.info("robot-renamed", { from: record.robot_name, to: answer.name });
-    await held.rename(answer.name);
+    if (result.kind !== "ok" || result.value.id !== record.robot_id || result.value.name === record.robot_name) return;
+    log.info("robot-renamed", { from: record.robot_name, to: result.value.name });
+    await held.rename(result.value.name);
     await adopt();
   }
 
@@ -363,7 +357,6 @@ export function createIdentityMachine(options: MachineOptions) {
     use(next: IdentitySettings) {
       settings = next;
       client = createIdentityClient(next.connection.access);
-      retryAllowedMs = Number.NEGATIVE_INFINITY;
       if (standing.kind === "enrolling" && enrolment.waiting === null) {
         failure = null;
         notBeforeMs = 0;
@@ -380,12 +373,10 @@ export function createIdentityMachine(options: MachineOptions) {
       if (heartbeats.dueMs < beforeMs) alarm.ring();
     },
     /** The service refused the robot with its credential; see `RobotIdentity`. */
-    credentialRefused(refusal: "unauthorized" | "forbidden", isAsked: boolean) {
+    credentialRefused(refusal: "unauthorized" | "forbidden") {
       if (standing.kind !== "enrolled") return;
-      if (refusal === "unauthorized") {
-        doubt();
-        if (isAsked) notBeforeMs = 0;
-      } else {
+      if (refusal === "unauthorized") doubt();
+      else {
         isNameDoubted = true;
         isNameRefused = true;
         heartbeats.hurry();
@@ -405,14 +396,12 @@ export function createIdentityMachine(options: MachineOptions) {
     },
     /** See `RobotIdentity`. */
     async retry(): Promise<boolean> {
-      const nowMs = clock.monotonicMs();
       const isRefused = standing.kind === "refused" && held.record !== null && !isElsewhere();
       const hasFailed = standing.kind === "enrolling" && enrolment.waiting === null && failure !== null;
       // The service refused a registration just now.
       const isDoubtful = standing.kind === "enrolled" && (isDoubted || isNameRefused);
-      if ((!isRefused && !hasFailed && !isDoubtful) || nowMs < retryAllowedMs) return false;
-      retryAllowedMs = nowMs + RETRY_GAP_MS;
-      notBeforeMs = nowMs;
+      if (!isRefused && !hasFailed && !isDoubtful) return false;
+      notBeforeMs = 0;
       await nextTurn();
       return true;
     },

@@ -76,13 +76,13 @@ test.each(Array.from({ length: RENEWAL_CHANGES }, (_, changes) => changes))(
     await using scene = await enrolledScene();
     const files = dyingFiles(changes);
     const dying = await boot(scene, files);
-    dying.identity.credentialRefused("unauthorized", false);
+    dying.identity.credentialRefused("unauthorized");
     await expect.poll(() => files.isDead()).toBe(true);
     const died = dying.stop();
 
     const computer = await boot(scene);
     await operate(scene, computer, () => isBeating(computer));
-    computer.identity.credentialRefused("unauthorized", false);
+    computer.identity.credentialRefused("unauthorized");
     const { version } = computer.identity.view();
     await operate(scene, computer, () => computer.identity.view().version !== version && isBeating(computer));
     expect(await installation(scene)).toMatchObject({ state: "active" });
@@ -102,7 +102,7 @@ test("renewal: full disk → works from memory; restarts with the old file", asy
     }),
   );
   const before = full.identity.view().version;
-  full.identity.credentialRefused("unauthorized", false);
+  full.identity.credentialRefused("unauthorized");
   await expect.poll(() => full.identity.view().status?.problem ?? "").toContain("ENOSPC");
   // The agent keeps the old credential, which is on the disk, until it must use the new one.
   expect(full.identity.view().version).toBe(before);

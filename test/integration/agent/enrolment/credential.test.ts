@@ -79,7 +79,7 @@ test("off for 60 days → recovers without an operator", async () => {
   expect((await daemon.status()).state).toBe("registered");
 });
 
-test("off for longer than the recovery window → says so, and --setup asks once in ten seconds until an operator allows it", async () => {
+test("off for longer than the recovery window → says so, and each --setup asks until an operator allows it", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
@@ -93,11 +93,10 @@ test("off for longer than the recovery window → says so, and --setup asks once
 
   const renewals = () => paths(scene.proxy.requests).filter((path) => path.endsWith("/renew")).length;
   const count = renewals();
-  for (let times = 0; times < 3; times += 1) expect((await scene.robot.run(["--setup"])).code).toBe(5);
+  expect((await scene.robot.run(["--setup"])).code).toBe(5);
   expect(renewals() - count).toBe(1);
 
   await scene.service.send("PATCH", "/v1/robots/arm-7/installation", { recoveries_remaining: 2 });
-  clock.push(10_000);
   expect((await scene.robot.run(["--setup"])).code).toBe(0);
 });
 

@@ -2,10 +2,13 @@ import { basename } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { createIdentityFiles } from "../../../../src/agent/identity/identity-files.ts";
 import { createKey } from "../../../../src/agent/identity/key.ts";
 import { createIdentityMachine, type IdentityMachine } from "../../../../src/agent/identity/machine.ts";
-import type { CredentialRecord, KeyRecord } from "../../../../src/agent/identity/records.ts";
+import {
+  createIdentityFiles,
+  type CredentialRecord,
+  type KeyRecord,
+} from "../../../../src/agent/identity/identity-files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { SteppedClock } from "../../look/machine.ts";
 import { createRobot } from "../robot-in-process.ts";
@@ -156,7 +159,7 @@ test.each<[what: string, start: Answer, poll: Answer, problem: string]>([
     POLLED({}),
     "the service knew the key of this robot already, so the robot made a new one",
   ],
-])("%s → starts at growing distances, at most 40 an hour", async (_what, start, poll, problem) => {
+])("%s → starts at some distance, at most 40 an hour", async (_what, start, poll, problem) => {
   const answer = (what: string) => (what === "poll" ? poll : start);
   const { times, problems } = await live({ answer, forMs: 3_600_000 });
   const starts = times("enrollment");
@@ -228,7 +231,7 @@ test("name doubted after a failed heartbeat → the next one not before its time
     onWait(machine, asked) {
       if (asked.length === 0 || isDoubted) return;
       isDoubted = true;
-      machine.credentialRefused("forbidden", false);
+      machine.credentialRefused("forbidden");
     },
   });
   expect(gaps(times("heartbeat"))).toEqual([2000, 4000]);
@@ -293,7 +296,7 @@ test("renewed, but the disk is full → the new credential is used once the old 
     onWait(machine, asked) {
       const credential = machine.credential(URL_HERE);
       used.push(credential?.kind === "credential" ? credential.secret.reveal().slice(0, 1) : null);
-      if (asked.includes("renew") && used.at(-1) === "t") machine.credentialRefused("unauthorized", false);
+      if (asked.includes("renew") && used.at(-1) === "t") machine.credentialRefused("unauthorized");
     },
   });
   expect([used.slice(0, 2), used.at(-1), wakes]).toEqual([["t", "n"], "n", 1]);
@@ -322,7 +325,7 @@ test("service gives a wrong name → asked with each heartbeat while registratio
       const count = asked.filter((what) => what === "robot").length;
       if (count === 0) {
         machine.report({ ...unregistered, readiness: { problem: "Key not accepted", registeredDigest: null } });
-        machine.credentialRefused("forbidden", false);
+        machine.credentialRefused("forbidden");
       }
       if (count === 2) name = "arm-7";
       if (count === 3) machine.report({ ...unregistered, readiness: { problem: null, registeredDigest: null } });
