@@ -15,8 +15,7 @@ import { documentFindings, locate, type PlainFinding } from "./findings.ts";
 import { readHoldNow } from "./hold.ts";
 import { NOTHING_KEPT, readOwnIdentity, type OwnIdentity } from "./identity/identity-files.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "./remedies.ts";
-import { openState } from "./registration/open-state.ts";
-import type { Registration } from "./registration/registration.ts";
+import { openState, type Registration } from "./registration/registration.ts";
 import { isOtherMachine } from "./registration/state-file.ts";
 import { type AgentState, type IdentityStatus, NO_IDENTITY, type StatusDocument } from "./status.ts";
 

@@ -9,7 +9,7 @@ import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { type Document, readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
-import { openState } from "../registration/open-state.ts";
+import { openState } from "../registration/registration.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { showFindings, showProblem } from "./show.ts";

@@ -4,8 +4,7 @@ import { invalidConfiguration, readConfigurationNow } from "../configuration/doc
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon, askRunningAgent, daemonProblem } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
-import { openState } from "../registration/open-state.ts";
-import { type Registration, registrationPath } from "../registration/registration.ts";
+import { openState, type Registration, registrationPath } from "../registration/registration.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { stateFix } from "../remedies.ts";
 import { robotName } from "../robot-setup.ts";

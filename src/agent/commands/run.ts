@@ -7,7 +7,7 @@ import { type Agent, createAgent } from "../agent.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type ReadDocument, readConfigurationNow } from "../configuration/documents.ts";
-import { openState } from "../registration/open-state.ts";
+import { openState } from "../registration/registration.ts";
 import { lockState, type TakenLock } from "../control/lock.ts";
 import { createControlSocket } from "../control/socket.ts";
 import { documentFindings } from "../findings.ts";

@@ -15,7 +15,7 @@ import { findDenials } from "../access/check-access.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import { openOneShot } from "../one-shot.ts";
 import { connect } from "../registration/connect.ts";
-import { openState } from "../registration/open-state.ts";
+import { openState } from "../registration/registration.ts";
 import type { StatusDocument } from "../status.ts";
 import { askDaemon, askRunningAgent, NO_SOCKET, readRunningAgent } from "./client.ts";
 import { lockState } from "./lock.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 
 import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
+import { loadCredential } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -9,6 +9,7 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { type Folders, hasStandardState } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/documents.ts";
+import { keySources } from "../registration/connect.ts";
 
 /** The API key that an enrolled robot does not need any more. */
 export interface DiscardedKey {
@@ -25,12 +26,7 @@ export async function discardApiKey(
   const { machine, environment, userId } = context;
   const configuration = (await readConfigurationNow(machine, folders.configPath)).reading.value;
   const found = await loadCredential(
-    {
-      credentialsDirectory: folders.credentialsDirectory ?? undefined,
-      keyFile: configuration?.service.key_file ?? undefined,
-      environmentKey: environment[KEY_VARIABLE],
-      serviceUserId: userId,
-    },
+    { ...keySources(configuration?.service ?? null, folders, environment), serviceUserId: userId },
     machine.files,
   );
   if (found.kind === "credential-problem") {

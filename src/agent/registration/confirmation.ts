@@ -95,42 +95,31 @@ export interface Confirmation {
   readonly dueMs: number;
 }
 
-interface Range {
-  readonly minimum: number;
-  readonly maximum: number;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
-const FIRST_MS: Range = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS };
+const FIRST_MS = [4 * MINUTE_MS, 10 * MINUTE_MS] as const;
 /** The same after a stop that was not in order. */
-const UNCLEAN_MS: Range = { minimum: 1000, maximum: 6000 };
+const UNCLEAN_MS = [1000, 6000] as const;
 /** The question after a registration. */
 const AFTER_REGISTRATION_MS = 10 * MINUTE_MS;
 /** Random share of these periods. */
 const SPREAD = 0.2;
 /** Retries without an answer. */
-const FIRST_RETRY_MS = MINUTE_MS;
-const SLOWEST_RETRY_MS = 60 * MINUTE_MS;
+const BACKOFF = { firstMs: MINUTE_MS, capMs: 60 * MINUTE_MS } as const;
 /** After a replacement, the warning ends when the registration is confirmed this much later. */
 const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
 export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">) {
-  const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
+  const backoff = createBackoff({ ...BACKOFF, random });
   let replacedAtMs = Number.NEGATIVE_INFINITY;
   /** The next registration repeats the last one, because a question was not answered with `held`. */
   let isRepeatNext = false;
-  let current: Confirmation = {
-    confirmedAt: null,
-    problem: null,
-    replaced: null,
-    contestedSince: null,
-    dueMs: within(FIRST_MS),
-  };
+  const nothing = { confirmedAt: null, problem: null, replaced: null, contestedSince: null };
+  let current: Confirmation = { ...nothing, dueMs: within(FIRST_MS) };
 
-  function within({ minimum, maximum }: Range): number {
-    return clock.monotonicMs() + minimum + random.unit() * (maximum - minimum);
+  function within([leastMs, mostMs]: readonly [number, number]): number {
+    return clock.monotonicMs() + leastMs + random.unit() * (mostMs - leastMs);
   }
 
   function about(periodMs: number): number {
@@ -162,13 +151,11 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
           current = { ...current, contestedSince: verdict.contestedSince, replaced };
           return;
         }
-        case "unanswered":
-          current = {
-            ...current,
-            problem: verdict.detail,
-            dueMs: clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs),
-          };
+        case "unanswered": {
+          const dueMs = clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs);
+          current = { ...current, problem: verdict.detail, dueMs };
           return;
+        }
         case "replaced":
           replacedAtMs = clock.monotonicMs();
           current = { ...current, replaced: verdict };

@@ -1,7 +1,13 @@
 import { join } from "node:path";
 
-import { createClient, type ServiceClient } from "../../client/client.ts";
-import { type Credential, type CredentialProblem, KEY_VARIABLE, loadCredential } from "../../client/credential.ts";
+import { createClient } from "../../client/client.ts";
+import {
+  type Credential,
+  type CredentialProblem,
+  type CredentialSources,
+  KEY_VARIABLE,
+  loadCredential,
+} from "../../client/credential.ts";
 import { Secret } from "../../client/secret.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
@@ -13,25 +19,7 @@ import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { identityCredentialPath, readOwnIdentity } from "../identity/identity-files.ts";
 
 /** The way to the service of a configuration. */
-export interface Connection {
-  readonly client: ServiceClient;
-  /** For requests about the robot's identity. */
-  readonly access: ServiceAccess;
-  readonly serviceUrl: string;
-  /** Changes with every edit of the configuration's `service` section. */
-  readonly route: string;
-  /** Files that belong to the route; watched so that a correction is noticed. */
-  readonly routePaths: readonly string[];
-  /** The user that this program runs as. */
-  readonly userId: number;
-  /** Whether there is an API key that could be used. */
-  hasApiKey(): Promise<boolean>;
-  /** Files that may contain the key; watched so that a new key is noticed. */
-  readonly credentialPaths: readonly string[];
-  /** Loads the code for a request that is likely soon. */
-  prepare(): void;
-  close(): Promise<void>;
-}
+export type Connection = ReturnType<typeof connect>;
 
 export interface AccessOptions {
   readonly machine: Machine;
@@ -59,32 +47,47 @@ export function connect(
   { service }: Pick<AgentConfiguration, "service">,
   options: ConnectOptions,
   ownCredential: OwnCredential,
-): Connection {
+) {
   const { machine, folders, environment, userId } = options;
   const { url, key_file: keyFile, ca_file: caFile } = service;
   const access = openAccess(service, options);
-  const credentialsDirectory = folders.credentialsDirectory ?? undefined;
-  const keySources = {
-    credentialsDirectory,
-    keyFile: keyFile ?? undefined,
-    environmentKey: environment[KEY_VARIABLE],
-    serviceUserId: userId,
-  };
-  const apiKey = () => loadCredential(keySources, machine.files);
+  const { credentialsDirectory } = folders;
+  const apiKey = () =>
+    loadCredential({ ...keySources(service, folders, environment), serviceUserId: userId }, machine.files);
   return {
     client: createClient({ ...access, credential: async () => ownCredential(url) ?? apiKey() }),
+    /** For requests about the robot's identity. */
     access,
+    /** Whether there is an API key that could be used. */
     hasApiKey: async () => (await apiKey()).kind === "credential",
+    /** The user that this program runs as. */
     userId,
     serviceUrl: url,
+    /** Changes with every edit of the configuration's `service` section. */
     route: JSON.stringify(service),
+    /** Files that belong to the route; watched so that a correction is noticed. */
     routePaths: caFile === null ? [] : [caFile],
+    /** Files that may contain the key; watched so that a new key is noticed. */
     credentialPaths: [
-      ...(credentialsDirectory === undefined ? [] : [join(credentialsDirectory, "api-key")]),
+      ...(credentialsDirectory === null ? [] : [join(credentialsDirectory, "api-key")]),
       ...(keyFile === null ? [] : [keyFile]),
     ],
+    /** Loads the code for a request that is likely soon. */
     prepare: () => access.transport.prepare(),
     close: () => access.transport.close(),
+  };
+}
+
+/** Where the API key of a configuration may be. */
+export function keySources(
+  service: Pick<ServiceConfiguration, "key_file"> | null,
+  folders: Pick<Folders, "credentialsDirectory">,
+  environment: ConnectOptions["environment"],
+): Omit<CredentialSources, "serviceUserId"> {
+  return {
+    credentialsDirectory: folders.credentialsDirectory ?? undefined,
+    keyFile: service?.key_file ?? undefined,
+    environmentKey: environment[KEY_VARIABLE],
   };
 }
 

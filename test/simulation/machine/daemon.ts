@@ -3,7 +3,7 @@ import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { readConfigurationNow } from "../../../src/agent/configuration/documents.ts";
 import { holdPath } from "../../../src/agent/hold.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";
-import { openState } from "../../../src/agent/registration/open-state.ts";
+import { openState } from "../../../src/agent/registration/registration.ts";
 import { trackFiles } from "../../../src/platform/files/pending-files.ts";
 import type { Transport } from "../../../src/client/transport/transport.ts";
 import type { Log } from "../../../src/platform/log/log.ts";
