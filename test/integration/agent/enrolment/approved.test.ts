@@ -1,25 +1,20 @@
 /** What an approval gives a robot is kept by its registrations, unless its configuration has its own. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { type IdentifiedRobotView, identifiedRobotViewSchema } from "../../../../src/api/robot-views.ts";
-import { PushedClock } from "../../../support/pushed-clock.ts";
 import { replaceIn, setupBodies } from "../../../support/robot/robot.ts";
-import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { advanceUntil, approve, ENROLLED, shownCode } from "./scene.ts";
+import type { Scene } from "../../../support/service/scene.ts";
+import { advanceUntil, approve, openScene, putEnrolmentKey, SETUP, shownCode } from "./scene.ts";
 
 const GIVEN = { site: "plant-1", labels: { line: "4", shift: "day" } };
 
 test("approval of a robot with a label of its own → it counts, and the rest of what is given is kept", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
+  await using scene = await openScene();
+  const { robot, service, clock } = scene;
   await replaceIn(robot.config_path, OWN, '  labels: { line: "7" }\n');
   // What the robot of this name had is kept, too.
   await service.send("POST", "/v1/robots/setup", { ...SETUP, site: "plant-1" });
-  const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await approve(scene, await shownCode(daemon), { labels: GIVEN.labels });
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
@@ -32,17 +27,10 @@ test("approval of a robot with a label of its own → it counts, and the rest of
 });
 
 test("key for enrolments → its site and labels are kept; a site in the configuration counts from then on", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const keyPath = join(robot.folder, "enrolment-key");
-  const enrollment = { uses: 1, ...GIVEN };
-  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-  const body = { label: "factory", scopes: ["robots:enroll"], enrollment, expires_at: expiresAt };
-  const answer = await service.send("POST", "/v1/me/api-keys", body);
-  await writeFile(keyPath, apiKeyCreatedSchema.parse(await answer.json()).api_key, { mode: 0o600 });
+  await using scene = await openScene();
+  const { robot, clock } = scene;
+  await putEnrolmentKey(scene, GIVEN);
   await replaceIn(robot.config_path, OWN, "");
-  await replaceIn(robot.config_path, "identity: enrolled", `identity: enrolled\n  enrolment_key_file: ${keyPath}`);
-  const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await advanceUntil(daemon, clock, ({ state }) => state === "registered");
   expect(await shown(scene)).toMatchObject(GIVEN);
@@ -56,13 +44,6 @@ test("key for enrolments → its site and labels are kept; a site in the configu
 
 /** Lines of the configuration that the robots of these tests do without. */
 const OWN = "  site: hall-2\n  labels: {line: a}\n";
-
-const SETUP = {
-  name: "arm-7",
-  robot_type_id: "so101",
-  region: "eu-central-1",
-  configuration_digest: `sha256:${"0".repeat(64)}`,
-};
 
 async function shown({ service }: Scene): Promise<IdentifiedRobotView> {
   return identifiedRobotViewSchema.parse(await (await service.send("GET", "/v1/robots/arm-7")).json());

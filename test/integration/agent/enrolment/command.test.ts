@@ -1,13 +1,12 @@
 /** `enroll`: with and without a running agent, and in place of an API key. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
 import { expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { runAgentProgram } from "../../../../src/cli/run-agent-program.ts";
 import { startCommand, startOnTerminal } from "../../../support/programs/command.ts";
 import { runInProcess } from "../../../support/programs/in-process.ts";
@@ -17,15 +16,19 @@ import { replaceIn } from "../../../support/robot/robot.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
 import {
-  approve,
-  ENROLLED,
-  enroll,
-  enrollAndStop,
-  ServiceClock,
-  installation,
   advanceUntil,
+  approve,
+  beginEnrolment,
+  enroll,
+  ENROLLED,
+  enrollAndStop,
+  hasBeaten,
+  installation,
+  openScene,
+  putEnrolmentKey,
   readIdentityFile,
   shownCode,
+  startScene,
 } from "./scene.ts";
 
 test("enroll without the agent → shows code and key; run again → continues with the same code", async () => {
@@ -68,7 +71,7 @@ test("enroll on a serial console of 40 columns → code, key, who may approve, a
 test("enroll --no-wait without the agent, robot with an API key → status and doctor show the code until it is enrolled", async () => {
   await using scene = await createScene();
   const { robot } = scene;
-  const begun = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const begun = await beginEnrolment(scene);
   const { user_code: code, key_fingerprint: key, code_expires_at: expiresAt } = begun;
   const status = await robot.run(["status"]);
   expect([status.code, status.stdout]).toEqual([
@@ -101,7 +104,7 @@ test("--setup of a robot without a key → says how to enroll, and which code is
   await rm(robot.keyPath);
   const before = await robot.run(["--setup"]);
   expect([before.code, before.stderr]).toEqual([5, expect.stringContaining(`sudo ${robot.program} enroll; or store`)]);
-  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(scene);
   const waiting = await robot.run(["--setup"]);
   expect([waiting.code, waiting.stderr.replaceAll(/\s+/g, " ")]).toEqual([
     5,
@@ -110,9 +113,8 @@ test("--setup of a robot without a key → says how to enroll, and which code is
 });
 
 test("enroll with the running agent → the agent enrolls, and status shows the code", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { daemon, until } = scene;
   const code = await shownCode(daemon);
   await daemon.until(({ state }) => state === "waiting-for-approval");
   const status = await scene.robot.run(["status"]);
@@ -123,14 +125,13 @@ test("enroll with the running agent → the agent enrolls, and status shows the 
   expect(JSON.parse(shown.stdout)).toMatchObject({ user_code: code });
   await approve(scene, code);
   const enrolling = scene.robot.run(["enroll", "--json"]);
-  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  await until(({ state }) => state === "registered");
   expect(JSON.parse((await enrolling).stdout)).toMatchObject({ enrolled: true, robot: { name: "arm-7" } });
 });
 
 test("enroll into one of several organizations → no other can approve it; an allowed key of that organization enrolls it", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const { robot, service } = scene;
+  await using scene = await openScene();
+  const { robot, service, serviceClock } = scene;
   await using backstage = await openBackstage({ kind: "sqlite", dataDirectory: service.dataDirectory });
   const otherKey = await backstage.organization();
   const { organization } = JSON.parse(await (await service.send("GET", "/v1/me/account")).text());
@@ -202,7 +203,7 @@ test("enroll --no-wait, the key cannot be written → exit 1", async () => {
 test("enroll, denied → says so", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;
-  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(scene);
   await service.send("POST", "/v1/robots/deny", { user_code: code });
   const ended = await robot.run(["enroll"]);
   expect(ended.code).toBe(5);
@@ -222,7 +223,7 @@ test("enroll --migrate → the robot keeps its id, and its API key is removed", 
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   const before = await daemon.until(({ state }) => state === "registered");
-  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(scene);
   expect([existsSync(robot.keyPath), (await daemon.status()).state]).toEqual([true, "registered"]);
   await approve(scene, code);
   await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
@@ -242,12 +243,10 @@ test("enroll --migrate → the robot keeps its id, and its API key is removed", 
 });
 
 test("enroll, revoked robot → says so; enrolls again with a fresh key only on command", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const clock = new PushedClock();
-  await using daemon = await robot.start({}, clock);
+  await using scene = await startScene();
+  const { robot, service, clock, daemon, until } = scene;
   await enroll(scene, daemon, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await until(hasBeaten);
   const { public_key: old } = await readIdentityFile(scene, "key");
   // A second computer takes over the robot, which revokes this one's credential.
   const keyPath = join(robot.state_directory, "identity-key.json");
@@ -256,17 +255,17 @@ test("enroll, revoked robot → says so; enrolls again with a fresh key only on 
   const begun = await other.robot.run(["enroll", "--no-wait", "--json"]);
   await approve(scene, JSON.parse(begun.stdout).user_code, { confirm_replace: true });
   expect((await other.robot.run(["enroll"])).code).toBe(0);
-  const revoked = await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
+  const revoked = await until(({ state }) => state === "unenrolled");
   expect(revoked.healthy).toBe(false);
   // A request to the control socket alone does not discard the old key.
   await daemon.ask("POST", "/enroll");
   expect(await readIdentityFile(scene, "key")).toMatchObject({ public_key: old });
 
-  const again = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const again = await beginEnrolment(scene);
   expect((await readIdentityFile(scene, "key"))["public_key"]).not.toBe(old);
   expect(existsSync(`${keyPath}.old`)).toBe(true);
   await approve(scene, again.user_code, { confirm_replace: true });
-  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  await until(({ state }) => state === "registered");
   // The service has no report of the new installation, although the agent has reported its version before.
   const report = { runtime_version: expect.any(String), manifest_digest: await robot.digest() };
   await expect
@@ -278,20 +277,16 @@ test("enroll, revoked robot → says so; enrolls again with a fresh key only on 
 });
 
 test("enroll, removed robot → the robot that takes its name is registered at once", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const clock = new PushedClock();
-  await using daemon = await robot.start({}, clock);
+  await using scene = await startScene();
+  const { robot, service, clock, daemon, until } = scene;
   const before = await enroll(scene, daemon, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await until(hasBeaten);
   expect((await service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
-  await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
+  await until(({ state }) => state === "unenrolled");
   const begun = await robot.run(["enroll", "--no-wait", "--json"]);
   await approve(scene, JSON.parse(begun.stdout).user_code);
-  await advanceUntil(daemon, clock, ({ identity }) => identity?.state === "enrolled");
-  const { robot: after } = await advanceUntil(
-    daemon,
-    clock,
+  await until(({ identity }) => identity?.state === "enrolled");
+  const { robot: after } = await until(
     ({ state, robot: { view } }) => state === "registered" && view?.id !== before.robot.view?.id,
   );
   const held = await (await service.send("GET", "/v1/robots/arm-7")).json();
@@ -299,9 +294,8 @@ test("enroll, removed robot → the robot that takes its name is registered at o
 });
 
 test("enroll without the agent, removed robot → a code for a fresh key, and its next start registers the robot that takes the name at once", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { robot, service, clock } = scene;
   await enrollAndStop(scene, clock);
   const { public_key: old } = await readIdentityFile(scene, "key");
   const good = await robot.run(["enroll", "--json"]);
@@ -326,30 +320,10 @@ test("enroll without the agent, removed robot → a code for a fresh key, and it
   expect(await held()).toMatchObject({ robot_type_id: after.robot.robot_type_id });
 });
 
-/** Configures the robot to enroll with an enrolment key. */
-async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly key: string; readonly path: string }> {
-  const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
-  const answer = await service.send("POST", "/v1/me/api-keys", {
-    label: "plant",
-    scopes: ["robots:enroll"],
-    enrollment: { uses: 5, site: "plant-1" },
-    expires_at: expiresAt,
-  });
-  const { api_key: key } = apiKeyCreatedSchema.parse(await answer.json());
-  const path = robot.path("enrolment-key");
-  await writeFile(path, `${key}\n`, { mode: 0o600 });
-  await rename(robot.keyPath, `${robot.keyPath}.unused`);
-  await writeFile(
-    robot.config_path,
-    `service: {url: "${proxy.url}", identity: enrolled, enrolment_key_file: ${path}}\nrobot: {name: arm-7, region: eu-central-1}\nmanifest: ${robot.manifestPath}\n`,
-  );
-  return { key, path };
-}
-
 test("an enrolment key file → enrolls without an operator, and is removed", async () => {
-  await using scene = await createScene();
+  await using scene = await createScene(ENROLLED);
   const { robot } = scene;
-  const { key, path: bulkKeyPath } = await putBulkKey(scene);
+  const { key, path: bulkKeyPath } = await putEnrolmentKey(scene);
   const first = await robot.start();
   await first.until(({ state }) => state === "registered");
   await first.stop();
@@ -370,9 +344,9 @@ test("an enrolment key file → enrolls without an operator, and is removed", as
 });
 
 test("--setup and enroll --no-wait with an enrolment key → no code is shown, and both wait for the enrolment", async () => {
-  await using scene = await createScene();
+  await using scene = await createScene(ENROLLED);
   const { robot, proxy } = scene;
-  await putBulkKey(scene);
+  await putEnrolmentKey(scene);
   proxy.inject({ kind: "hold" }, 2);
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "waiting-for-approval");
@@ -413,10 +387,8 @@ test.each<[what: string, wrong: (scene: Scene) => [from: string, to: string]]>([
 );
 
 test("--setup and --setup --if-changed after a wrong address is corrected, enrolled robot → registered", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, proxy } = scene;
-  const clock = new PushedClock();
-  await using daemon = await robot.start({}, clock);
+  await using scene = await startScene();
+  const { robot, proxy, clock, daemon } = scene;
   await enroll(scene, daemon, clock);
   for (const option of [[], ["--if-changed"]]) {
     await replaceIn(robot.config_path, proxy.url, "http://127.0.0.1:1");

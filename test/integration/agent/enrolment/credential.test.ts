@@ -6,17 +6,18 @@ import { expect, test } from "vitest";
 
 import { checksum } from "../../../../src/agent/registration/state-file.ts";
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { createScene } from "../../../support/service/scene.ts";
 import {
-  enroll,
-  enrollAndStop,
-  ENROLLED,
-  installation,
   advanceUntil,
+  enroll,
+  ENROLLED,
+  enrollAndStop,
+  hasBeaten,
+  installation,
+  openScene,
   readIdentityFile,
-  ServiceClock,
+  startScene,
 } from "./scene.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -27,35 +28,27 @@ function paths(requests: readonly { readonly path: string }[]): readonly string[
 }
 
 test("renewal is due → a new credential on the disk, generation 2", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, serviceClock, daemon, until } = scene;
   const before = await enroll(scene, daemon, clock);
   const old = await readIdentityFile(scene, "credential");
   serviceClock.aheadMs = 17 * HOUR_MS;
-  await advanceUntil(
-    daemon,
-    clock,
-    ({ identity }) => identity?.credential_expires_at !== before.identity?.credential_expires_at,
-  );
+  await until(({ identity }) => identity?.credential_expires_at !== before.identity?.credential_expires_at);
   const renewed = await readIdentityFile(scene, "credential");
   expect(renewed["installation_token"]).not.toBe(old["installation_token"]);
   expect(await installation(scene)).toMatchObject({ state: "active", generation: 2 });
 });
 
 test("renewal put off for an hour by the service, credential expires → renewed when a person asks to register", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, serviceClock, daemon, until } = scene;
   await enroll(scene, daemon, clock);
-  const before = await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  const before = await until(hasBeaten);
   serviceClock.aheadMs = 25 * HOUR_MS;
   // The next heartbeat is refused, and so a renewal follows.
   scene.proxy.inject({ kind: "delay", delayMs: 0 });
   scene.proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": "3600" } });
-  await advanceUntil(daemon, clock, ({ identity }) => identity?.problem?.includes("503") ?? false);
+  await until(({ identity }) => identity?.problem?.includes("503") ?? false);
   const requestCount = scene.proxy.requests.length;
   clock.push(10 * 60_000);
   await daemon.lookAgain();
@@ -68,21 +61,19 @@ test("renewal put off for an hour by the service, credential expires → renewed
 });
 
 test("off for 60 days → recovers without an operator", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock, serviceClock } = scene;
   await enrollAndStop(scene, clock);
   serviceClock.aheadMs = 60 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
-  await advanceUntil(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await advanceUntil(daemon, clock, hasBeaten);
   await daemon.untilLogged("credential-recovered");
   expect((await daemon.status()).state).toBe("registered");
 });
 
 test("off for longer than the recovery window → says so, and each --setup asks until an operator allows it", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock, serviceClock } = scene;
   await enrollAndStop(scene, clock);
   serviceClock.aheadMs = 100 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
@@ -101,10 +92,8 @@ test("off for longer than the recovery window → says so, and each --setup asks
 });
 
 test("a copied state directory → both agents are frozen and say so; thawed → registered again", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, serviceClock, daemon, until } = scene;
   await enroll(scene, daemon, clock);
   await using copy = await createScene({ service_url: scene.service.url, ...ENROLLED });
   await cp(scene.robot.state_directory, copy.robot.state_directory, { recursive: true });
@@ -117,19 +106,19 @@ test("a copied state directory → both agents are frozen and say so; thawed →
       serviceClock.aheadMs += HOUR_MS;
       return state === "frozen";
     });
-  await copied.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
+  await copied.until(hasBeaten);
   const [first, second] = await Promise.all([untilFrozen(daemon), untilFrozen(copied)]);
   for (const { summary } of [first, second]) expect(summary).toContain("Frozen by the service");
   await copied.stop();
 
   await scene.service.send("PATCH", "/v1/robots/arm-7/installation", { frozen: false });
   clock.push(10 * 60_000);
-  await advanceUntil(daemon, clock, ({ state, identity }) => state === "registered" && identity?.problem === null);
+  await until(({ state, identity }) => state === "registered" && identity?.problem === null);
 });
 
 test("identity files of another machine → set aside; enrolls with a new key", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock } = scene;
   await enrollAndStop(scene, clock);
   const path = join(scene.robot.state_directory, "identity-key.json");
   const { public_key: old } = await readIdentityFile(scene, "key");

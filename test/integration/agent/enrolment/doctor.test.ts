@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
 import { diagnose, type Diagnosis } from "../commands/diagnose.ts";
-import { ENROLLED, enrollAndStop, shownCode } from "./scene.ts";
+import { ENROLLED, enrollAndStop, openScene, shownCode } from "./scene.ts";
 
 /** What the command cannot refer to: itself, and what it has asked already. */
 function expectNoReference({ checks }: Diagnosis): void {
@@ -77,8 +77,8 @@ test("a key for enrolments that the service does not know → status and doctor 
 });
 
 test("an ended credential → doctor says what to do itself", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock } = scene;
   await enrollAndStop(scene, clock);
   expect((await scene.service.send("DELETE", "/v1/robots/arm-7")).status).toBe(200);
   await using daemon = await scene.robot.start({}, clock);

@@ -5,23 +5,23 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { replaceIn } from "../../../support/robot/robot.ts";
-import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene } from "../../../support/service/scene.ts";
 import {
+  advanceUntil,
   approve,
   enroll,
   enrollAndStop,
-  ENROLLED,
+  hasBeaten,
   installation,
-  advanceUntil,
+  openScene,
   readIdentityFile,
   shownCode,
+  startScene,
 } from "./scene.ts";
 
 test("a robot without an API key → enrolls, registers with its own credential, and reports readiness", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, daemon } = scene;
   const code = await shownCode(daemon);
   expect((await daemon.status()).healthy).toBe(false);
   const request = await (await scene.service.send("GET", `/v1/robot-enrollments/${code}`)).json();
@@ -47,14 +47,14 @@ test("a robot without an API key → enrolls, registers with its own credential,
 });
 
 test("a comment edited, and the agent restarted → polls with the same code; later starts with its credential", async () => {
-  await using scene = await createScene(ENROLLED);
+  await using scene = await openScene();
+  const { clock } = scene;
   const first = await scene.robot.start();
   const code = await shownCode(first);
   // Nothing that an operator approves.
   await appendFile(scene.robot.config_path, "# checked\n");
   await first.stop();
   await approve(scene, code);
-  const clock = new PushedClock();
   const second = await scene.robot.start({}, clock);
   const { identity } = await advanceUntil(second, clock, ({ state }) => state === "registered");
   await second.stop();
@@ -62,7 +62,7 @@ test("a comment edited, and the agent restarted → polls with the same code; la
   const before = scene.proxy.requests.length;
 
   await using third = await scene.robot.start();
-  const restarted = await third.until((status) => (status.identity?.last_heartbeat_at ?? null) !== null);
+  const restarted = await third.until(hasBeaten);
   expect(restarted.identity).toMatchObject({ installation_id: identity?.installation_id });
   // Neither a renewal nor a registration is due. It asks once for its current name.
   const others = () =>
@@ -73,12 +73,11 @@ test("a comment edited, and the agent restarted → polls with the same code; la
 });
 
 test("denied → no request until `enroll`; approved with another name → has that name", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, daemon, until } = scene;
   const denied = await shownCode(daemon);
   await scene.service.send("POST", "/v1/robots/deny", { user_code: denied });
-  const refused = await advanceUntil(daemon, clock, ({ state }) => state === "unenrolled");
+  const refused = await until(({ state }) => state === "unenrolled");
   expect(refused.summary).toContain("denied");
   const requestCount = scene.proxy.requests.length;
   clock.push(24 * 60 * 60_000);
@@ -87,32 +86,29 @@ test("denied → no request until `enroll`; approved with another name → has t
 
   await daemon.ask("POST", "/enroll");
   await approve(scene, await shownCode(daemon, denied), { name: "picker-2" });
-  const { robot } = await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  const { robot } = await until(({ state }) => state === "registered");
   expect(robot).toMatchObject({ name: "picker-2", view: { name: "picker-2" } });
 });
 
 test("approved with another region → registers it, until the robot's configuration names another one", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const clock = new PushedClock();
-  await using daemon = await robot.start({}, clock);
+  await using scene = await startScene();
+  const { robot, service, daemon, until } = scene;
   await approve(scene, await shownCode(daemon), { region: "us-west-2" });
-  await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+  await until(({ state }) => state === "registered");
   const region = async () =>
     ((await (await service.send("GET", "/v1/robots/arm-7")).json()) as { region: string }).region;
   expect(await region()).toBe("us-west-2");
   const dry = await robot.run(["--setup", "--dry-run", "--json"]);
   expect(JSON.parse(dry.stdout)).toMatchObject({ request: { region: "us-west-2" } });
   await replaceIn(robot.config_path, "eu-central-1", "eu-west-1");
-  await advanceUntil(daemon, clock, ({ robot: { view } }) => view?.region === "eu-west-1");
+  await until(({ robot: { view } }) => view?.region === "eu-west-1");
   expect(await region()).toBe("eu-west-1");
 });
 
 test("the service refuses to enroll the robot, its configuration is corrected → enrolls at once", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, proxy } = scene;
+  await using scene = await openScene();
+  const { robot, proxy, clock } = scene;
   proxy.inject({ kind: "answer", status: 422, body: JSON.stringify({ detail: "no such region" }) });
-  const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await daemon.until(({ identity }) => (identity?.problem ?? null) !== null);
   await replaceIn(robot.config_path, "eu-central-1", "eu-west-1");
@@ -121,10 +117,10 @@ test("the service refuses to enroll the robot, its configuration is corrected �
 });
 
 test("a corrected service address → enrolls there at once with a new key", async () => {
-  await using scene = await createScene(ENROLLED);
+  await using scene = await openScene();
+  const { clock } = scene;
   await using other = await createScene();
   await replaceIn(scene.robot.config_path, scene.proxy.url, other.proxy.url);
-  const clock = new PushedClock();
   await using daemon = await scene.robot.start({}, clock);
   const wrong = await shownCode(daemon);
   await replaceIn(scene.robot.config_path, other.proxy.url, scene.proxy.url);
@@ -144,8 +140,8 @@ test("a corrected service address → enrolls there at once with a new key", asy
 });
 
 test("torn identity files → set aside; enrolls again", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock } = scene;
   await enrollAndStop(scene, clock);
   for (const name of ["key", "credential"]) {
     const path = join(scene.robot.state_directory, `identity-${name}.json`);

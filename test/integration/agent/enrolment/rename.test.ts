@@ -7,14 +7,18 @@ import { PushedClock } from "../../../support/pushed-clock.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
 import { createScene, expectOneRobot, savedRegistration, type Scene } from "../../../support/service/scene.ts";
 import {
-  approve,
-  enroll,
-  enrollAndStop,
-  ENROLLED,
   advanceUntil,
+  approve,
+  beginEnrolment,
+  enroll,
+  ENROLLED,
+  enrollAndStop,
+  hasBeaten,
+  openScene,
   readIdentityFile,
-  ServiceClock,
+  type ServiceClock,
   shownCode,
+  startScene,
 } from "./scene.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -24,14 +28,13 @@ async function rename({ service }: Scene, from: string, to: string): Promise<voi
 }
 
 test("rename: refused under the old name → registers with the new one, and logs it once", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
-  await using daemon = await scene.robot.start({}, clock);
+  await using scene = await startScene();
+  const { clock, daemon, until } = scene;
   const before = await enroll(scene, daemon, clock);
-  await daemon.until(({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  await daemon.until(hasBeaten);
   await rename(scene, "arm-7", "picker-2");
   await appendFile(scene.robot.paths[0] ?? "", "\n# edited\n");
-  await advanceUntil(daemon, clock, ({ robot }) => robot.view?.name === "picker-2");
+  await until(({ robot }) => robot.view?.name === "picker-2");
   const after = await expectOneRobot(scene, daemon, "picker-2");
   expect(after.robot).toMatchObject({ name: "picker-2", view: { id: before.robot.view?.id } });
   expect(await readIdentityFile(scene, "credential")).toMatchObject({ robot_name: "picker-2" });
@@ -39,8 +42,8 @@ test("rename: refused under the old name → registers with the new one, and log
 });
 
 test("rename: renamed while off → registers with the new name, without a refusal", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock } = scene;
   await enrollAndStop(scene, clock);
   await rename(scene, "arm-7", "picker-2");
   // Another robot has the old name now.
@@ -61,7 +64,7 @@ test("rename: renamed while off → registers with the new name, without a refus
 test("rename: --setup without the agent → registers with the new name, and says so", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, proxy } = scene;
-  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(scene);
   await approve(scene, code);
   await robot.run(["enroll"]);
   await rename(scene, "arm-7", "picker-2");
@@ -98,10 +101,8 @@ async function requestedName({ robot, proxy }: Scene): Promise<string> {
 }
 
 test("rename: enrolled again after its credential lapsed → asks for the new name, and stays the same robot", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const { robot } = scene;
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { robot, clock, serviceClock } = scene;
   const id = await renamedAndLapsed(scene, clock, serviceClock);
   {
     await using daemon = await robot.start({}, clock);
@@ -124,9 +125,8 @@ test("rename: enrolled again after its credential lapsed → asks for the new na
 });
 
 test("rename: killed between moving the refused key away and making the next one → asks for the new name", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const { robot } = scene;
+  await using scene = await openScene();
+  const { robot, serviceClock } = scene;
   await renamedAndLapsed(scene, new PushedClock(), serviceClock);
   const keyPath = robot.path("state/identity-key.json");
   await moveFile(keyPath, `${keyPath}.old`);
@@ -134,9 +134,8 @@ test("rename: killed between moving the refused key away and making the next one
 });
 
 test("rename: enrolled again by the command alone, under a name configured since → asks for that name", async () => {
-  const serviceClock = new ServiceClock();
-  await using scene = await createScene(ENROLLED, { clock: serviceClock });
-  const { robot } = scene;
+  await using scene = await openScene();
+  const { robot, serviceClock } = scene;
   await renamedAndLapsed(scene, new PushedClock(), serviceClock);
   expect(await requestedName(scene)).toBe("picker-2");
   expect((await robot.run(["status"])).stderr).not.toContain("rebind");

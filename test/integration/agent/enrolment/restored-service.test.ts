@@ -10,7 +10,16 @@ import { createRobot, type Robot } from "../../../support/robot/robot.ts";
 import { runServiceCommand } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
 import { newSqliteFolder } from "../../../support/service/sqlite-folder.ts";
-import { approve, ENROLLED, enroll, advanceUntil, readIdentityFile, ServiceClock, shownCode } from "./scene.ts";
+import {
+  advanceUntil,
+  approve,
+  beginEnrolment,
+  enroll,
+  ENROLLED,
+  readIdentityFile,
+  ServiceClock,
+  shownCode,
+} from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -83,7 +92,7 @@ test("service restored from a backup → its robots work again, none is frozen; 
   await advanceUntil(waiting, clock, ({ state }) => state === "registered");
 
   await advanceUntil(newcomer, clock, ({ state }) => state === "unenrolled");
-  const { user_code: code } = JSON.parse((await newcomer.robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(newcomer);
   await approve({ service }, code);
   await advanceUntil(newcomer, clock, ({ state }) => state === "registered");
 

@@ -1,15 +1,18 @@
 /** Shared by the tests of enrolment. */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect } from "vitest";
 
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+
 import { type InstallationView, installationViewSchema } from "../../../../src/api/installations.ts";
 import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
-import type { PushedClock } from "../../../support/pushed-clock.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
-import type { Scene } from "../../../support/service/scene.ts";
+import { replaceIn } from "../../../support/robot/robot.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
 
 /** The configuration of a robot without an API key. */
 export const ENROLLED = { service: "  identity: enrolled" } as const;
@@ -21,6 +24,36 @@ export class ServiceClock implements Clock {
   monotonicMs = systemClock.monotonicMs;
   sleep = systemClock.sleep;
 }
+
+/** A robot without an API key at a service of its own. The clocks are those of the agent and of the service. */
+export async function openScene() {
+  const [clock, serviceClock] = [new PushedClock(), new ServiceClock()];
+  return { ...(await createScene(ENROLLED, { clock: serviceClock })), clock, serviceClock };
+}
+
+/** As `openScene`, with its agent. */
+export async function startScene() {
+  const scene = await openScene();
+  const daemon = await scene.robot.start({}, scene.clock);
+  return {
+    ...scene,
+    daemon,
+    /** Advances the agent's clock until the status matches. */
+    until: (holds: (status: StatusDocument) => boolean) => advanceUntil(daemon, scene.clock, holds),
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      await scene[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A registration of the name of these robots. */
+export const SETUP = {
+  name: "arm-7",
+  robot_type_id: "so101",
+  region: "eu-central-1",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
 
 /** Waits until the robot shows a code other than `than`. */
 export async function shownCode(daemon: Daemon, than: string | null = null): Promise<string> {
@@ -76,4 +109,34 @@ export async function readIdentityFile(
 
 export async function installation({ service }: Pick<Scene, "service">): Promise<InstallationView> {
   return installationViewSchema.parse(await (await service.send("GET", "/v1/robots/arm-7/installation")).json());
+}
+
+/** Whether the service accepted a heartbeat since the agent started. */
+export function hasBeaten({ identity }: StatusDocument): boolean {
+  return (identity?.last_heartbeat_at ?? null) !== null;
+}
+
+/** Runs `enroll --no-wait --json`. @returns what it shows. */
+export async function beginEnrolment({ robot }: Pick<Scene, "robot">) {
+  const { code, stdout } = await robot.run(["enroll", "--no-wait", "--json"]);
+  expect(code).toBe(0);
+  return JSON.parse(stdout);
+}
+
+/** Has the robot enroll with a key for enrolments, which lies beside its other files. */
+export async function putEnrolmentKey(
+  { robot, service }: Pick<Scene, "robot" | "service">,
+  given: object = {},
+): Promise<{ readonly key: string; readonly path: string }> {
+  const path = robot.path("enrolment-key");
+  const answer = await service.send("POST", "/v1/me/api-keys", {
+    label: "factory",
+    scopes: ["robots:enroll"],
+    enrollment: { uses: 5, ...given },
+    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  const { api_key: key } = apiKeyCreatedSchema.parse(await answer.json());
+  await writeFile(path, `${key}\n`, { mode: 0o600 });
+  await replaceIn(robot.config_path, "identity: enrolled", `identity: enrolled\n  enrolment_key_file: ${path}`);
+  return { key, path };
 }

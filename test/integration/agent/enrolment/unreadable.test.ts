@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { advanceUntil, enrollAndStop, ENROLLED } from "./scene.ts";
+import { advanceUntil, ENROLLED, enrollAndStop, openScene } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -67,8 +67,8 @@ test("identity file unreadable at the start, then absent → the API key is used
 });
 
 test("identity file unreadable at the start, then readable → its credential is used after a resync", async () => {
-  await using scene = await createScene(ENROLLED);
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { clock } = scene;
   await enrollAndStop(scene, clock);
   const path = keyPath(scene);
   await rename(path, `${path}.kept`);
@@ -93,9 +93,8 @@ test.for([
   ["the key readable by a group", "identity-key.json", 0o640, /identity-key.json has mode 0640: .*; chmod 600 /],
   ["a folder in which others can replace it", "", 0o777, /state has mode 0777: .*; chmod o-w /],
 ] as const)("identity with %s → nothing is sent; mended → used after a resync", async ([_what, name, mode, says]) => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, proxy } = scene;
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { robot, proxy, clock } = scene;
   await enrollAndStop(scene, clock);
   const path = join(robot.state_directory, name);
   const { mode: before } = await lstat(path);
@@ -122,9 +121,8 @@ test("enroll into a folder in which others can replace files → refused, no key
 });
 
 test("a folder in place of the credential → set aside, whatever its mode; the robot enrolls again", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot } = scene;
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { robot, clock } = scene;
   await enrollAndStop(scene, clock);
   const path = join(robot.state_directory, "identity-credential.json");
   await rm(path);

@@ -1,13 +1,20 @@
 /** What changes while a robot waits for approval. */
-import { writeFile } from "node:fs/promises";
 
 import { expect, test } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
-import { PushedClock } from "../../../support/pushed-clock.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
-import { createScene, type Scene } from "../../../support/service/scene.ts";
-import { advanceUntil, approve, ENROLLED, shownCode } from "./scene.ts";
+import { createScene } from "../../../support/service/scene.ts";
+import {
+  advanceUntil,
+  approve,
+  beginEnrolment,
+  ENROLLED,
+  openScene,
+  putEnrolmentKey,
+  SETUP,
+  shownCode,
+  startScene,
+} from "./scene.ts";
 
 const EDITS = [
   { what: "name", from: "name: arm-7", to: "name: arm-8", waiting: { requested_name: "arm-8" } },
@@ -19,13 +26,11 @@ const EDITS = [
 test.for(EDITS)(
   "$what changed while waiting → a new request with a new code; the old code is worth nothing",
   async ({ from, to, waiting }) => {
-    await using scene = await createScene(ENROLLED);
-    const { robot, service } = scene;
-    const clock = new PushedClock();
-    await using daemon = await robot.start({}, clock);
+    await using scene = await startScene();
+    const { robot, service, daemon, until } = scene;
     const old = await shownCode(daemon);
     await replaceIn(robot.config_path, from, to);
-    const { identity } = await advanceUntil(daemon, clock, (status) => {
+    const { identity } = await until((status) => {
       const code = status.identity?.user_code ?? null;
       return code !== null && code !== old;
     });
@@ -33,14 +38,13 @@ test.for(EDITS)(
     expect((await service.send("POST", "/v1/robots/approve", { user_code: old })).status).toBe(404);
     expect(await (await service.send("GET", `/v1/robot-enrollments/${code}`)).json()).toMatchObject(waiting);
     await approve(scene, code);
-    await advanceUntil(daemon, clock, ({ state }) => state === "registered");
+    await until(({ state }) => state === "registered");
   },
 );
 
 test("approved under a name that was changed since → the robot that has the name keeps its computer", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
-  const clock = new PushedClock();
+  await using scene = await openScene();
+  const { robot, service, clock } = scene;
   const first = await robot.start({}, clock);
   const old = await shownCode(first);
   await first.stop();
@@ -58,20 +62,19 @@ test("approved under a name that was changed since → the robot that has the na
 test("`enroll` without the agent, and its configuration is edited → shows the new code", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot } = scene;
-  const { user_code: old } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: old } = await beginEnrolment(scene);
   await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
-  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  const { user_code: code } = await beginEnrolment(scene);
   expect(code).not.toBe(old);
   await approve(scene, code);
   expect((await robot.run(["enroll"])).stdout).toContain("Enrolled as arm-8");
 });
 
 test("a key for enrolments, and the name exists → the robot says why it waits; renamed → enrolls at once", async () => {
-  await using scene = await createScene(ENROLLED);
-  const { robot, service } = scene;
+  await using scene = await openScene();
+  const { robot, service, clock } = scene;
   await service.send("POST", "/v1/robots/setup", SETUP);
   await putEnrolmentKey(scene);
-  const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await shownCode(daemon);
   const because = "a robot named arm-7 exists already";
@@ -83,22 +86,3 @@ test("a key for enrolments, and the name exists → the robot says why it waits;
   expect(registered.robot.view?.name).toBe("arm-8");
   expect(registered.identity?.waits_because).toBeNull();
 });
-
-const SETUP = {
-  name: "arm-7",
-  robot_type_id: "so101",
-  region: "eu-central-1",
-  configuration_digest: `sha256:${"0".repeat(64)}`,
-};
-
-async function putEnrolmentKey({ robot, service }: Scene): Promise<void> {
-  const path = robot.path("enrolment-key");
-  const answer = await service.send("POST", "/v1/me/api-keys", {
-    label: "factory",
-    scopes: ["robots:enroll"],
-    enrollment: { uses: 1 },
-    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
-  });
-  await writeFile(path, apiKeyCreatedSchema.parse(await answer.json()).api_key, { mode: 0o600 });
-  await replaceIn(robot.config_path, "identity: enrolled", `identity: enrolled\n  enrolment_key_file: ${path}`);
-}
