@@ -33,23 +33,20 @@ export async function discardApiKey(
     if (found.code === "key-missing") return { key: null };
     return { key: null, problem: { code: found.code, what: found.what, where: found.where, fix: found.fix } };
   }
-  const named = { last4: found.secret.reveal().slice(-4), path: found.where };
+  const path = found.where;
+  const named = { last4: found.secret.reveal().slice(-4), path };
   if (found.source !== "key-file") return { key: { ...named, isRemoved: false } };
   try {
-    await machine.files.remove(found.where);
+    await machine.files.remove(path);
     // A power cut must not bring back a key that is said to be removed.
-    await machine.files.syncDirectory(dirname(found.where));
+    await machine.files.syncDirectory(dirname(path));
     return { key: { ...named, isRemoved: true } };
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const problem = {
-      code: "key-not-removed",
-      what: `the API key is not used any more, but cannot be removed (${code})`,
-      where: found.where,
-      fix: `remove it as root: rm ${shellWord(found.where)}`,
-    };
-    return { key: { ...named, isRemoved: false }, problem };
+    const what = `the API key is not used any more, but cannot be removed (${code})`;
+    const fix = `remove it as root: rm ${shellWord(path)}`;
+    return { key: { ...named, isRemoved: false }, problem: { code: "key-not-removed", what, where: path, fix } };
   }
 }
 

@@ -78,19 +78,16 @@ export function createEnrolment({ machine, log, files, stored }: MachineOptions,
   }
 
   async function take(started: Started, body: EnrolmentStart): Promise<Progress> {
-    const { interval_s: intervalS, approval_required: isRequired } = started;
+    const { approval_required: isRequired, reason, poll_token: token, ...shown } = started;
     const waiting = {
+      ...shown,
       public_key: body.public_key,
-      approval_id: started.approval_id,
-      poll_token: started.poll_token.reveal(),
-      user_code: started.user_code,
-      expires_at: started.expires_at,
-      interval_s: intervalS,
+      poll_token: token.reveal(),
       said: approvableText(body),
-      waits_because: becauseOf(started, body.requested_name),
+      waits_because: becauseOf(reason, body.requested_name),
     };
     await show(waiting, isRequired);
-    return { kind: "waiting", pollInMs: isRequired ? intervalS * 1000 : 0, isNew: true };
+    return { kind: "waiting", pollInMs: isRequired ? shown.interval_s * 1000 : 0, isNew: true };
   }
 
   /** Writes it before anybody sees the code: without the file a restarted agent starts anew, and an approval would be lost. */
@@ -123,15 +120,15 @@ export function createEnrolment({ machine, log, files, stored }: MachineOptions,
       case "pending":
         if (!isApprovalNeeded) {
           const name = nameWithoutCredential(current.before ?? null, robot.requested_name);
-          await show({ ...waiting, waits_because: becauseOf(polled, name) }, true);
+          await show({ ...waiting, waits_because: becauseOf(polled.reason, name) }, true);
         }
         return { kind: "waiting", pollInMs: (polled.retry_after_s ?? waiting.interval_s) * 1000, isNew: false };
       case "approved":
         await held.take(current.public_key, polled, {
           robot_id: polled.robot.id,
           robot_name: polled.robot.name,
-          ...givenByApproval(polled.robot, robot),
           configured_name: robot.requested_name,
+          ...givenByApproval(polled.robot, robot),
         });
         return { kind: "approved" };
       case "denied":
@@ -182,7 +179,7 @@ export function createEnrolment({ machine, log, files, stored }: MachineOptions,
   };
 }
 
-function becauseOf({ reason }: { readonly reason?: string | null | undefined }, name: string): string | null {
+function becauseOf(reason: string | null | undefined, name: string): string | null {
   if (reason !== "name_exists") return null;
   return `a robot named ${name} exists already: a person decides whether this computer takes its place; for another robot change robot.name`;
 }

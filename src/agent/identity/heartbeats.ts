@@ -31,10 +31,6 @@ export function createHeartbeats({ machine: { clock, random }, log, version }: M
   let told: Readiness | null = null;
   let acceptedAt: string | null = null;
 
-  function spread(delayMs: number): number {
-    return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
-  }
-
   /** Sends the next one within this time, unless the last one failed. */
   function hurry(delayMs = 0): void {
     dueMs = Math.min(dueMs, Math.max(notBeforeMs, clock.monotonicMs() + delayMs));
@@ -59,7 +55,7 @@ export function createHeartbeats({ machine: { clock, random }, log, version }: M
       const result = await client.heartbeat(describe(readiness, version), credential, signal);
       signal.throwIfAborted();
       const nowMs = clock.monotonicMs();
-      dueMs = nowMs + Math.min(spread(periodMs), LONGEST_DELAY_MS);
+      dueMs = nowMs + Math.min(periodMs * (1 - SPREAD / 2 + SPREAD * random.unit()), LONGEST_DELAY_MS);
       if (result.kind === "ok") {
         const isBack = failed > 0;
         if (isBack) log.info("heartbeats-accepted-again", { failed });
@@ -73,8 +69,8 @@ export function createHeartbeats({ machine: { clock, random }, log, version }: M
       if (verdict.kind === "later") {
         if (failed === 0) log.warn("heartbeat-failed", { detail: verdict.detail });
         failed += 1;
-        dueMs = nowMs + pace.after(verdict);
-        notBeforeMs = dueMs;
+        notBeforeMs = nowMs + pace.after(verdict);
+        dueMs = notBeforeMs;
       }
       return verdict;
     },

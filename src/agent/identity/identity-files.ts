@@ -127,21 +127,17 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
     });
   }
 
-  async function refuseExposed(path: string): Promise<void> {
-    await refuseOpen();
+  async function refuse(path: string, others: string, fix: string, isBad: (mode: number) => boolean): Promise<void> {
     const { mode } = await files.stat(path);
-    if ((mode & 0o066) === 0) return;
-    const what = `${path} has mode ${octal(mode)}: others can read or write the identity of this robot`;
-    throw new IdentityExposed(`${what}; chmod 600 ${shellWord(path)}`);
+    if (!isBad(mode)) return;
+    const what = `${path} has mode ${octal(mode)}: others can ${others} the identity of this robot`;
+    throw new IdentityExposed(`${what}; ${fix} ${shellWord(path)}`);
   }
 
+  const refuseExposed = (path: string) => refuse(path, "read or write", "chmod 600", (mode) => (mode & 0o066) !== 0);
+
   /** In a sticky folder only the owner of a file can replace it. */
-  async function refuseOpen(): Promise<void> {
-    const { mode } = await files.stat(stateDirectory);
-    if ((mode & 0o1002) !== 0o002) return;
-    const what = `${stateDirectory} has mode ${octal(mode)}: others can replace the identity of this robot`;
-    throw new IdentityExposed(`${what}; chmod o-w ${shellWord(stateDirectory)}`);
-  }
+  const refuseOpen = () => refuse(stateDirectory, "replace", "chmod o-w", (mode) => (mode & 0o1002) === 0o002);
 
   return {
     /** For messages. */
@@ -156,6 +152,7 @@ export function createIdentityFiles(files: Files, stateDirectory: string) {
         const state = await readState(files, path, { ...FORM, schema });
         if (state.kind === "none") return null;
         if (state.kind === "content") {
+          await refuseOpen();
           await refuseExposed(path);
           return state.content;
         }

@@ -3,6 +3,8 @@
  * a run needs as one value. Most robots have none, so what works for it (machine.ts) is loaded only when the state directory
  * has a key, the configuration says `identity: enrolled`, or a person asks to enroll.
  */
+import { once } from "node:events";
+
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
@@ -121,11 +123,8 @@ export function createIdentity(options: IdentityOptions) {
     retry: async () => (await machine?.retry()) === true,
     /** Works until the signal aborts, and resolves when nothing is written any more. Rejects only for a bug. */
     async run(signal: AbortSignal) {
-      const stopped = Promise.withResolvers<null>();
-      const stop = () => stopped.resolve(null);
-      if (signal.aborted) stop();
-      signal.addEventListener("abort", stop);
-      const running = await Promise.race([opened.promise, stopped.promise]);
+      const stopped = signal.aborted ? Promise.resolve(null) : once(signal, "abort").then(() => null);
+      const running = await Promise.race([opened.promise, stopped]);
       await running?.run(signal);
       await opening;
     },
