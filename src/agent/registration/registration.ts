@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { type RobotView, robotViewSchema } from "../../api/robot-views.ts";
+import { robotViewSchema } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { FileFingerprint } from "../../look/snapshot.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
@@ -21,23 +21,6 @@ import {
   type StateFile,
   type StateForm,
 } from "./state-file.ts";
-
-/** What the robot is registered as, and what that was made of. */
-export interface Registration {
-  readonly service_url: string;
-  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
-  readonly machine: string | null;
-  /** The request body that the service accepted. */
-  readonly request: RobotSetup;
-  /** Another request was sent since, and whether the service took it is unknown. */
-  readonly in_doubt: boolean;
-  /** What was hashed for it. */
-  readonly files: readonly FileFingerprint[];
-  /** The robot as the service answered. */
-  readonly robot: RobotView;
-  /** ISO 8601, by this machine's clock. */
-  readonly registered_at: string;
-}
 
 const count = z.int().nonnegative();
 /** JSON has no 64-bit integers. */
@@ -74,8 +57,9 @@ const fileSchema = z
 
 const registrationSchema = z.object({
   service_url: z.string(),
+  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
   machine: z.string().nullable(),
-  // Loose: an older agent sends again what it does not know.
+  /** The request body that the service accepted. Loose: an older agent sends again what it does not know. */
   request: z.looseObject({
     name: z.string(),
     robot_type_id: z.string(),
@@ -85,12 +69,21 @@ const registrationSchema = z.object({
     labels: z.record(z.string(), z.string()).nullish(),
     contract: z.record(z.string(), z.unknown()).nullish(),
   }),
+  /** Another request was sent since, and whether the service took it is unknown. */
   in_doubt: z.boolean(),
+  /** What was hashed for it. */
   files: z.array(fileSchema),
-  // In a file of an earlier agent the texts may be missing that were not known then.
+  /** The robot as the service answered. In a file of an earlier agent the texts may be missing that were not known then. */
   robot: robotViewSchema,
+  /** ISO 8601, by this machine's clock. */
   registered_at: z.string(),
 });
+
+/** What the robot is registered as, and what that was made of. */
+export interface Registration extends Readonly<Omit<z.output<typeof registrationSchema>, "request" | "files">> {
+  readonly request: RobotSetup;
+  readonly files: readonly FileFingerprint[];
+}
 
 const FORM: StateForm<Registration> = {
   member: "registration",

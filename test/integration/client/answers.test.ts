@@ -81,6 +81,7 @@ test.each([
   await using server = await serveRaw(raw(`${status} Fine`, JSON.stringify({ robot: ROBOT })), "close");
   const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
   expect(result).toMatchObject({ kind, status });
+  if (result.kind === "undecodable") expect(result.detail).toMatch(/does not confirm|empty body/);
 });
 
 test("setupRobot without a credential → nothing is sent", async () => {
@@ -119,13 +120,6 @@ test.each([
   ["early hints before it", head("103 Early Hints", "link: </x>") + raw("200 OK", "[]"), { kind: "ok", status: 200 }],
   ["more bytes than announced", raw("200 OK", "[]") + "trailing junk", { kind: "ok", value: [] }],
   ["no content", head("204 No Content"), { kind: "undecodable", status: 204, detail: /empty body/ }],
-  [
-    "202",
-    raw("202 Accepted", "[]"),
-    { kind: "undecodable", status: 202, detail: /does not confirm that the operation is complete/ },
-  ],
-  ["205", raw("205 Reset Content", "[]"), { kind: "undecodable", status: 205 }],
-  ["206", raw("206 Partial Content", "[]"), { kind: "undecodable", status: 206 }],
   ["JSON of another shape", raw("200 OK", '[{"id":1}]'), { kind: "undecodable", detail: /at 0\.id/ }],
   [
     "bytes that are not UTF-8",
@@ -165,11 +159,6 @@ test.each([
   ],
   [
     "a web page of a gateway",
-    raw("502 Bad", "<html>", "content-type: text/html"),
-    { kind: "refused", status: 502, detail: /status 502 with a web page/ },
-  ],
-  [
-    "a web page of a gateway, recognized by its content type only",
     raw("502 Bad", "<center>nginx</center>", "content-type: text/html"),
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
