@@ -115,7 +115,8 @@ async function readKeyFile(
     const exposed = source === "systemd" ? null : await checkFolder(path, files);
     if (exposed !== null) return exposed;
     const buffer = new Uint8Array(KEY_FILE_LIMIT_BYTES + 1);
-    const length = await file.read(buffer, 0);
+    let length = 0;
+    for (let count = -1; count !== 0; length += count) count = await file.read(buffer.subarray(length), length);
     if (length > KEY_FILE_LIMIT_BYTES) return tooLarge(path);
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(buffer.subarray(0, length));
     return parseKey(text, source, path);
