@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 
 import { components, errorCode, type Files, LINK_LIMIT } from "../platform/files/files.ts";
-import { type Mounts, readMounts } from "../platform/files/mounts.ts";
+import { type Mount, mountOf, readMounts } from "../platform/files/mounts.ts";
 
 /** The folders whose events show that a path may lead to other content. */
 export type WatchPlan = ReadonlyMap<string, PlannedFolder>;
@@ -117,17 +117,16 @@ async function inspect(files: Files, path: string): Promise<Entry> {
   }
 }
 
-function noteFolders(mounts: Mounts, steps: readonly Step[]): ReadonlyMap<string, Noted> {
+function noteFolders(mounts: readonly Mount[], steps: readonly Step[]): ReadonlyMap<string, Noted> {
   const folders = new Map<string, Noted>();
   for (const { directory, name, isTarget } of steps) {
     const noted: Noted = folders.get(directory) ?? { names: new Set(), holdsTarget: false, reportsChanges: true };
     noted.names.add(name);
     noted.holdsTarget ||= isTarget;
     const entry = join(directory, name);
+    const mount = mountOf(mounts, isTarget ? entry : directory);
     // A file that is mounted by itself, as into a container, changes without an event of the directory.
-    noted.reportsChanges &&= isTarget
-      ? mounts.isLocal(entry) && !mounts.isMountPoint(entry)
-      : mounts.isLocal(directory);
+    noted.reportsChanges &&= mount?.isLocal === true && !(isTarget && mount.point === entry);
     folders.set(directory, noted);
   }
   return folders;
@@ -140,9 +139,9 @@ async function planFolder(
 ): Promise<PlannedFolder | null> {
   if (!holdsTarget && folder === dirname(folder)) return null;
   try {
-    const { mode } = await files.stat(folder);
+    const { mode, device, inode } = await files.stat(folder);
     if (!holdsTarget && (mode & STICKY) !== 0) return null;
-    return { id: await files.directoryId(folder), names, holdsTarget, reportsChanges };
+    return { id: `${device}:${inode}`, names, holdsTarget, reportsChanges };
   } catch (error) {
     // Removed since the walk: the folder above is watched too and reports its return.
     if (errorCode(error) === undefined) throw error;

@@ -54,8 +54,6 @@ export interface Files {
   stat(path: string): Promise<FileStat>;
   /** Does not follow a symbolic link in the last component. */
   linkStat(path: string): Promise<FileStat>;
-  /** Identifies a directory, even when another one in its place has the same inode number. Follows symbolic links. */
-  directoryId(path: string): Promise<string>;
   readLink(path: string): Promise<string>;
   /** Opens without blocking, so that a FIFO without a writer cannot hang the caller. */
   openForReading(path: string): Promise<ReadableFile>;
@@ -100,7 +98,6 @@ const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
 export const systemFiles: Files = {
   stat: async (path) => describeStat(await stat(path, { bigint: true })),
   linkStat: async (path) => describeStat(await lstat(path, { bigint: true })),
-  directoryId: async (path) => identify(await stat(path, { bigint: true })),
   readLink: (path) => readlink(path),
   async openForReading(path) {
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -173,11 +170,6 @@ function isDirectory(path: string): Promise<boolean> {
     (stats) => stats.isDirectory(),
     () => false,
   );
-}
-
-/** Includes the birth time, because ext4 reuses inode numbers at once. */
-function identify({ dev, ino, birthtimeNs }: fs.BigIntStats): string {
-  return `${dev}:${ino}:${birthtimeNs}`;
 }
 
 /** Converts Node's stat. */

@@ -40,7 +40,6 @@ export function trackFiles(files: Files, clock: Clock) {
   const tracked: Files = {
     stat: (path) => track(path, files.stat(path)),
     linkStat: (path) => track(path, files.linkStat(path)),
-    directoryId: (path) => track(path, files.directoryId(path)),
     readLink: (path) => track(path, files.readLink(path)),
     openForReading: async (path) => trackReadable(path, await track(path, files.openForReading(path))),
     createExclusive: async (path, mode, owner) =>

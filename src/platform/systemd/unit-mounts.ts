@@ -1,11 +1,11 @@
 /** What settings of a unit (systemd.exec(5)) do to paths, as the mount table of a program in that unit shows. */
-import { mountLines } from "../files/mounts.ts";
+import { mountOf, readMounts } from "../files/mounts.ts";
 
 const HOMES: ReadonlySet<string> = new Set(["/home", "/root", "/run/user"]);
 
 /** The setting of this program's unit that hides the path from it; null when none does. */
 export function hidingSetting(mountTable: string, path: string): string | null {
-  const mount = mountOf(mountTable, path);
+  const mount = mountOf(readMounts(mountTable), path);
   if (mount?.root.includes("/systemd-private-") === true) return "PrivateTmp=yes";
   if (mount?.root.startsWith("/systemd/inaccessible/") !== true) return null;
   return HOMES.has(mount.point) ? "ProtectHome=yes" : `InaccessiblePaths=${mount.point}`;
@@ -13,14 +13,6 @@ export function hidingSetting(mountTable: string, path: string): string | null {
 
 /** True when this program's unit lets it only read what the disk lets others write: ProtectSystem=, ReadOnlyPaths=. */
 export function isReadOnlyByUnit(mountTable: string, path: string): boolean {
-  const mount = mountOf(mountTable, path);
+  const mount = mountOf(readMounts(mountTable), path);
   return mount !== undefined && !mount.isWritable && mount.isDiskWritable;
-}
-
-/** The mount that the path is on: of those with the longest point, the last. */
-function mountOf(mountTable: string, path: string) {
-  return mountLines(mountTable)
-    .filter(({ point }) => point === "/" || `${path}/`.startsWith(`${point}/`))
-    .toSorted((one, other) => one.point.length - other.point.length)
-    .at(-1);
 }

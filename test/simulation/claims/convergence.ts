@@ -115,7 +115,6 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
     {
       stat: refuse,
       linkStat: refuse,
-      directoryId: refuse,
       readLink: refuse,
       async openForReading(path) {
         const { bytes, ...inode } = disk.look(path);

@@ -122,9 +122,6 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     };
   }
 
-  /** The simulated disk never reuses an inode number here. */
-  const identify = (path: string) => String(describe(disk.look(path)).inode);
-
   function targetOf(path: string): string {
     const inode = disk.look(path, false);
     if (inode.kind !== "link") throw systemError("EINVAL", path);
@@ -134,7 +131,6 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   return {
     stat: (path) => operate(`stat ${path}`, () => describe(disk.look(path))),
     linkStat: (path) => operate(`lstat ${path}`, () => describe(disk.look(path, false))),
-    directoryId: (path) => operate(`stat ${path}`, () => identify(path)),
     readLink: (path) => operate(`readlink ${path}`, () => targetOf(path)),
     async openForReading(path) {
       const inode = await operate(`open ${path}`, () => {

@@ -9,7 +9,6 @@ function refuse(path: string): Promise<never> {
 export const refuseFiles: Files = {
   stat: refuse,
   linkStat: refuse,
-  directoryId: refuse,
   readLink: refuse,
   openForReading: refuse,
   createExclusive: (path) => Promise.reject(systemError("EEXIST", path)),

@@ -1,4 +1,4 @@
-import { mkdir, rmdir, stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
@@ -9,23 +9,6 @@ import { testFolder } from "../../../support/folder.ts";
 
 let folder = "";
 beforeEach(() => void (folder = testFolder("files")));
-
-describe("directoryId", () => {
-  test("directory removed and recreated → another id, even with the same inode number", async () => {
-    const path = join(folder, "made");
-    await mkdir(path);
-    const before = await systemFiles.directoryId(path);
-    await rmdir(path);
-    await mkdir(path);
-    expect(await systemFiles.directoryId(path)).not.toBe(before);
-  });
-
-  test("changes inside a directory → same id", async () => {
-    const before = await systemFiles.directoryId(folder);
-    await writeFile(join(folder, "entry"), "");
-    expect(await systemFiles.directoryId(folder)).toBe(before);
-  });
-});
 
 describe("replaceDurably", () => {
   test.skipIf(process.getuid?.() !== 0)(

@@ -28,7 +28,6 @@ function silentDisk() {
       return answer.promise;
     },
     linkStat: never,
-    directoryId: never,
     readLink: never,
     openForReading: async () => readable,
     createExclusive: async () => writable,
@@ -69,7 +68,6 @@ test("hanging: decided by the oldest pending operation, also while newer ones st
 const questions: readonly (readonly [string, (files: Files) => unknown])[] = [
   ["stat", (files) => files.stat("/drive")],
   ["linkStat", (files) => files.linkStat("/drive")],
-  ["directoryId", (files) => files.directoryId("/drive")],
   ["readLink", (files) => files.readLink("/drive")],
   ["rename", (files) => files.rename("/from", "/drive")],
   ["remove", (files) => files.remove("/drive")],
