@@ -1,6 +1,6 @@
-import { basename, dirname, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 
-import type { FileStat, Files } from "../platform/files/files.ts";
+import { exists, type FileStat, type Files } from "../platform/files/files.ts";
 import { hidingSetting } from "../platform/systemd/unit-mounts.ts";
 
 export interface FileFinding {
@@ -93,51 +93,14 @@ export function unparseable(path: string, isEmpty: boolean): PathFinding {
 
 /** Looks for the link to blame: the file itself, or a folder above, as a link into a folder that was moved or is not mounted. */
 async function missing(files: Files, path: string): Promise<PathFinding> {
-  let highest = path;
   for (let part = path; part !== "/" && !(await exists(files, part)); part = dirname(part)) {
-    highest = part;
     const target = await linkTarget(files, part);
     if (target === undefined) continue;
     const setting = hidingSetting(files.mountsNow(), resolve(dirname(part), target));
     if (setting !== null) return hidden(path, setting);
     return cannotFind(path, `${part === path ? "it" : part} is ${danglingLink(target)}`);
   }
-  const twin = await lookalike(files, highest);
-  if (twin !== null) {
-    const written = `the manifest has ${spelled(basename(highest))}, the disk ${spelled(twin)}, which looks the same`;
-    return cannotFind(path, `${written}; write it like the disk, in these double quotes, or rename it`);
-  }
   return cannotFind(path, "create it, or correct the path in the manifest");
-}
-
-/** Longest name that Linux file systems take, in bytes. */
-const NAME_LIMIT = 255;
-
-/** The name beside a missing one that differs only in composed and decomposed characters: macOS and archives made there decompose. */
-async function lookalike(files: Files, path: string): Promise<string | null> {
-  const name = basename(path);
-  if (name.length > NAME_LIMIT || !/[^\x20-\x7e]/.test(name)) return null;
-  try {
-    const names = await files.list(dirname(path));
-    return names.find((each) => each !== name && each.normalize() === name.normalize()) ?? null;
-  } catch {
-    return null;
-  }
-}
-
-/** In double quotes, so that JSON and YAML read it, with every character outside of ASCII as an escape. */
-function spelled(name: string): string {
-  const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(name).replace(/[^\x20-\x7e]/g, escape);
-}
-
-async function exists(files: Files, path: string): Promise<boolean> {
-  try {
-    await files.stat(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 export function danglingLink(target: string): string {

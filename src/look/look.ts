@@ -84,8 +84,8 @@ interface Entry {
   readonly wasOther: boolean;
   /** When the file was first seen to change, while it has not held still since. */
   changingSinceMs: number | null;
-  /** Content that looks half-written: since when, and since when without a complete one between. */
-  half: { readonly sha256: string | null; readonly sinceMs: number; readonly firstMs: number } | null;
+  /** Since when its contents look half-written, without a complete one between. */
+  halfSinceMs: number | null;
   /** What was read with this view. */
   read: Read | null;
   /** The content that was taken last, which is not waited for again, and whether the file ever had any. */
@@ -94,11 +94,11 @@ interface Entry {
 
 /**
  * How far a hash counts while the stat stays. `recent`: the file may change without a new stat, because timestamps have a resolution of up to
- * two seconds; it is read again with each look. So is `unsized`, a file of another length than its stat says, as under /proc and /sys: the
- * stat stays whatever happens. `inherited`: from an earlier process, enough to see that nothing changed, not enough to register a new digest.
+ * two seconds; it is read again with each look. `inherited`: from an earlier process, enough to see that nothing changed, not enough to
+ * register a new digest.
  */
 interface Read extends ReadFile {
-  readonly trust: "inherited" | "recent" | "unsized" | "settled";
+  readonly trust: "inherited" | "recent" | "settled";
 }
 
 /** A file that was seen with one stat for this long on the monotonic clock has no later change with the same timestamps. */
@@ -111,19 +111,10 @@ const EMPTIED_MS = 60_000;
 const GONE_MS = 5000;
 /** How often a look reads what changed meanwhile, before files count as restless. */
 const MAX_ROUNDS = 8;
-/** Files that are read at the same time: while one is hashed, the others are opened and read. */
-const LANES = 4;
 /** How fast `verify` reads, 8 MiB/s: low load for the robot, and a gigabyte takes two minutes. */
 const VERIFY_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
-/** What `verify` of the small files reads at most. */
-const SMALL_BYTES = 16 * 1024 * 1024;
-
-/** The files to read again: those whose hash comes from an earlier process, the smallest ones up to `SMALL_BYTES` in all, or every file. */
-export type VerifyScope = "inherited" | "small" | "all";
-
 export function createLook({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
   const entries = new Map<string, Entry>();
-  let lastLookMs = clock.monotonicMs();
 
   async function statAll(paths: readonly string[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
@@ -136,7 +127,6 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
         else entries.set(path, before.isRemembered ? firstEntry(view, before.taken) : nextEntry(before, view));
       }),
     );
-    lastLookMs = clock.monotonicMs();
     signal?.throwIfAborted();
   }
 
@@ -144,7 +134,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     const sinceMs = clock.monotonicMs();
     const ageMs = view.kind === "seen" ? clock.wallMs() - changedMs(view.stat) : 0;
     const stillSinceMs = sinceMs + coarsenessMs(view) - Math.max(0, ageMs);
-    const isFirst = { isRemembered: false, wasOther: false, changingSinceMs: null, half: null };
+    const isFirst = { isRemembered: false, wasOther: false, changingSinceMs: null, halfSinceMs: null };
     return { ...isFirst, view, sinceMs, stillSinceMs, read: null, taken };
   }
 
@@ -157,15 +147,6 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     const entry = entries.get(path);
     if (entry === undefined) throw new Error(`${path} was not looked at`);
     return entry;
-  }
-
-  /** Changes count together only while somebody looks. */
-  function forgetOldChanges(settleMs: number): void {
-    if (clock.monotonicMs() - lastLookMs <= settleMs + GRACE_MS) return;
-    for (const entry of entries.values()) {
-      entry.changingSinceMs = null;
-      entry.half = null;
-    }
   }
 
   /** Milliseconds until a file that changed has held still; 0 when it has, and when its grace is over. */
@@ -191,15 +172,13 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
   function completeWaitMs(entry: Entry, settleMs: number): number {
     const { read, taken, stillSinceMs } = entry;
     if (read === null || (read.bytes > 0 && !read.isHalf) || read.sha256 === taken?.sha256) {
-      entry.half = null;
+      entry.halfSinceMs = null;
       return 0;
     }
     const nowMs = clock.monotonicMs();
-    const firstMs = entry.half?.firstMs ?? nowMs;
-    const sinceMs = entry.half?.sha256 === read.sha256 ? entry.half.sinceMs : nowMs;
-    entry.half = { sha256: read.sha256, sinceMs, firstMs };
-    const graceMs = Math.max(settleMs + GRACE_MS, isEmptied(entry) ? EMPTIED_MS : 0);
-    const leftMs = Math.min(graceMs - (nowMs - Math.min(sinceMs, stillSinceMs)), EMPTIED_MS - (nowMs - firstMs));
+    entry.halfSinceMs ??= nowMs;
+    const graceMs = isEmptied(entry) ? EMPTIED_MS : settleMs + GRACE_MS;
+    const leftMs = Math.min(graceMs - (nowMs - stillSinceMs), EMPTIED_MS - (nowMs - entry.halfSinceMs));
     // Ask again in short steps, in case no event reports the end of the writing; the last step ends with the grace.
     return Math.max(0, leftMs < 2 * settleMs ? leftMs : settleMs);
   }
@@ -212,54 +191,41 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
   ): Promise<number> {
     const totalBytes = requests.reduce((total, { path }) => total + sizeOf(entryOf(path)), 0);
     let doneBytes = 0;
-    const queue = requests.values();
-    const lane = async () => {
-      for (const request of queue) {
-        const { path, limitBytes } = request;
-        const entry = entryOf(path);
-        if (entry.view.kind !== "seen") continue;
-        const { stat: expected } = entry.view;
-        const startedMs = clock.monotonicMs();
-        const isChecked = request.complete === true && isCheckable(path, expected.sizeBytes);
-        // A file whose stat says 0 may be of any size.
-        const keep = request.keep === true || (isChecked && expected.sizeBytes > 0);
-        const result = await hashFile(
-          files,
-          { path, expected, hash: isHashed(request), keep, limitBytes },
-          {
-            signal,
-            onBytes(count) {
-              doneBytes += count;
-              onProgress?.(Math.min(doneBytes, totalBytes), totalBytes);
-            },
-          },
-        );
-        entry.read = null;
-        switch (result.kind) {
-          case "read": {
-            const { sha256, bytes } = result;
-            const isSized = bytes === expected.sizeBytes;
-            const seenTrust = startedMs - entry.sinceMs >= RECENT_MS ? "settled" : "recent";
-            const trust = isSized ? seenTrust : "unsized";
-            const isHalf = isChecked && isSized && !isComplete(path, result.content ?? new Uint8Array());
-            const content = request.keep === true ? result.content : null;
-            entry.read = { kind: "read", stat: expected, sha256, bytes, content, isHalf, trust };
-            break;
-          }
-          case "too-large":
-            failures.set(path, { kind: "unsuitable", stat: { ...expected, sizeBytes: limitBytes + 1 } });
-            break;
-          case "failed":
-            failures.set(path, result);
-            break;
-          case "moved":
-        }
-      }
+    const onBytes = (count: number) => {
+      doneBytes += count;
+      onProgress?.(Math.min(doneBytes, totalBytes), totalBytes);
     };
-    const lanes = Array.from({ length: LANES }, lane);
-    // Also when one of them fails, the files of all are closed then.
-    await Promise.allSettled(lanes);
-    await Promise.all(lanes);
+    for (const request of requests) {
+      const { path, limitBytes } = request;
+      const entry = entryOf(path);
+      if (entry.view.kind !== "seen") continue;
+      const { stat: expected } = entry.view;
+      const startedMs = clock.monotonicMs();
+      const isChecked = request.complete === true && isCheckable(path, expected.sizeBytes);
+      // A file whose stat says 0 may be of any size.
+      const keep = request.keep === true || (isChecked && expected.sizeBytes > 0);
+      const wanted = { path, expected, hash: isHashed(request), keep, limitBytes };
+      const result = await hashFile(files, wanted, { signal, onBytes });
+      entry.read = null;
+      switch (result.kind) {
+        case "read": {
+          const { sha256, bytes } = result;
+          const trust = startedMs - entry.sinceMs >= RECENT_MS ? "settled" : "recent";
+          const isSized = bytes === expected.sizeBytes;
+          const isHalf = isChecked && isSized && !isComplete(path, result.content ?? new Uint8Array());
+          const content = request.keep === true ? result.content : null;
+          entry.read = { kind: "read", stat: expected, sha256, bytes, content, isHalf, trust };
+          break;
+        }
+        case "too-large":
+          failures.set(path, { kind: "unsuitable", stat: { ...expected, sizeBytes: limitBytes + 1 } });
+          break;
+        case "failed":
+          failures.set(path, result);
+          break;
+        case "moved":
+      }
+    }
     return doneBytes;
   }
 
@@ -301,7 +267,6 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
       const failures = new Map<string, Found>();
       const readNow = new Set<string>();
       let readBytes = 0;
-      forgetOldChanges(settleMs);
       for (let round = 0; ; round += 1) {
         await statAll(paths, signal);
         // A digest never mixes in what another process read, perhaps from another disk.
@@ -316,7 +281,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
         const missing = requests.filter((request) => {
           const entry = entryOf(request.path);
           if (failures.has(request.path) || isRestless(entry)) return false;
-          return isUnread(entry, request) || (isReadAgain(entry.read) && !readNow.has(request.path));
+          return isUnread(entry, request) || (entry.read?.trust === "recent" && !readNow.has(request.path));
         });
         if (missing.length > 0 && round < MAX_ROUNDS) {
           readBytes += await readAll(missing, failures, options);
@@ -356,8 +321,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     /** Adopts what an earlier process read. */
     remember(inherited: readonly Remembered[]) {
       for (const { path, stat, sha256, bytes, suspect } of inherited) {
-        const known: Read = { kind: "read", stat, sha256, bytes, content: null, isHalf: suspect, trust: "inherited" };
-        const read = bytes === stat.sizeBytes ? known : null;
+        const read: Read = { kind: "read", stat, sha256, bytes, content: null, isHalf: suspect, trust: "inherited" };
         const taken = { sha256, hadContent: bytes > 0 || suspect };
         entries.set(path, { ...firstEntry({ kind: "seen", stat }, taken), read, isRemembered: true });
       }
@@ -379,24 +343,22 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
      * whose content changed: a read-only image is swapped for one with equal lengths and timestamps, a write through a memory mapping updates
      * the timestamps late (mmap(2)), a disk fails.
      *
+     * @param limitBytes how much to read: of the smallest files.
      * @returns the paths of the files whose content changed although their stat did not.
      * @throws `signal.reason` when the signal aborts.
      */
-    async verify(scope: VerifyScope, signal: AbortSignal): Promise<readonly string[]> {
+    async verify(limitBytes: number, signal: AbortSignal): Promise<readonly string[]> {
       const changed: string[] = [];
-      for (const [path, { read }] of inScope(scope, entries)) {
-        if (read === null) continue;
-        const result = await hashFile(
-          files,
-          {
-            path,
-            expected: read.stat,
-            hash: read.sha256 !== null,
-            keep: read.sha256 === null,
-            limitBytes: read.stat.sizeBytes,
-          },
-          { signal, onBytes: (count) => clock.sleep(count / VERIFY_BYTES_PER_MS, signal) },
-        );
+      const reads = [...entries].flatMap(([path, { read }]) => (read === null ? [] : [{ path, read }]));
+      const onBytes = (count: number) => clock.sleep(count / VERIFY_BYTES_PER_MS, signal);
+      let totalBytes = 0;
+      for (const { path, read } of reads.toSorted((one, other) => one.read.bytes - other.read.bytes)) {
+        const { stat: expected, sha256, bytes } = read;
+        totalBytes += bytes;
+        // A recent hash is confirmed by the next look.
+        if (read.trust === "recent" || totalBytes > limitBytes) continue;
+        const wanted = { path, expected, hash: sha256 !== null, keep: sha256 === null, limitBytes: bytes };
+        const result = await hashFile(files, wanted, { signal, onBytes });
         const entry = entries.get(path);
         // A look has read it meanwhile, or will see that its stat changed.
         if (entry?.read !== read || result.kind === "moved") continue;
@@ -477,13 +439,8 @@ export function isSameContent(one: Content, other: Content): boolean {
 
 type Content = Pick<ReadFile, "sha256" | "content">;
 
-function isReadAgain(read: Read | null): boolean {
-  return read?.trust === "recent" || read?.trust === "unsized";
-}
-
 function isUnsure({ read, view }: Entry): boolean {
-  if (read === null) return view.kind === "seen" && view.stat.kind === "file";
-  return isReadAgain(read);
+  return read === null ? view.kind === "seen" && view.stat.kind === "file" : read.trust === "recent";
 }
 
 /** True for a file that had content and is empty now. */
@@ -497,19 +454,4 @@ function sizeOf({ view }: Entry): number {
 
 function dropInherited(entry: Entry): void {
   if (entry.read?.trust === "inherited") entry.read = null;
-}
-
-function inScope(scope: VerifyScope, entries: ReadonlyMap<string, Entry>): readonly (readonly [string, Entry])[] {
-  const known = [...entries].filter(([, { read }]) => read !== null && !isReadAgain(read));
-  switch (scope) {
-    case "inherited":
-      return known.filter(([, { read }]) => read?.trust === "inherited");
-    case "small": {
-      let totalBytes = 0;
-      const bySize = known.toSorted(([, one], [, other]) => sizeOf(one) - sizeOf(other));
-      return bySize.filter(([, entry]) => (totalBytes += sizeOf(entry)) <= SMALL_BYTES);
-    }
-    case "all":
-      return known;
-  }
 }

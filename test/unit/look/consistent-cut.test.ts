@@ -3,7 +3,6 @@ import { appendFile, rename, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -48,8 +47,6 @@ describe("a consistent cut", () => {
           async [when](seen: string) {
             if (isDone || !seen.endsWith(of)) return;
             isDone = true;
-            // Let the other lanes finish their file.
-            if (of === "b.conf") await sleep(30);
             await edit(path);
           },
         });

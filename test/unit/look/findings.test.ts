@@ -5,19 +5,9 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect, onTestFinished, test } from "vitest";
-import { parse } from "yaml";
 
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import {
-  type Interference,
-  lookAround,
-  meddledFiles,
-  REAL,
-  robot,
-  snapshotNow,
-  snapshotOf,
-  temporaryFolder,
-} from "./machine.ts";
+import { lookAround, meddledFiles, REAL, robot, snapshotNow, snapshotOf, temporaryFolder } from "./machine.ts";
 
 /** Faults of paths by their names. */
 const FAULTS: readonly (readonly [name: string, make: (path: string) => Promise<unknown> | unknown])[] = [
@@ -78,32 +68,6 @@ test("scenario 27: several faults → all findings at once, each with id, path a
     error file_unreadable: Cannot read /etc/r/link-to-itself: its symbolic links form a loop; point the link to a file
     error file_too_large: Cannot hash /etc/r/sparse-giant: 1099511627776 bytes, the limit is 67108864; list only files that configure the robot, or raise the limit in the agent's configuration"
   `);
-});
-
-test.each([
-  ["name", "gru\u0308n.yaml", "gr\u00fcn.yaml"],
-  ["folder", "gru\u0308n/arm.yaml", "gr\u00fcn/arm.yaml"],
-  ["composed name", "gr\u00fcn.yaml", "gru\u0308n.yaml"],
-])(
-  "a %s that looks the same in other characters → shows both, as YAML can write them",
-  async (_what, onDisk, listedAs) => {
-    const folder = await temporaryFolder();
-    await mkdir(dirname(join(folder, onDisk)), { recursive: true });
-    await writeFile(join(folder, onDisk), "a: 1\n");
-    const [finding = ""] = await findingsOf(folder, [join(folder, listedAs)]);
-    const [manifest = "", disk = ""] = finding.match(/"[^"]*"/g) ?? [];
-    expect(finding).toMatch(/^error file_missing: Cannot find .*, which looks the same; write it like the disk/);
-    expect(parse(disk)).toBe(onDisk.split("/")[0]);
-    expect(parse(manifest)).toBe(listedAs.split("/")[0]);
-  },
-);
-
-test("a missing name that is not of ASCII, with another beside it → no talk of names that look the same", async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, "gr\u00f6n.yaml"), "a: 1\n");
-  expect(await findingsOf(folder, [join(folder, "gr\u00fcn.yaml")])).toEqual([
-    expect.stringContaining("create it, or correct"),
-  ]);
 });
 
 test.each([
@@ -187,25 +151,6 @@ test.each([
   for (const files of [REAL.files, unsized]) {
     expect(await findingsOf(folder, paths, files, 8)).toEqual([expect.stringContaining(expected)]);
   }
-});
-
-test("a file of size 0 with content, as under /proc → read with each look and each process, its syntax is not checked", async () => {
-  const unsized: Interference = { changeStat: (stat) => ({ ...stat, sizeBytes: 0, mtimeNs: 5n, ctimeNs: 5n }) };
-  const { paths, path, clock, files, look, confirmed } = await robot(
-    { "board.json": "revision c\n".repeat(2000) },
-    unsized,
-  );
-  const snapshot = await confirmed();
-  expect(snapshot).toMatchObject({ digest: await digestOfFiles(path), files: [{ bytes: 22_000, suspect: false }] });
-  expect([await look.isUnchanged(paths), look.confirmDueMs()]).toEqual([false, Number.POSITIVE_INFINITY]);
-  await writeFile(path, "revision d\n");
-  expect((await look.take(paths)).digest).toBe(await digestOfFiles(path));
-  expect(await look.verify("all", new AbortController().signal)).toEqual([]);
-
-  const restarted = lookAround({ files, clock });
-  restarted.remember(snapshot.files);
-  expect(await restarted.verify("inherited", new AbortController().signal)).toEqual([]);
-  expect((await restarted.take(paths)).digest).toBe(await digestOfFiles(path));
 });
 
 test.each(["/proc/version", "/sys/kernel/fscaps"])("%s → same hash as sha256sum", async (path) => {

@@ -200,15 +200,6 @@ describe("what is read", () => {
     expect(calls.at(-1)).toEqual([3_001_000, 3_001_000]);
     expect(new Set(calls.map(([, total]) => total))).toEqual(new Set([3_001_000]));
   });
-
-  test("many files → few are open at a time", async () => {
-    const { paths, files, look } = await robot(
-      Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`${index}`, "x"])),
-    );
-    await look.take(paths);
-    expect([files.opened.length, files.open]).toEqual([64, 0]);
-    expect(files.mostOpen).toBeLessThanOrEqual(4);
-  });
 });
 
 describe("isUnchanged", () => {
@@ -287,16 +278,16 @@ describe("verify", () => {
     const { paths, path, digest, files, look } = await restarted(true);
     await writeFile(path, "FIRST");
     expect((await look.take(paths)).digest).toBe(digest);
-    expect(await look.verify("inherited", NEVER)).toEqual([path]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([path]);
     expect(await look.isUnchanged(paths)).toBe(false);
     files.opened.length = 0;
     expect((await look.take(paths)).digest).toBe(await digestOfFiles(...paths));
     // The others were verified, so they may be part of a new digest.
     expect(files.opened).toEqual([path]);
-    expect(await look.verify("inherited", NEVER)).toEqual([]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([]);
   });
 
-  test("of files that this process has read: the smallest up to 16 MiB in all, or all", async () => {
+  test("the smallest files up to a limit in all, or all", async () => {
     const { paths, files, look, confirmed } = await robot({
       a: mebibytes(13),
       b: mebibytes(3),
@@ -304,13 +295,13 @@ describe("verify", () => {
       d: "a",
     });
     await confirmed();
-    for (const [scope, read] of [
-      ["inherited", []],
-      ["small", paths.slice(1)],
-      ["all", paths],
+    for (const [limitBytes, read] of [
+      [0, []],
+      [16 * 1024 * 1024, paths.slice(1)],
+      [Infinity, paths],
     ] as const) {
       files.opened.length = 0;
-      expect(await look.verify(scope, NEVER)).toEqual([]);
+      expect(await look.verify(limitBytes, NEVER)).toEqual([]);
       expect(files.opened.toSorted()).toEqual(read);
     }
     expect(await look.isUnchanged(paths)).toBe(true);
@@ -327,7 +318,7 @@ describe("verify", () => {
     isBroken = true;
     await writeFile(path, "edited");
     await rm(other);
-    expect(await look.verify("all", NEVER)).toEqual([third]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([third]);
     expect(await look.isUnchanged(paths)).toBe(false);
   });
 
@@ -345,10 +336,10 @@ describe("verify", () => {
     stats.set(before.stat.inode, before.stat);
     clock.step(2000);
     expect([before.sha256, (await read()).content?.toString()]).toEqual([null, "first"]);
-    expect(await look.verify("all", NEVER)).toEqual([]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([]);
     await writeFile(path, "FIRST");
     expect((await read()).content?.toString()).toBe("first");
-    expect(await look.verify("all", NEVER)).toEqual([path]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([path]);
     expect((await read()).content?.toString()).toBe("FIRST");
   });
 
@@ -366,7 +357,7 @@ describe("verify", () => {
       look.invalidate();
       await look.take(paths);
     };
-    expect(await look.verify("all", NEVER)).toEqual([]);
+    expect(await look.verify(Infinity, NEVER)).toEqual([]);
     expect(await look.isUnchanged(paths)).toBe(true);
     expect((await look.take(paths)).digest).toBe(await digestOfFiles(...paths));
   });
@@ -375,10 +366,10 @@ describe("verify", () => {
     const { clock, files, look, confirmed } = await robot({ a: mebibytes(4) });
     await confirmed();
     const beforeMs = clock.monotonicMs();
-    await look.verify("all", NEVER);
+    await look.verify(Infinity, NEVER);
     expect(clock.monotonicMs() - beforeMs).toBeCloseTo(500);
     const reason = new Error("stop");
-    await expect(look.verify("all", AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(look.verify(Infinity, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(files.open).toBe(0);
   });
 });

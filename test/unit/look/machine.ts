@@ -94,15 +94,12 @@ export interface Interference {
 }
 
 /** The real disk. Counts opened files and can change something at each call. */
-export function meddledFiles(
-  interference: Interference = {},
-): Files & { opened: string[]; open: number; mostOpen: number } {
+export function meddledFiles(interference: Interference = {}): Files & { opened: string[]; open: number } {
   const { changeStat = (stat: FileStat) => stat, mostBytes = Number.POSITIVE_INFINITY } = interference;
   const meddled = {
     ...systemFiles,
     opened: [] as string[],
     open: 0,
-    mostOpen: 0,
     async stat(path: string) {
       await interference.beforeStat?.(path);
       return changeStat(await systemFiles.stat(path));
@@ -111,7 +108,7 @@ export function meddledFiles(
       await interference.beforeOpen?.(path);
       const file = await systemFiles.openForReading(path);
       meddled.opened.push(path);
-      meddled.mostOpen = Math.max(meddled.mostOpen, ++meddled.open);
+      meddled.open++;
       return {
         stat: async () => changeStat(await file.stat()),
         async read(buffer: Uint8Array, position: number) {

@@ -137,9 +137,9 @@ test("scenario 26: a file or its folder becomes a network drive → its watch is
   }
 });
 
-test("createVerification: inherited hashes at once, small files hourly, all daily (- 10 %), one at a time, until the end; changes are told", async () => {
+test("createVerification: all files at once, small ones hourly, all daily (- 10 %), one at a time, until the end; changes are told", async () => {
   const clock = new SteppedClock();
-  const scopes: (readonly [hours: number, scope: string])[] = [];
+  const scopes: (readonly [hours: number, limitBytes: number])[] = [];
   const told: (readonly string[])[] = [];
   const aborter = new AbortController();
   let running: PromiseWithResolvers<readonly string[]>;
@@ -148,8 +148,8 @@ test("createVerification: inherited hashes at once, small files hourly, all dail
   const verifyIfDue = createVerification({
     machine: { clock, random },
     look: {
-      verify(scope) {
-        scopes.push([(clock.monotonicMs() - startedMs) / 3_600_000, scope]);
+      verify(limitBytes) {
+        scopes.push([(clock.monotonicMs() - startedMs) / 3_600_000, limitBytes]);
         running = Promise.withResolvers();
         return running.promise;
       },
@@ -166,16 +166,10 @@ test("createVerification: inherited hashes at once, small files hourly, all dail
     await new Promise(setImmediate);
     clock.step(900_000);
   }
-  const later = Array.from({ length: 18 }, (_, index) => [index + 4, "small"]);
-  expect(scopes).toEqual([
-    [0, "inherited"],
-    [1, "small"],
-    ...later,
-    [22, "all"],
-    [23, "small"],
-    [24, "small"],
-    [25, "small"],
-  ]);
+  const small = [1, ...Array.from({ length: 18 }, (_, index) => index + 4), 23, 24, 25];
+  const all = [0, 22];
+  const limitAt = (hours: number) => [hours, all.includes(hours) ? Infinity : 16 * 1024 * 1024];
+  expect(scopes).toEqual([...all, ...small].toSorted((one, other) => one - other).map(limitAt));
   expect(told).toEqual([["/a"]]);
   verifyIfDue();
   aborter.abort();
