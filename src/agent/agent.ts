@@ -7,22 +7,21 @@
  */
 import { isDeepStrictEqual } from "node:util";
 
-import { type Clock, isoNow, within } from "../platform/clock.ts";
+import { isoNow, within } from "../platform/clock.ts";
 import type { PendingFiles } from "../platform/files/pending-files.ts";
-import type { Log } from "../platform/log/log.ts";
 import { createAlarm } from "./alarm.ts";
 import { createLook } from "../look/look.ts";
 import { createVerification } from "../look/verify.ts";
 import { createWatch } from "../look/watch.ts";
 import type { Machine } from "../platform/machine.ts";
-import { createCollector } from "./collector.ts";
+import { type CollectorOptions, createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { createDocuments, type ReadDocument } from "./configuration/documents.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { heldBack } from "./identity/exchange.ts";
 import { createIdentity } from "./identity/identity.ts";
 import { documentFindings, type LocatedFinding } from "./findings.ts";
-import { createReconciler } from "./reconciler.ts";
+import { createReconciler, type ReconcilerOptions } from "./reconciler.ts";
 import { createCleanStop } from "./registration/state-file.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
 import type { Registration } from "./registration/registration.ts";
@@ -39,7 +38,10 @@ export interface Reload {
   readonly findings: readonly LocatedFinding[];
 }
 
-export interface AgentOptions {
+type OfParts = Pick<ReconcilerOptions, "stateDirectory" | "holdPath" | "log"> &
+  Pick<CollectorOptions, "denials" | "onProgress">;
+
+export interface AgentOptions extends OfParts {
   /** It has the tracked files of `pending`. */
   readonly machine: Machine;
   readonly pending: Pick<PendingFiles, "hanging">;
@@ -48,20 +50,12 @@ export interface AgentOptions {
   readonly initial: AgentConfiguration;
   /** The registration of an earlier process; null to read every file. */
   readonly registration: Registration | null;
-  readonly log: Log;
   readonly version: string;
   /** null for the agent of a command, which is no daemon. */
   readonly processId: number | null;
-  readonly stateDirectory: string;
-  /** Of the file with which somebody holds registrations back. */
-  readonly holdPath: string;
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
-  /** Files that the daemon's user cannot read although this process can. */
-  readonly denials?: readonly LocatedFinding[] | undefined;
-  /** Progress of hashing. */
-  readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
   /** Called once in each resync period, to retry what failed. */
   onResync?(): void;
 }
@@ -252,23 +246,16 @@ export function createAgent(options: AgentOptions) {
     else request.postpone({ forced });
   }
 
-  /** Waits for work that hangs with its disk, and reports a hang and its end. */
+  /** Waits for work that may hang with its disk: reports a hang and its end. A stop waits for it only a short time. @throws `signal.reason` */
   async function watchOver(work: Promise<void>): Promise<void> {
-    const ended = new AbortController();
-    void reportHangingUntil(ended.signal);
+    const done = work.then(() => true);
     try {
-      await unlessStopped(work, clock, signal);
-    } finally {
-      ended.abort();
-      reportHanging();
+      while ((await within(done, HANGING_MS, clock, signal)) === null) reportHanging();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      if ((await within(done, STOP_LIMIT_MS, clock)) === null) throw signal.reason;
     }
-  }
-
-  async function reportHangingUntil(ended: AbortSignal): Promise<void> {
-    while (!ended.aborted) {
-      await clock.sleep(HANGING_MS, ended).catch(() => {});
-      if (!ended.aborted) reportHanging();
-    }
+    reportHanging();
   }
 
   function reportHanging(): void {
@@ -332,9 +319,9 @@ export function createAgent(options: AgentOptions) {
       } finally {
         watch.close();
         ended.abort();
-        await unlessStopped(identified, clock, signal).catch(() => {});
+        await within(identified, STOP_LIMIT_MS, clock).catch(() => {});
         if (signal.aborted && reconciler.stateProblem === null)
-          await unlessStopped(cleanStop.leave(), clock, signal).catch(() => {});
+          await within(cleanStop.leave(), STOP_LIMIT_MS, clock).catch(() => {});
         await latestConnection.close();
       }
     },
@@ -372,27 +359,4 @@ export function createAgent(options: AgentOptions) {
       return { reloaded: !edits.some(isError), findings: collector.findings };
     },
   };
-}
-
-/**
- * Waits for the work, but only for a short time after a stop: a hanging disk must not delay the exit.
- *
- * @throws `signal.reason` when that time is over.
- */
-async function unlessStopped(work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const giveUp = () => {
-    void clock.sleep(STOP_LIMIT_MS, over.signal).then(
-      () => reject(signal.reason),
-      () => {},
-    );
-  };
-  if (signal.aborted) giveUp();
-  else signal.addEventListener("abort", giveUp, { signal: over.signal });
-  try {
-    await Promise.race([work, stopped]);
-  } finally {
-    over.abort();
-  }
 }

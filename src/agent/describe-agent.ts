@@ -2,13 +2,11 @@ import type { Snapshot } from "../look/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import { type Clock, isoTime } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
-import type { Outcome } from "./outcome.ts";
 import { describeHold } from "./hold.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
-import type { Registration } from "./registration/registration.ts";
 import { STATES } from "./states.ts";
-import type { ConfirmationStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
+import type { RegistrationStatus, StatusDocument } from "./status.ts";
 import { isError } from "../documents/findings.ts";
 
 /** The parts of a status document, from the daemon or a one-shot command. */
@@ -29,11 +27,10 @@ export interface AgentFacts extends Pick<StatusDocument, "state" | "watching" | 
 
 export function describeAgent(facts: AgentFacts): StatusDocument {
   const { state, collector, reconciler, watching, daemon, hanging, identity } = facts;
-  const { registration } = reconciler;
-  const findings = reconciler.findings;
+  const { registration, findings, confirmation } = reconciler;
   const { showsFailure, summary } = STATES[state];
   const failure = showsFailure ? reconciler.failure : null;
-  const robotName = collector.robotName;
+  const { robotName } = collector;
   const hold = reconciler.hold === null ? null : describeHold(reconciler.hold, facts.clock);
   return {
     schema_version: 1,
@@ -49,19 +46,38 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
       view: registration?.robot ?? null,
     },
     service: { url: facts.serviceUrl },
-    registration: registration === null ? null : describeRegistration(registration),
+    registration:
+      registration === null
+        ? null
+        : {
+            registered_at: registration.registered_at,
+            service_url: registration.service_url,
+            configuration_digest: registration.request.configuration_digest,
+            files: describeFiles(registration.files),
+          },
     // While a file cannot be read, the digest on disk is unknown.
     configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
-    failure: failure === null ? null : describeFailure(failure, facts.clock),
+    failure:
+      failure === null
+        ? null
+        : {
+            reason: failure.reason,
+            detail: failure.detail,
+            next_attempt_at: toWallTime(failure.retryAtMs, facts.clock),
+          },
     findings,
     changes: reconciler.changes.sinceRegistration,
     registered_changes: reconciler.changes.ofRegistration,
     hold,
     watching,
     confirmation:
-      registration === null || reconciler.confirmation === null
+      registration === null || confirmation === null
         ? null
-        : describeConfirmation(reconciler.confirmation, facts.clock),
+        : {
+            confirmed_at: confirmation.confirmedAt,
+            problem: confirmation.problem,
+            next_at: toWallTime(confirmation.dueMs, facts.clock),
+          },
     hanging,
     state_problem: reconciler.stateProblem,
     daemon,
@@ -69,26 +85,9 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   };
 }
 
-function describeRegistration(registration: Registration): RegistrationStatus {
-  return {
-    registered_at: registration.registered_at,
-    service_url: registration.service_url,
-    configuration_digest: registration.request.configuration_digest,
-    files: describeFiles(registration.files),
-  };
-}
-
 /** The files as documents for people show them, without their stats. */
 export function describeFiles(files: Snapshot["files"]): RegistrationStatus["files"] {
   return files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
-}
-
-function describeFailure({ reason, detail, retryAtMs }: Outcome, clock: Clock): FailureStatus {
-  return { reason, detail, next_attempt_at: toWallTime(retryAtMs, clock) };
-}
-
-function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clock: Clock): ConfirmationStatus {
-  return { confirmed_at: confirmedAt, problem, next_at: toWallTime(dueMs, clock) };
 }
 
 /** Converts a monotonic time to the current wall clock; times in the past become now. */

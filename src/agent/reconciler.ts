@@ -173,6 +173,11 @@ export function createReconciler(options: ReconcilerOptions) {
     return "doubtful";
   }
 
+  function pathsBeside(): readonly string[] {
+    const { credentialPaths, routePaths } = options.connection();
+    return [...credentialPaths, ...routePaths, options.holdPath];
+  }
+
   /** Looks at the files beside what is registered: how the service is reached, the key, and a hold. */
   async function lookBeside(
     { routePaths, credentialPaths }: Connection,
@@ -271,14 +276,11 @@ export function createReconciler(options: ReconcilerOptions) {
     forgetMoved: kept.forgetMoved,
     /** The files that a run reads. */
     paths() {
-      const { credentialPaths, routePaths } = options.connection();
-      return [...collector.paths(), ...credentialPaths, ...routePaths, options.holdPath];
+      return [...collector.paths(), ...pathsBeside()];
     },
     /** True when no run is needed. Stats only. */
     async isUnchanged() {
-      const { credentialPaths, routePaths } = options.connection();
-      const paths = [...credentialPaths, ...routePaths, options.holdPath];
-      if (kept.problem !== null || !(await look.isUnchanged(paths))) return false;
+      if (kept.problem !== null || !(await look.isUnchanged(pathsBeside()))) return false;
       return collector.isUnchanged();
     },
     counts,

@@ -51,10 +51,11 @@ export async function within<T>(
   work: Promise<T>,
   limitMs: number,
   clock: Clock,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<T | null> {
   const done = new AbortController();
-  const over = clock.sleep(limitMs, AbortSignal.any([signal, done.signal])).then(() => null);
+  const ends = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
+  const over = clock.sleep(limitMs, ends).then(() => null);
   try {
     return await Promise.race([work, over]);
   } finally {

@@ -457,6 +457,7 @@ describe("a hanging disk", () => {
     void agent.reload().then(() => answered.push("reload"));
     void agent.confirm().then(() => answered.push("confirm"));
     agent.stop();
+    await new Promise(setImmediate);
     clock.step(2000);
     await ended;
     await new Promise(setImmediate);
@@ -468,6 +469,7 @@ describe("a hanging disk", () => {
     let hasEnded = false;
     void ended.then(() => (hasEnded = true));
     agent.stop();
+    await new Promise(setImmediate);
     clock.step(1999);
     await new Promise(setImmediate);
     expect(hasEnded).toBe(false);
