@@ -100,11 +100,11 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
  * True for a folder above the files that this user may enter but not list, such as a home folder opened by `robot-policy-agent grant`: it
  * only shows that a whole folder was replaced, which the next look also finds.
  */
-export function isDispensable({ holdsTarget }: PlannedFolder, code: string): boolean {
+function isDispensable({ holdsTarget }: PlannedFolder, code: string): boolean {
   return !holdsTarget && (code === "EACCES" || code === "EPERM");
 }
 
-export function describeSilence(folder: string): string {
+function describeSilence(folder: string): string {
   return `${folder} reports no changes: it is on a network or FUSE drive, or a file in it is mounted by itself`;
 }
 

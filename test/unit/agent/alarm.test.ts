@@ -13,24 +13,6 @@ test("alarm: several rings before a wait → end it once", async () => {
   expect(await alarm.wait(systemClock.monotonicMs() + 5, never)).toBe("due");
 });
 
-test("alarm: ring during a wait → ends it", async () => {
-  const alarm = createAlarm(systemClock);
-  const woken = alarm.wait(Number.POSITIVE_INFINITY, never);
-  alarm.ring();
-  expect(await woken).toBe("rung");
-});
-
-test("alarm: abort during a wait → rejects with its reason", async () => {
-  const stopping = new AbortController();
-  const woken = createAlarm(systemClock).wait(Number.POSITIVE_INFINITY, stopping.signal);
-  stopping.abort(new Error("stop"));
-  await expect(woken).rejects.toThrow("stop");
-});
-
-test("alarm: time in the past → due at once", async () => {
-  expect(await createAlarm(systemClock).wait(0, never)).toBe("due");
-});
-
 test("alarm: timers that fire early → not due before its time", async () => {
   let nowMs = 0;
   const clock = {

@@ -157,19 +157,6 @@ describe("a robot that is held", () => {
     expect(robot.digests()).toHaveLength(2);
   });
 
-  test("without a hold → two registrations", async () => {
-    const robot = await runningRobot();
-    await robot.until(() => robot.agent.status().state === "registered");
-    for (const content of ["left\n", "left and right\n"]) {
-      const before = robot.digests().length;
-      await robot.write(content);
-      robot.agent.trigger();
-      await robot.until(() => robot.digests().length === before + 1);
-      robot.clock.step(20_000);
-    }
-    expect(robot.digests()).toHaveLength(3);
-  });
-
   test("a person asks to register → not while it is held", async () => {
     const robot = await heldRobot();
     let isAnswered = false;

@@ -33,17 +33,6 @@ describe("reconcile: failures and unanswered requests", () => {
     expect(delaysMs).toEqual([1000, 2000, 4000, 8000, 1000]);
   });
 
-  test("failure → retried exactly when its wait ends", async () => {
-    const { clock, answer, run, requests } = await reconciledRobot();
-    answer("reset");
-    await run();
-    clock.step(999);
-    expect(await run()).toMatchObject({ kind: "waiting", failure: { reason: "reset" } });
-    clock.step(1);
-    expect((await run()).kind).toBe("failed");
-    expect(requests.length).toBe(2);
-  });
-
   test("hurry: outage over → waits at most half a minute and no longer than before; after a refusal → full wait", async () => {
     const robot = await reconciledRobot();
     const { clock, reconciler, answer, write, run } = robot;
@@ -201,27 +190,6 @@ describe("reconcile: registration", () => {
     expect(requests.length).toBe(1);
     expect((await run({ forced: true })).kind).toBe("registered");
     expect(requests.length).toBe(2);
-  });
-
-  test("requested during the wait of a failure → sent at once", async () => {
-    const { answer, run, requests } = await reconciledRobot();
-    answer("reset", "ok");
-    await run();
-    expect((await run()).kind).toBe("waiting");
-    expect((await run({ forced: true })).kind).toBe("registered");
-    expect(requests.length).toBe(2);
-  });
-
-  test("third change within a minute → waits for the rate cap, which also counts refusals", async () => {
-    const { answer, write, run, requests } = await reconciledRobot();
-    answer("ok", 422, "ok");
-    for (const content of ["first\n", "second\n", "third\n"]) {
-      await write(content);
-      await run();
-    }
-    await write("fourth\n");
-    expect(await run()).toMatchObject({ kind: "waiting", failure: null });
-    expect(requests.length).toBe(3);
   });
 
   test("settling files → the request's modules are loaded meanwhile", async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import { createLook } from "../../../src/look/look.ts";
 import type { FileStat } from "../../../src/platform/files/files.ts";
-import { digestByTools, digestOfFiles } from "../../support/robot/digest.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import { type Interference, lookAround, meddledFiles, OLD_MS, type Robot, robot, snapshotNow } from "./machine.ts";
 
 const NEVER = new AbortController().signal;
@@ -17,18 +17,6 @@ function mebibytes(count: number): Uint8Array {
 }
 
 describe("digest", () => {
-  const CHUNK = 256 * 1024;
-  test.each([1, 4096, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 7])(
-    "a file of %i bytes → same hash as sha256sum",
-    async (size) => {
-      const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
-      const { paths, look } = await robot({ a: bytes, b: "small" });
-      const { digest, readBytes } = await look.take(paths);
-      expect(digest).toBe(await digestByTools(...paths));
-      expect(readBytes).toBe(size + 5);
-    },
-  );
-
   test("scenario 20: depends on the order; not on path, name, time, inode, links or locale", async () => {
     const { folder, paths, path: left, other: right } = await robot({ left: "left\n", right: "right\n" });
     const { digest } = await snapshotNow(paths);

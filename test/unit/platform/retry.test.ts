@@ -42,12 +42,6 @@ test("createBackoff: reset → starts over", () => {
   expect(backoff.nextMs()).toBe(1_000);
 });
 
-test("createBackoff: years of failures → stays at the cap", () => {
-  const backoff = createBackoff({ ...AGENT, random: always(1) });
-  for (let attempt = 0; attempt < 5_000; attempt += 1) backoff.nextMs();
-  expect(backoff.nextMs()).toBe(300_000);
-});
-
 test.each([
   ["nothing", undefined, 1_000],
   ["null", null, 1_000],
@@ -90,27 +84,6 @@ test("scenario 5: 500 agents that fail together for 30 minutes → retries are s
     return returnsMs.filter((timeMs) => Math.floor(timeMs / 30_000) === tenth).length;
   });
   expect(Math.min(...tenths)).toBeGreaterThan(0);
-});
-
-test("scenario 5: jitter at the cap → uses the entire range", () => {
-  const backoff = createBackoff({ ...AGENT, random: seeded(7) });
-  for (let attempt = 0; attempt < 20; attempt += 1) backoff.nextMs();
-  const delaysMs = Array.from({ length: 10_000 }, () => backoff.nextMs());
-  const meanMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0) / delaysMs.length;
-  expect(meanMs).toBeGreaterThan(145_000);
-  expect(meanMs).toBeLessThan(156_000);
-  for (let tenth = 0; tenth < 10; tenth += 1) {
-    const share = delaysMs.filter((delayMs) => Math.floor(delayMs / 30_000) === tenth).length / delaysMs.length;
-    expect(share).toBeGreaterThan(0.085);
-    expect(share).toBeLessThan(0.115);
-  }
-});
-
-test("createBackoff: any draw → at least half of the first delay, so that chance causes no burst", () => {
-  for (let seed = 0; seed < 200; seed += 1) {
-    const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
-    for (let attempt = 0; attempt < 50; attempt += 1) expect(backoff.nextMs()).toBeGreaterThanOrEqual(500);
-  }
 });
 
 function busiestSecond(timesMs: readonly number[]): number {
