@@ -62,20 +62,21 @@ function hidden(path: string, setting: string): PathFinding {
 
 /** The finding for a path that exists but is no regular file within the size limit; undefined when it can be hashed. */
 export function unsuitable(path: string, stat: FileStat, limitBytes: number): PathFinding | undefined {
-  switch (stat.kind) {
+  const { kind, sizeBytes } = stat;
+  switch (kind) {
     case "directory":
       return cannotHash("file_not_regular", path, "it is a directory; list the files in it that matter, one by one");
     case "link":
     case "other":
       return cannotHash("file_not_regular", path, "it is a FIFO, socket or device; list a regular file");
     case "file":
-      return stat.sizeBytes <= limitBytes ? undefined : tooLarge(path, `${stat.sizeBytes} bytes`, limitBytes);
+      if (sizeBytes <= limitBytes) return undefined;
+      return cannotHash(
+        "file_too_large",
+        path,
+        `${sizeBytes} bytes, the limit is ${limitBytes}; list only files that configure the robot, or raise the limit in the agent's configuration`,
+      );
   }
-}
-
-export function tooLarge(path: string, size: string, limitBytes: number): PathFinding {
-  const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
-  return cannotHash("file_too_large", path, `${size}, the limit is ${limitBytes}; ${remedy}`);
 }
 
 /** For a file that is written all the time, such as a log. */

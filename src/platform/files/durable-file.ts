@@ -62,8 +62,7 @@ export async function removeIfPresent(files: Files, path: string): Promise<void>
   }
 }
 
-/** First buffer for a file of size 0. */
-const SMALLEST_READ_BYTES = 4096;
+const CHUNK_BYTES = 16 * 1024;
 
 /**
  * Reads a whole small file.
@@ -78,21 +77,17 @@ export async function readBounded(files: Files, path: string, limitBytes: number
     if (stat.kind !== "file")
       throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
     if (stat.sizeBytes > limitBytes) return "too-large";
-    // Files under /proc have size 0, and a file may grow, so the buffer grows with the content, up to one byte beyond the limit.
-    let buffer = new Uint8Array(Math.min(limitBytes, Math.max(stat.sizeBytes, SMALLEST_READ_BYTES)) + 1);
+    // Read to its end, because files under /proc have size 0, and a file may grow, up to one byte beyond the limit.
+    const chunks: Uint8Array[] = [];
     let length = 0;
-    for (;;) {
-      const count = await file.read(buffer.subarray(length), length);
+    while (length <= limitBytes) {
+      const buffer = new Uint8Array(Math.min(CHUNK_BYTES, limitBytes + 1 - length));
+      const count = await file.read(buffer, length);
+      if (count === 0) return Buffer.concat(chunks);
+      chunks.push(buffer.subarray(0, count));
       length += count;
-      if (length > limitBytes) return "too-large";
-      // A short read means the end, except for files of size 0.
-      const isEnd = stat.sizeBytes > 0 && length >= stat.sizeBytes && length < buffer.byteLength;
-      if (count === 0 || isEnd) return buffer.subarray(0, length);
-      if (length < buffer.byteLength) continue;
-      const larger = new Uint8Array(Math.min(limitBytes + 1, buffer.byteLength * 2));
-      larger.set(buffer);
-      buffer = larger;
     }
+    return "too-large";
   } finally {
     await file.close();
   }

@@ -138,6 +138,7 @@ describe("a robot that is held", () => {
     const robot = await heldRobot();
     const { agent, holdPath, until, digests } = robot;
     await calibrate(robot, "held");
+    await until(() => agent.status().state === "held");
     expect(digests()).toHaveLength(1);
     expect(agent.status()).toMatchObject({ healthy: false, hold: { held_by: "ana", reason: "both arms" } });
     expect(agent.status().summary).toMatch(/^Held by ana \(both arms\): nothing is registered until /);
