@@ -1,20 +1,10 @@
-import { appendFile, open, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { appendFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import {
-  lookAround,
-  REAL,
-  type Robot,
-  robot,
-  type SteppedClock,
-  snapshotOf,
-  temporaryFolder,
-  waitOf,
-} from "./machine.ts";
+import { lookAround, type Robot, robot, type SteppedClock, snapshotOf, waitOf } from "./machine.ts";
 
 const WHOLE_SECONDS = {
   changeStat: <Stat>(seen: Stat) => ({ ...seen, mtimeNs: 4_000_000_000n, ctimeNs: 4_000_000_000n }),
@@ -315,37 +305,5 @@ describe("content that looks half-written", () => {
     look.retain([]);
     clock.setWall((await stat(path)).ctimeMs + 1000);
     expect(sum(await waitsOf(torn))).toBeCloseTo(9500, -1);
-  });
-
-  test("written in place in three chunks → only the complete content is hashed", async () => {
-    const path = join(await temporaryFolder(), "calibration.json");
-    await writeFile(path, JSON.stringify({ shoulder: 1 }));
-    const look = lookAround(REAL, { settleMs: 50 });
-    const taken = new Set<string>();
-    const collectOnce = async () => {
-      const collected = await look.collect([path]);
-      if (collected.kind === "snapshot") taken.add(collected.snapshot.digest);
-      await sleep(5);
-      return collected.kind;
-    };
-    while ((await collectOnce()) !== "snapshot");
-    const before = await digestOfFiles(path);
-
-    const text = JSON.stringify({ joints: Array.from({ length: 50 }, (_, id) => ({ id, offset: id * 3 })) });
-    const third = Math.ceil(text.length / 3);
-    const write = async () => {
-      const file = await open(path, "w");
-      for (let at = 0; at < text.length; at += third) {
-        await sleep(150);
-        await file.write(text.slice(at, at + third));
-      }
-      await file.close();
-    };
-    const writing = new AbortController();
-    const written = write().finally(() => writing.abort());
-    while (!writing.signal.aborted) await collectOnce();
-    await written;
-    while ((await collectOnce()) !== "snapshot");
-    expect([...taken]).toEqual([before, await digestOfFiles(path)]);
   });
 });

@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { mountOf, readMounts } from "../../../../src/platform/files/mounts.ts";
 
-const TABLE = String.raw`21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw
+/** The root stands below what an initial ramdisk mounted before it. */
+const TABLE = String.raw`20 21 0:30 /exports /mnt/share rw - nfs4 server:/exports rw
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw
 22 21 0:21 / /proc rw shared:5 - proc proc rw
-30 21 0:30 /exports /mnt/share rw - nfs4 server:/exports rw
 32 21 7:0 / /opt/an\040image ro - squashfs /dev/loop0 ro
 33 21 0:33 /a.json /etc/robot/a.json rw - fuse.sshfs robot@host rw
 34 21 8:2 / /srv/data rw - xfs /dev/sda2 rw
