@@ -18,7 +18,7 @@ export function findTypes(words: string, catalog: Catalog): readonly TypeOffer[]
   if (close !== undefined) return offers.filter(({ differs }) => differs !== null);
   const named = offers.find(({ id, names }) => isMeant(id) || names.some(isMeant));
   if (named !== undefined) return [named];
-  const wanted = words.split(/\s+/).map(compact);
+  const wanted = words.split(/[\s_]+/).map(compact);
   return offers.filter(({ id, name, names }) => {
     const parts = [id, name, ...names].flatMap((each) => each.split(/[ .]/));
     const text = parts.map(compact).join(" ");

@@ -67,7 +67,7 @@ export const READY_CATALOG: Catalog = new Map<string, CatalogType>([
     {
       display_name: "Franka Panda with Robotiq 2F-85 (DROID)",
       hosted: true,
-      names: ["Franka Emika Panda"],
+      names: ["Franka Emika Panda", "FER"],
       files: ["~/droid/config/panda/franka_hardware.yaml", "~/droid/droid/calibration/calibration_info.json"],
     },
   ],
@@ -76,7 +76,7 @@ export const READY_CATALOG: Catalog = new Map<string, CatalogType>([
     {
       display_name: "Two YAM arms",
       hosted: true,
-      names: ["i2rt"],
+      names: ["i2rt", "yam_pro", "yam_ultra"],
       files: [
         "/opt/yam/configs/yam_left.yaml",
         "/opt/yam/configs/yam_right.yaml",
@@ -129,11 +129,16 @@ export const NEIGHBOURS: readonly {
     differs: "limits of its own: DROID's config/fr3/franka_hardware.yaml",
   },
   {
-    names: ["ur3e", "ur10e", "ur16e", "ur3", "ur5", "ur10"],
+    names: "ur3 ur3e ur5 ur7e ur8long ur10 ur10e ur12e ur15 ur16e ur18 ur20 ur30".split(" "),
     nearest: "ur.ur5e-2f85.v1",
     differs: "limits of its own: joint_limits.yaml of ur_description",
   },
   { names: ["big yam"], nearest: "yam.bimanual-joint-position.v1", differs: "limits of its own: i2rt's big_yam.xml" },
+  {
+    names: ["openarm", "openarm_follower", "bi_openarm_follower"],
+    nearest: "yam.bimanual-joint-position.v1",
+    differs: "seven joints to an arm, with limits of its own; in degrees with LeRobot",
+  },
   {
     names: ["mobile aloha"],
     nearest: "trossen.aloha-bimanual.v1",

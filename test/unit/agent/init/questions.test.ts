@@ -261,8 +261,15 @@ test.each([
   ["UR-5e", ["ur.ur5e-2f85.v1"]],
   ["Franka Emika", ["droid.franka-panda.v1"]],
   ["g1", ["unitree.g1-dex3.v1", "unitree.g1-dex1.v1"]],
+  ["unitree_g1", ["unitree.g1-dex3.v1", "unitree.g1-dex1.v1"]],
+  ["yam_pro", [YAM]],
+  ["wx250s", ["bridge.widowx-250.v1"]],
+  ["FER", ["droid.franka-panda.v1"]],
   // Close to a type, and not its name.
   ["koch", [SO101]],
+  ["fr3", ["droid.franka-panda.v1"]],
+  ["ur7e", ["ur.ur5e-2f85.v1"]],
+  ["openarm_follower", [YAM]],
   ["big yam", [YAM]],
   ["g1 inspire", ["unitree.g1-dex3.v1"]],
   // Not in "ViperX arms".
