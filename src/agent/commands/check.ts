@@ -11,8 +11,9 @@ import { resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding, type PlainFinding } from "../findings.ts";
+import { findStaleCalibrations } from "../init/detect/younger.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
-import { checkCommonName } from "../robot-setup.ts";
+import { checkCommonName, listedFiles } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, refuseFindings, showFindings, showProblem } from "./show.ts";
 
@@ -42,7 +43,8 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const agentUser = await findAgentUser(context, folders);
   const denials = await accessFindings(folders, oneShot.collector, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
-  const findings = withDenials([...oneShot.collector.findings, ...(await otherFindings(oneShot, key))], denials);
+  const found = [...oneShot.collector.findings, ...(await otherFindings(oneShot, key))];
+  const findings = withDenials([...found, ...(await staleFindings(oneShot, context.signal))], denials);
   const isValid = !findings.some(isError) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
@@ -61,6 +63,20 @@ export const check: Command<CheckOptions> = async (options, context) => {
   }
   return isValid ? EXIT.ok : EXIT.invalid;
 };
+
+/** Warnings of calibrations that the robot's software may not use any more. */
+async function staleFindings(
+  { machine: { files, clock }, collector }: OneShot,
+  signal: AbortSignal,
+): Promise<readonly LocatedFinding[]> {
+  const { configuration, manifest, documents } = collector;
+  const paths = listedFiles(configuration, manifest).map(({ path }) => path);
+  const stale = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
+  return stale.map(({ path, message }) => {
+    const loc = manifest?.configuration_files[paths.indexOf(path)]?.loc ?? "/configuration_files";
+    return locate(documents.manifest, { id: "calibration_stale", severity: "warning", loc, message });
+  });
+}
 
 /** What is wrong with name, certificates and key. A key may be installed later, and the names of other computers are unknown here: warnings. */
 async function otherFindings({ machine, collector }: OneShot, key: KeyLook): Promise<readonly LocatedFinding[]> {
