@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 
-import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { JOINT_UNITS, type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { holdsCredentials } from "../../documents/secrets.ts";
 import { shown } from "../../documents/texts.ts";
 import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/terminal.ts";
@@ -8,7 +8,10 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { listRegions, withAccess } from "../doctor/service.ts";
-import { absolute, type Answers, documentsOf, isComplete, wrongAnswers } from "../init/answers.ts";
+import { absolute, type Answers, documentsOf, isComplete, isUnitOpen, wrongAnswers } from "../init/answers.ts";
+import type { Detection } from "../init/detect/detect.ts";
+import { type Candidate, homesOf } from "../init/detect/detection.ts";
+import { adopt, proposalLines } from "../init/detect/proposal.ts";
 import { findObstacle, kindOf, type Places, stepsHere, stepsInImage, writeBoth } from "../init/places.ts";
 import { type Interviewed, interview } from "../init/questions.ts";
 import { suggestType } from "../init/type-choice.ts";
@@ -35,6 +38,10 @@ export interface InitOptions extends CommonOptions {
   readonly unit?: JointUnit;
   /** Configuration files, in digest order. */
   readonly file?: readonly string[];
+  /** Look for the robot's files, as at a terminal. */
+  readonly detect?: boolean;
+  /** With `detect`: take what was found, and ask nothing, where nothing about it is open. */
+  readonly yes?: boolean;
   /** The folder for both files. */
   readonly dir?: string;
   readonly force?: boolean;
@@ -69,8 +76,16 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const obstacle = await findObstacle(machine.files, places, options.force === true);
   if (obstacle !== null) return fail(context, obstacle);
 
-  const told = await ask(given, places, options, context);
+  const detection = await lookAround(given, places, options, context);
+  const decided = options.yes === true ? (detection?.decided ?? null) : null;
+  const known = decided === null ? given : adopt(given, decided);
+  const candidates = decided === null ? (detection?.candidates ?? []) : [];
+  const isSettled = decided !== null && !isUnitOpen(known);
+  const told = isSettled ? withoutQuestions(known) : await ask(known, candidates, places, options, context);
   context.signal.throwIfAborted();
+  if (told === "undecided") {
+    return fail(context, undecided(known, candidates.length), EXIT.invalid);
+  }
   if (told === null) {
     terminal.note("Nothing was written.");
     return EXIT.interrupted;
@@ -160,6 +175,7 @@ function readFlags(options: InitOptions, keyFile: string): Answers {
     unit,
     isExtended,
     files,
+    ranges: [],
   };
 }
 
@@ -190,6 +206,10 @@ async function wrongFlags(given: Answers, options: InitOptions, image: string | 
     problems.push([`--unit: ${type} is not a LeRobot type`, "leave it out; units are in the manifest"]);
   if (options.extend === true && type !== null && !READY_CATALOG.has(type))
     problems.push([`--extend: the catalog has no type ${type}`, ALL_TYPES]);
+  if (options.yes === true && options.detect !== true)
+    problems.push(["--yes: it takes what --detect finds", "add --detect"]);
+  if (image !== null && options.detect === true)
+    problems.push(["--detect: it looks at this computer, not at an image", "leave it out, and name --type and --file"]);
   if (image !== null && options.enroll === true) {
     const fix = "leave it out; robots of an image enroll at their first boot, by service.enrolment_key_file";
     problems.push(["--enroll: it is for a robot, not for an image", fix]);
@@ -199,22 +219,60 @@ async function wrongFlags(given: Answers, options: InitOptions, image: string | 
 
 const ALL_TYPES = "all types: robot-policy-agent catalog";
 
-/** Asks for what no flag gives. @returns null when the person ended the questions. */
+function withoutQuestions(answers: Answers): Interviewed {
+  return { answers, credential: "later" };
+}
+
+/** @param count of the robots that it may be. */
+function undecided(known: Answers, count: number): Problem {
+  const units = isUnitOpen(known) ? lerobotUnit(known.type ?? "") : null;
+  const code = "undecided";
+  if (units !== null) {
+    const fix = JOINT_UNITS.map((unit) => `--unit ${unit} for ${units[unit]}`).join("; ");
+    return { code, what: "no file says what the joints are in; nothing was written", fix };
+  }
+  const what = count === 0 ? "no robot's files were found" : "what was found does not say which robot or files it is";
+  const fix = "run it at a terminal, which asks, or name --type and each --file";
+  return { code, what: `${what}; nothing was written`, fix };
+}
+
+/** Looks for what no flag names, and says what it found. Without a terminal only if asked to. */
+async function lookAround(
+  { type, files }: Answers,
+  { image }: Places,
+  { detect: isAsked = false }: InitOptions,
+  { machine, environment, userId, signal, terminal, openPerson }: InitContext,
+): Promise<Detection | null> {
+  if (image !== null || (type !== null && files.length > 0) || !(isAsked || openPerson() !== null)) return null;
+  const { detect } = await import("../init/detect/detect.ts");
+  const homes = await homesOf(machine.files, environment, userId);
+  const detection = await detect({ files: machine.files, clock: machine.clock, signal, homes, environment });
+  for (const line of proposalLines(detection)) terminal.note(line);
+  return detection;
+}
+
+/**
+ * Asks for what no flag gives.
+ *
+ * @returns null when the person ended the questions, `undecided` when nobody is there to answer what `--yes` left open.
+ */
 async function ask(
   given: Answers,
+  candidates: readonly Candidate[],
   { image, key }: Places,
   options: InitOptions,
   context: InitContext,
-): Promise<Interviewed | null> {
+): Promise<Interviewed | "undecided" | null> {
   const { files, identity } = context.machine;
   const person = isComplete(given) ? null : context.openPerson();
-  if (person === null) return { answers: given, credential: "later" };
+  if (person === null) return options.yes === true ? "undecided" : withoutQuestions(given);
   const hasCredential = given.enrolmentKeyFile !== null || (await kindOf(files, key)) === "file";
   return interview(given, {
     person,
     signal: context.signal,
     hostname: image === null ? identity.hostname() : null,
     wantsCredential: image === null && options.enroll !== true && !hasCredential,
+    candidates,
     kindOf: (path) => kindOf(files, path),
     regionsOf: async (answers) => (options.test === false || image !== null ? [] : regionsOf(answers, context)),
   });

@@ -7,6 +7,7 @@ import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
+import type { GroupRanges } from "./detect/detection.ts";
 import { type ConfigurationValues, configurationText, manifestText } from "./texts.ts";
 
 /** Values of the two files. null leaves a placeholder, or the default where there is one. */
@@ -20,17 +21,19 @@ export interface Answers extends Omit<ConfigurationValues, "name" | "hasHomePath
   readonly isExtended: boolean;
   /** In digest order. */
   readonly files: readonly string[];
+  /** How far the joints of a LeRobot arm go, from its calibration: the limits of a manifest that extends a type. */
+  readonly ranges: readonly GroupRanges[];
 }
 
 const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
 
 /** The texts of the two files that these answers give, and what `check` would say about them. */
 export async function documentsOf(answers: Answers) {
-  const { name, type: robotTypeId, unit, files: paths } = answers;
+  const { name, type: robotTypeId, unit, files: paths, ranges } = answers;
   const hasHomePaths = paths.some((path) => path.startsWith("~/"));
   const configuration = configurationText({ ...answers, name: name ?? DEFAULTS.robot.name, hasHomePaths }, HINT);
   const base = baseOf(answers);
-  const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute) }, HINT);
+  const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute), ranges }, HINT);
   // The manifest's default path follows from this one, and is right by construction.
   const { findings, value } = readConfiguration(Buffer.from(configuration), "/config.yaml");
   const { findings: ofManifest } = await readManifest(Buffer.from(manifest));
@@ -80,6 +83,11 @@ export async function wrongAnswers(answers: Answers): Promise<readonly WrongAnsw
 /** Whether no value is left that the two files need. */
 export function isComplete({ url, region, type, files }: Answers): boolean {
   return url !== null && region !== null && type !== null && files.length > 0;
+}
+
+/** Whether the manifest is of the type itself, whose limits are not those of this arm. */
+export function hasOtherLimits(answers: Answers): boolean {
+  return answers.ranges.length > 0 && answers.unit === "deg" && answers.type !== null && baseOf(answers) === null;
 }
 
 /** Whether the unit of the joints is still open, which only some types leave open. */

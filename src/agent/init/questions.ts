@@ -6,7 +6,9 @@ import { FILE_COUNT } from "../../manifest/keys.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import type { Person } from "../../platform/terminal.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
-import { absolute, type Answers, isComplete, isUnitOpen, wrongAnswers } from "./answers.ts";
+import { absolute, type Answers, hasOtherLimits, isComplete, isUnitOpen, wrongAnswers } from "./answers.ts";
+import type { Candidate } from "./detect/detection.ts";
+import { adopt } from "./detect/proposal.ts";
 import { findTypes } from "./type-choice.ts";
 
 /** How the robot gets a credential; `later` leaves it to the next steps. */
@@ -19,6 +21,8 @@ export interface Interview {
   readonly hostname: string | null;
   /** Whether to ask for a credential, if the other answers suffice for one. */
   readonly wantsCredential: boolean;
+  /** Robots that were found. */
+  readonly candidates: readonly Candidate[];
   /** What is at the path, links followed; null when nothing can be seen there. */
   kindOf(path: string): Promise<FileStat["kind"] | null>;
   /** The regions of the service with this address; empty where it does not tell. */
@@ -44,6 +48,7 @@ export async function interview(given: Answers, task: Interview): Promise<Interv
   try {
     const prompts = await openPrompts(task);
     let answers = given;
+    if (task.candidates.length > 0) answers = await askProposal(answers, task.candidates, prompts);
     if (answers.url === null) answers = { ...answers, url: await askUrl(answers, prompts) };
     if (answers.region === null) {
       const regions = answers.url === null ? [] : await task.regionsOf(answers);
@@ -52,6 +57,7 @@ export async function interview(given: Answers, task: Interview): Promise<Interv
     if (answers.name === null) answers = { ...answers, name: await askName(answers, task.hostname, prompts) };
     if (answers.type === null) answers = { ...answers, type: await askType(answers, prompts) };
     if (isUnitOpen(answers)) answers = { ...answers, unit: await askUnit(answers, prompts) };
+    if (hasOtherLimits(answers)) answers = { ...answers, isExtended: await prompts.confirm(OWN_LIMITS) };
     if (answers.files.length === 0) answers = { ...answers, files: await askFiles(answers, task, prompts) };
     const credential = task.wantsCredential && isComplete(answers) ? await askCredential(prompts) : LATER;
     return { answers, credential };
@@ -83,6 +89,19 @@ async function askName(answers: Answers, hostname: string | null, { ask }: Promp
   const here = hostname === null ? "" : ` (here: ${standard.replaceAll("{hostname}", hostname)})`;
   const check = async (name: string) => (await wrongAt("--name", { ...answers, name }))?.what;
   return ask("Name of the robot", `Enter alone: ${standard}${here}`, check);
+}
+
+const OWN_LIMITS = "Write the ranges of the calibration as limits? The type is then one of your own that extends it";
+
+async function askProposal(answers: Answers, candidates: readonly Candidate[], { choose }: Prompts): Promise<Answers> {
+  const offers = candidates.map(({ key, robot, type, differs, files }) => {
+    const ofType = differs === null && type !== null ? type : "type: asked next";
+    return { value: key, label: `${robot}, ${ofType}; files: ${files.length}` };
+  });
+  const none = { value: LATER, label: "neither type nor files from these" };
+  const chosen = await choose("Take what was found", [...offers, none]);
+  const found = candidates.find(({ key }) => key === chosen);
+  return found === undefined ? answers : adopt(answers, found);
 }
 
 function askType(answers: Answers, { search }: Prompts): Promise<string | null> {

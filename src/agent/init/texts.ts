@@ -5,6 +5,7 @@ import { ROBOT_TEXT_NAMES, ROBOT_TEXTS, type RobotTextName } from "../../api/rob
 import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { CatalogRow } from "../../manifest/catalog/rows.ts";
 import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/keys.ts";
+import type { GroupRanges } from "./detect/detection.ts";
 
 /** The values of a configuration; null for unknown ones. */
 export interface ConfigurationValues extends Readonly<Partial<Record<RobotTextName, string | null>>> {
@@ -141,6 +142,8 @@ export interface ManifestValues {
   readonly unit: JointUnit | null;
   /** Paths, in digest order. */
   readonly files: readonly string[];
+  /** The arm's own, as limits. */
+  readonly ranges?: readonly GroupRanges[];
 }
 
 /** A placeholder for a person to replace; `check` reports it. */
@@ -166,7 +169,7 @@ ${type}
 # "draft" while you are still writing: checked, but never registered. Then "ready".
 ${isDraft ? "# A draft, because no configuration files are listed below. List them, then write: ready\nstatus: draft" : "status: ready"}
 
-${base === null ? "" : `${unitText(base, values.unit)}${base.cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}\n`}\
+${base === null ? "" : `${unitText(base, values)}${base.cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}\n`}\
 # Files that decide how a command becomes motion: calibration, limits, which arm is left. No logs, data or keys.
 # Their order counts: keep it. Any change of their content registers the robot again.
 # A label is shown instead of a path: {label: left arm, path: /opt/yam/configs/yam_left.yaml}
@@ -193,11 +196,22 @@ extends: ${robotTypeId}
 }
 
 /** Without an answer, a placeholder: the wrong unit would go unnoticed. */
-function unitText({ robot_type_id: robotTypeId, groups }: CatalogRow, unit: JointUnit | null): string {
+function unitText({ robot_type_id: robotTypeId, groups }: CatalogRow, { unit, ranges = [] }: ManifestValues): string {
   const units = lerobotUnit(robotTypeId);
   if (units === null) return "";
   const value = yamlText(unit ?? "<deg or calibrated_range>");
-  const arms = groups.filter(({ kind }) => kind === "arm").map(({ name }) => `  - {name: ${name}, unit: ${value}}\n`);
+  const arms = groups
+    .filter(({ kind }) => kind === "arm")
+    .map(({ name, limits }) => {
+      const joints = ranges.find(({ group }) => group === name)?.joints ?? [];
+      if (unit !== "deg" || joints.length === 0) return `  - {name: ${name}, unit: ${value}}\n`;
+      const position = joints.map(({ deg: [low, high] }) => `[${low}, ${high}]`).join(", ");
+      // In degrees, downwards: higher speeds than those of the type would be doubted.
+      const speed = typeof limits?.velocity === "number" ? Math.floor((limits.velocity * 1800) / Math.PI) / 10 : null;
+      const velocity = speed === null ? "" : `, velocity: ${speed}`;
+      return `  # Limits from the calibration, ${joints.map(({ joint }) => joint).join(", ")}.
+  - {name: ${name}, unit: deg, limits: {position: [${position}]${velocity}}}\n`;
+    });
   return `# What the joints are in.
 # deg: ${units.deg}.
 # calibrated_range: ${units.calibrated_range}.

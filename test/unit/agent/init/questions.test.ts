@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 
 import type { Answers } from "../../../../src/agent/init/answers.ts";
+import { candidate } from "../../../../src/agent/init/detect/detection.ts";
 import { type Interview, interview } from "../../../../src/agent/init/questions.ts";
 import { findTypes, suggestType } from "../../../../src/agent/init/type-choice.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
@@ -25,6 +26,7 @@ const NOTHING: Answers = {
   unit: null,
   isExtended: false,
   files: [],
+  ranges: [],
 };
 /** Empties the line. */
 const EMPTY = "\u0015";
@@ -54,6 +56,7 @@ async function tell(lines: readonly Line[], scene: Scene = {}) {
       signal: new AbortController().signal,
       hostname: "pi4",
       wantsCredential: false,
+      candidates: [],
       kindOf: async (path) => (files.includes(path) ? "file" : files.includes(`${path}/`) ? "directory" : null),
       regionsOf: async () => regions,
       ...task,
@@ -104,6 +107,21 @@ const REGIONS = { regions: ["eu-west-3", "us-west-2"] };
 /** All but one value is given. */
 const ALL = { url: URL, region: "eu", name: "cell", type: YAM, files: ["/etc/arm.yaml"] };
 
+const SO101 = "lerobot.so101-follower.v1";
+const JOINT = { joint: "shoulder_pan", deg: [-79.2, 79.2], calibrated_range: [-100, 100] } as const;
+const RANGES = [{ group: "arm", joints: [JOINT] }];
+const FOUND = candidate({
+  key: "so101",
+  robot: "SO-101",
+  type: SO101,
+  reason: "its calibration",
+  files: [{ label: "calibration", path: "/home/pat/arm.json", modifiedMs: 0 }],
+  ranges: RANGES,
+  unit: "deg",
+});
+const NEAR = candidate({ ...FOUND, key: "koch", robot: "Koch", differs: "other limits", ranges: [] });
+const TAKEN = { files: ["/home/pat/arm.json"], unit: "deg" } as const;
+
 test.each<[string, Partial<Answers>, readonly Line[], Partial<Answers>, Partial<Scene>]>([
   [
     "wrong addresses → asked again",
@@ -116,6 +134,47 @@ test.each<[string, Partial<Answers>, readonly Line[], Partial<Answers>, Partial<
     ],
     { url: URL },
     {},
+  ],
+  [
+    "what was found, with the limits of the type",
+    { type: null, files: [] },
+    [
+      ["Take what was found", ""],
+      ["ranges of the calibration", ""],
+    ],
+    { ...TAKEN, type: SO101, ranges: RANGES },
+    { candidates: [FOUND, NEAR] },
+  ],
+  [
+    "what was found, with the arm's own limits",
+    { type: null, files: [] },
+    [
+      ["Take what was found", ""],
+      ["ranges of the calibration", "y"],
+    ],
+    { ...TAKEN, type: SO101, ranges: RANGES, isExtended: true },
+    { candidates: [FOUND, NEAR] },
+  ],
+  [
+    "what was found of a robot that is only near to a type: the type is asked",
+    { type: null, files: [] },
+    [
+      ["Take what was found", DOWN],
+      ["Type", "acme.arm.v1"],
+    ],
+    { ...TAKEN, type: "acme.arm.v1" },
+    { candidates: [FOUND, NEAR] },
+  ],
+  [
+    "nothing of what was found",
+    { type: null, files: [] },
+    [
+      ["Take what was found", DOWN],
+      ["Type", ""],
+      ["Configuration file 1", ""],
+    ],
+    { type: null, files: [] },
+    { candidates: [FOUND] },
   ],
   [
     "plain http, where it is allowed",
@@ -249,7 +308,6 @@ test.each([
   expect(told?.credential).toBe(credential);
 });
 
-const SO101 = "lerobot.so101-follower.v1";
 test.each([
   [YAM, [YAM]],
   ["Two YAM", [YAM]],

@@ -6,11 +6,13 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readConfiguration } from "../../../../src/agent/configuration/configuration.ts";
+import { armOf, rangesOf, readCalibration } from "../../../../src/agent/init/detect/calibration.ts";
 import { stepsHere } from "../../../../src/agent/init/places.ts";
 import { configurationText, manifestText, yamlText } from "../../../../src/agent/init/texts.ts";
 import { type JointUnit, READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
+import { lerobotCalibration } from "../../../support/robot/homes.ts";
 
 const CONFIGURATION = {
   url: "https://policy.example.com",
@@ -133,6 +135,24 @@ describe("manifestText: a type that extends one of the catalog", () => {
     const { value: manifest } = await readManifest(Buffer.from(fill(text)));
     const arms = manifest?.contract?.action_axes.filter(({ name }) => name.includes("arm."));
     expect(new Set(arms?.map(({ native }) => native?.unit))).toEqual(new Set([unit]));
+  });
+
+  test.each([
+    ["lerobot.bi-so101-follower.v1", ["left_arm", "right_arm"], "so_follower"],
+    ["lerobot.lekiwi.v1", ["arm"], "lekiwi"],
+    ["lerobot.so101-follower.v1", ["arm"], "so101_follower"],
+  ])("%s in degrees → the ranges of the calibration are the limits", async (id, groups, folder) => {
+    const base = CATALOG_ROWS.find(({ robot_type_id: each }) => each === id) ?? null;
+    const calibration = readCalibration(lerobotCalibration(folder === "lekiwi" ? "arm_" : ""));
+    const ranges = groups.flatMap((group) => rangesOf(armOf(folder), calibration, group) ?? []);
+    const text = manifestText({ ...MANIFEST, base, unit: "deg", ranges }, "x");
+    const { findings, value: manifest } = await readManifest(Buffer.from(fill(text)));
+    expect(findings).toEqual([]);
+    const axes = manifest?.contract?.action_axes.filter(({ name }) => name.includes("shoulder_pan"));
+    expect(axes?.map(({ range }) => range?.map((end) => Math.round((end * 1800) / Math.PI) / 10))).toEqual(
+      groups.map(() => [-79.2, 79.2]),
+    );
+    expect(manifestText({ ...MANIFEST, base, unit: "calibrated_range", ranges }, "x")).not.toContain("limits: {");
   });
 
   /** Replaces each placeholder, as the user would. */
