@@ -8,6 +8,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
+import { findStaleCalibrations } from "../init/detect/younger.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
 import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 import { isError } from "../../documents/findings.ts";
@@ -92,6 +93,10 @@ export async function checkFiles(
     return skip(
       `${hidden.length} of ${paths.length} cannot be accessed by user ${context.userId}; perhaps by the agent`,
     );
+  const { machine, signal } = context;
+  const { files, clock } = machine;
+  const [stale] = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
+  if (stale !== undefined) return warn(stale.message, `if the robot uses it, list it in place of ${stale.path}`);
   const reader = probe === null || relation === "absent" ? `user ${context.userId}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }

@@ -17,7 +17,7 @@ async function detectIn(layout: Layout, more: readonly string[] = []) {
   const { home } = robotHome(layout);
   const directory = testFolder("etc");
   const HOME = home;
-  const given = ["--dir", directory, "--url", "https://policy.example.com", "--region", "eu", "--no-test", ...more];
+  const given = ["--dir", directory, "--url", "https://127.0.0.1:9", "--region", "eu", "--no-test", ...more];
   const { code, stdout, stderr } = await runAgent(["init", "--detect", ...given], { HOME });
   const manifest = join(directory, "robot-manifest.yaml");
   return {
@@ -50,12 +50,13 @@ test("init --detect --yes: type and files of the only robot are written, and not
   `);
 });
 
-test("check: a younger calibration beside the listed one → a warning at its line of the manifest", async () => {
+test("check, doctor: a younger calibration beside the listed one → a warning, at its line of the manifest", async () => {
   const layout = { [`${SO_FOLLOWER}/../so101_follower/arm.json`]: lerobotCalibration() };
   const { home, directory } = await detectIn(layout, ["--yes", "--unit", "deg"]);
   await mkdir(join(home, SO_FOLLOWER));
   await writeFile(join(home, SO_FOLLOWER, "arm.json"), lerobotCalibration("", 2000));
   const { stderr } = await runAgent(["check", "--config", join(directory, "config.yaml")]);
+  const doctor = await runAgent(["doctor", "--config", join(directory, "config.yaml")]);
 
   const line = (await readFile(join(directory, "robot-manifest.yaml"), "utf8"))
     .split("\n")
@@ -63,6 +64,7 @@ test("check: a younger calibration beside the listed one → a warning at its li
   expect(stderr).toContain(`robot-manifest.yaml:${line + 1}:`);
   expect(stderr).toContain("calibration_stale");
   expect(stderr).toContain("may be stale: LeRobot renamed the folder in 0.4.3");
+  expect(doctor.stdout.replaceAll(/\s+/g, " ")).toMatch(/warn files .*may be stale.*list it in place of/);
 });
 
 test("init --detect --yes: a robot near to a type → its files, and the type stays open", async () => {
