@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-import { build, type BuildOptions, context, type OutputFile, type Plugin } from "esbuild";
+import { build, type BuildOptions, context, type Metafile, type OutputFile, type Plugin } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src/console");
@@ -32,10 +32,15 @@ interface Asset {
   readonly bytes: Uint8Array;
 }
 
-/** Builds the console into `folder`. A service that reads it meanwhile finds either the old page or the new one. */
-export async function buildConsole(folder: string): Promise<void> {
-  const { outputFiles } = await build({ ...options, write: false });
+/**
+ * Builds the console into `folder`. A service that reads it meanwhile finds either the old page or the new one.
+ *
+ * @returns the inputs of each file, as esbuild names it.
+ */
+export async function buildConsole(folder: string): Promise<Metafile["outputs"]> {
+  const { outputFiles, metafile } = await build({ ...options, write: false, metafile: true });
   await publish(outputFiles, folder);
+  return metafile.outputs;
 }
 
 /** Rebuilds the console on every change of its files, until the process ends. */

@@ -5,7 +5,7 @@
 import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
-import { build, type Plugin } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
 
 import { buildConsole, watchConsole } from "./build-console.ts";
 import { readFlags } from "./support/flags.ts";
@@ -82,8 +82,10 @@ const dist = resolve(options.out ?? join(root, "dist"));
 
 // Another folder may contain other files, so only the built ones are replaced there.
 if (options.out === undefined) await removeBuild();
-await buildPrograms();
-await (options.watch ? watchConsole(join(dist, CONSOLE)) : buildConsole(join(dist, CONSOLE)));
+const outputs = await buildPrograms();
+if (options.watch) await watchConsole(join(dist, CONSOLE));
+else Object.assign(outputs, await buildConsole(join(dist, CONSOLE)));
+if (options.metafile !== undefined) await writeFile(options.metafile, JSON.stringify(outputs));
 
 /** Everything except the packages, which take a while to build. */
 async function removeBuild(): Promise<void> {
@@ -92,7 +94,8 @@ async function removeBuild(): Promise<void> {
   await Promise.all(built.map((name) => rm(join(dist, name), { recursive: true })));
 }
 
-async function buildPrograms(): Promise<void> {
+/** @returns the inputs of each built file. */
+async function buildPrograms(): Promise<Metafile["outputs"]> {
   const entries = Object.entries(programs).map(([name, { entry }]) => [name, entry]);
   const packages = latePackages.map((name) => [basename(name), lateEntries.get(name) ?? name]);
   const { metafile } = await build({
@@ -122,7 +125,7 @@ async function buildPrograms(): Promise<void> {
     await chmod(path, 0o755);
   }
   for (const file of SHARED_FILES) await cp(join(root, file), join(dist, "share", file));
-  if (options.metafile !== undefined) await writeFile(options.metafile, JSON.stringify(metafile.outputs));
+  return metafile.outputs;
 }
 
 /** Modules with a separate file, which other files do not include. */

@@ -30,7 +30,7 @@ export function page({ name, section, summary }: PageHead, { version, epochS }: 
 }
 
 /** `--setup`, a path, our own names. */
-const TYPED = /(?<![\w\\])--?(?=\w)|(?<=\/\S*)-|\brobot-(?:policy-agent|manifest)\b/g;
+const TYPED = /(?<![\w\\])--?(?=\w)|(?<=\/\S*)-|\brobot-(?:policy(?:-agent|-service)?|manifest)\b/g;
 
 /** Prose. Words that look like commands can be copied, and are not broken at a dash. */
 export function prose(text: string): string {

@@ -3,11 +3,14 @@ import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** SPDX identifiers of the licences allowed in the package. A person decides about any other and adds it here. */
-export const LICENSES = ["MIT", "ISC", "Apache-2.0"] as const;
+/** SPDX identifiers of the licences allowed in the packages. A person decides about any other and adds it here. */
+export const LICENSES = ["MIT", "ISC", "Apache-2.0", "BSD-3-Clause", "Unlicense"] as const;
 export type License = (typeof LICENSES)[number];
 
-/** An npm package that is compiled into the agent. */
+/** esbuild's name of the console's script; it is installed with a hash in its name, beside compressed forms of it. */
+export const CONSOLE_PART = "console.js";
+
+/** An npm package that is compiled into a program or into the console. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -66,9 +69,9 @@ async function readPackage(folder: string, parts: readonly string[], lockfile: L
   const license = LICENSES.find((each) => each === declared);
   if (license === undefined) throw new Error(`${name} is licensed as '${declared}'; see scripts/packaging/bundled.ts`);
   const file = (await readdir(join(root, folder))).find((each) => /^LICENSE(?:\.md)?$/i.test(each));
-  if (file === undefined) throw new Error(`${name} ships no text of its licence`);
-  const text = await readFile(join(root, folder, file), "utf8");
-  checkLicense(name, license, text);
+  // A few packages ship no text: then its own package.json names licence and authors.
+  const text = file === undefined ? "" : await readFile(join(root, folder, file), "utf8");
+  if (file !== undefined) checkLicense(name, license, text);
   const integrity = lockfile.packages[folder]?.integrity;
   if (integrity === undefined) throw new Error(`${name} has no integrity in package-lock.json`);
   const copyright = copyrightLines(text, manifest);
@@ -87,9 +90,9 @@ interface Manifest {
 }
 
 function copyrightLines(text: string, { name, author, contributors = [] }: Manifest): readonly string[] {
-  const lines = text.match(/^copyright (?:\(c\) )?[^[{\n]+$/gim) ?? [];
-  if (lines.length > 0) return lines.map((line) => line.replace(/^copyright (?:\(c\) )?/i, "").trim());
-  // The Apache licence has no copyright line.
+  const lines = text.match(/^Copyright (?:\([Cc]\) |© )?[^[{\n]+$/gm) ?? [];
+  if (lines.length > 0) return lines.map((line) => line.replace(/^Copyright (?:\([Cc]\) |© )?/, "").trim());
+  // The Apache licence has no copyright line, and some packages have no text.
   const authors = [author, ...contributors].flatMap((each) => (typeof each === "string" ? each : (each?.name ?? [])));
   if (authors.length === 0) throw new Error(`${name} names no copyright holder`);
   return authors;
@@ -100,6 +103,8 @@ const SENTENCES: Readonly<Record<License, string>> = {
   MIT: "Permission is hereby granted, free of charge, to any person obtaining a copy",
   ISC: "Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee",
   "Apache-2.0": "Apache License Version 2.0, January 2004",
+  "BSD-3-Clause": "used to endorse or promote products derived from this software",
+  Unlicense: "This is free and unencumbered software released into the public domain",
 };
 
 function checkLicense(name: string, license: License, text: string): void {

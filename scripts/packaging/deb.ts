@@ -6,6 +6,7 @@ import { SCHEMA_VERSION } from "../../src/agent/registration/state-file.ts";
 import { removeWithScript } from "../support/end-of-script.ts";
 import { runProgram } from "../support/run-program.ts";
 import type { Release } from "./changelog.ts";
+import type { PackageContents } from "./contents.ts";
 import type { Architecture } from "./node.ts";
 
 const SOURCE = join(import.meta.dirname, "../../systemd/debian");
@@ -15,6 +16,7 @@ const MAINTAINER_SCRIPTS = ["preinst", "postinst", "prerm", "postrm"];
 const NODE_DEPENDS = "libatomic1 (>= 4.8), libc6 (>= 2.28), libgcc-s1 (>= 4.2), libstdc++6 (>= 5.2)";
 
 export interface DebOptions {
+  readonly contents: PackageContents;
   /** The files of the package, relative to /. */
   readonly tree: string;
   /** The folder to write to. */
@@ -32,10 +34,11 @@ export interface DebOptions {
  *
  * @returns the path of the package.
  */
-export async function buildDeb({ tree, out, release, architecture, isFast }: DebOptions): Promise<string> {
+export async function buildDeb({ contents, tree, out, release, architecture, isFast }: DebOptions): Promise<string> {
+  const { name, prefix } = contents;
   const files = await listFiles(tree);
-  const deb = join(out, `robot-policy-agent_${release.version}_${architecture}.deb`);
-  const control = await readFile(join(SOURCE, "control"), "utf8");
+  const deb = join(out, `${name}_${release.version}_${architecture}.deb`);
+  const control = await readFile(join(SOURCE, `${prefix}control`), "utf8");
   const values: Readonly<Record<string, string>> = {
     VERSION: release.version,
     ARCHITECTURE: architecture,
@@ -43,16 +46,17 @@ export async function buildDeb({ tree, out, release, architecture, isFast }: Deb
     INSTALLED_SIZE: String(await installedKibibytes(files)),
     STATE_SCHEMA_VERSION: String(SCHEMA_VERSION),
   };
-  const fill = (text: string) => text.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => values[name] ?? `@${name}@`);
+  const fill = (text: string) => text.replaceAll(/@([A-Z_]+)@/g, (_, key: string) => values[key] ?? `@${key}@`);
 
   const folder = join(tree, "DEBIAN");
   await mkdir(folder);
   await writeFile(join(folder, "control"), fill(control));
   await writeFile(join(folder, "conffiles"), conffiles(tree, files));
   await writeFile(join(folder, "md5sums"), await checksums(tree, files));
-  for (const name of MAINTAINER_SCRIPTS) {
-    await writeFile(join(folder, name), fill(await readFile(join(SOURCE, name), "utf8")));
-    await chmod(join(folder, name), 0o755);
+  const sources = await readdir(SOURCE);
+  for (const script of MAINTAINER_SCRIPTS.filter((each) => sources.includes(prefix + each))) {
+    await writeFile(join(folder, script), fill(await readFile(join(SOURCE, prefix + script), "utf8")));
+    await chmod(join(folder, script), 0o755);
   }
   await normalize(tree, release.epochS);
   const compression = isFast ? ["-Znone"] : ["-Zxz", "-z9"];
@@ -94,7 +98,8 @@ async function checksums(tree: string, files: readonly string[]): Promise<string
   const lines: string[] = [];
   for (const path of files) {
     const name = relative(tree, path);
-    if (name === "usr/bin/robot-policy-agent" || name.startsWith("etc/")) continue;
+    // Links and conffiles have none.
+    if (name.startsWith("usr/bin/") || name.startsWith("etc/")) continue;
     lines.push(`${await digest("md5", path)}  ${name}\n`);
   }
   return lines.join("");

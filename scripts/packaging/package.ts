@@ -1,24 +1,27 @@
 /**
- * Builds robot-policy-agent_<version>_<architecture>.deb for a robot: the agent's bundle, the Node that it was tested with, units, man
- * pages, completion. Also writes a bill of materials (CycloneDX) and SHA256SUMS. The only downloads are Node's packages from the npm
- * registry, once, pinned by their hashes.
+ * Builds two Debian packages: robot-policy-agent for a robot; robot-policy with the operator's program and the service. Each has the Node
+ * that it was tested with, its units, man pages and completion. Also writes a bill of materials (CycloneDX) of each, and SHA256SUMS. The only
+ * downloads are Node's packages from the npm registry, once, pinned by their hashes.
  *
  * The build is reproducible: times are those of systemd/debian/changelog, names are sorted, and nothing depends on this machine.
  */
 
 import { readFlags, refuseFlags } from "../support/flags.ts";
 import { findMissingProgram, ProgramError } from "../support/run-program.ts";
+import { isPackageName, PACKAGES } from "./contents.ts";
 import { makePackages } from "./make.ts";
 import { ARCHITECTURES, fetchNode, isArchitecture } from "./node.ts";
 
-const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--version VERSION] [--fast]
+const HELP = `Usage: scripts/package [--package NAME]… [--arch amd64|arm64]… [--out DIR] [--version VERSION] [--fast]
 
+  --package  one package, robot-policy-agent or robot-policy; both without it
   --arch     one architecture; both without it
   --out      where the packages go (dist/packages); what is there under the same names is replaced
   --version  another version than package.json's, to try an upgrade
   --fast     not compressed: for tests`;
 
 const options = readFlags(HELP, {
+  package: { type: "string", multiple: true, default: PACKAGES.map(({ name }) => name) },
   arch: { type: "string", multiple: true, default: [...ARCHITECTURES] },
   out: { type: "string", default: "dist/packages" },
   version: { type: "string" },
@@ -28,19 +31,20 @@ const options = readFlags(HELP, {
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  const other = options.package.find((name) => !isPackageName(name));
+  if (other !== undefined) refuseFlags(HELP, `there is no package '${other}'`);
   const unknown = options.arch.find((name) => !isArchitecture(name));
-  if (unknown !== undefined) {
-    refuseFlags(HELP, `no package is made for '${unknown}'`);
-  }
+  if (unknown !== undefined) refuseFlags(HELP, `no package is made for '${unknown}'`);
   const missing = findMissingProgram(["dpkg-deb", "tar", "gzip"]);
   if (missing !== null) {
     console.error(`error: ${missing}`);
     return 1;
   }
   const { out, version, fast: isFast } = options;
+  const names = options.package.filter(isPackageName);
   const architectures = options.arch.filter(isArchitecture);
   try {
-    const packages = await makePackages({ architectures, out, version, isFast }, fetchNode);
+    const packages = await makePackages({ names, architectures, out, version, isFast }, fetchNode);
     console.log(packages.join("\n"));
     return 0;
   } catch (error) {

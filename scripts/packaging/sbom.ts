@@ -3,9 +3,11 @@ import { readFile, writeFile } from "node:fs/promises";
 
 import type { BundledPackage } from "./bundled.ts";
 import type { Release } from "./changelog.ts";
+import type { PackageName } from "./contents.ts";
 import type { Architecture, NodeRuntime } from "./node.ts";
 
 export interface BillOptions {
+  readonly name: PackageName;
   /** The finished package. */
   readonly deb: string;
   readonly bundled: readonly BundledPackage[];
@@ -29,8 +31,8 @@ export async function writeBillOfMaterials(options: BillOptions): Promise<string
   return path;
 }
 
-function describeBill({ bundled, node, release, architecture }: BillOptions, sha256: string) {
-  const product = `pkg:deb/robot-policy-agent@${release.version}?arch=${architecture}`;
+function describeBill({ name: ownName, bundled, node, release, architecture }: BillOptions, sha256: string) {
+  const product = `pkg:deb/${ownName}@${release.version}?arch=${architecture}`;
   const names = new Set(bundled.map(({ name }) => name));
   const inner = bundled.map(({ name, version, dependencies }) => ({
     ref: npmUrl(name, version),
@@ -52,7 +54,7 @@ function describeBill({ bundled, node, release, architecture }: BillOptions, sha
       component: {
         type: "application",
         "bom-ref": product,
-        name: "robot-policy-agent",
+        name: ownName,
         version: release.version,
         hashes: [{ alg: "SHA-256", content: sha256 }],
         licenses: [{ license: { id: "Apache-2.0" } }],

@@ -1,50 +1,48 @@
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { agentManPages } from "../manual/pages.ts";
+import { completionScripts } from "../../src/cli/completion/completion.ts";
 import { runProgram } from "../support/run-program.ts";
-import { type BundledPackage, bundledPackages, type Outputs } from "./bundled.ts";
+import { type BundledPackage, bundledPackages, CONSOLE_PART, type Outputs } from "./bundled.ts";
 import type { Release } from "./changelog.ts";
-import { copyright, NODE_NOTICES } from "./copyright.ts";
-import type { Architecture, NodeRuntime } from "./node.ts";
+import type { PackageContents } from "./contents.ts";
+import { copyright, nodeNotices } from "./copyright.ts";
+import type { NodeRuntime } from "./node.ts";
 
 const root = join(import.meta.dirname, "../..");
-const NAME = "robot-policy-agent";
 
-/** Where the package installs the program and its Node. */
-const PROGRAM_FOLDER = `usr/lib/${NAME}`;
-
-/** The built agent, equal for every architecture. */
-export interface Program {
-  /** The launcher, next to lib/. */
-  readonly launcher: string;
+/** What `npm run build` makes, equal for every architecture. */
+export interface Build {
+  /** Launchers, next to lib/ and console/. */
   readonly folder: string;
-  /** Files of lib/ that the agent needs; the build also creates those of the other programs. */
-  readonly parts: readonly string[];
-  /** npm packages in those files. */
-  readonly bundled: readonly BundledPackage[];
-  /** Completion scripts by shell. */
-  readonly completion: Readonly<Record<string, string>>;
+  readonly outputs: Outputs;
 }
 
-export async function buildProgram(folder: string, { version }: Release): Promise<Program> {
+export async function buildPrograms(folder: string, { version }: Release): Promise<Build> {
   const metafile = `${folder}.json`;
   const build = ["scripts/build.ts", "--version", version, "--out", folder, "--metafile", metafile];
   await runProgram(process.execPath, build, { cwd: root });
-  const outputs: Outputs = JSON.parse(await readFile(metafile, "utf8"));
-  const parts = reachable(outputs, `${NAME}.cjs`);
-  const launcher = join(folder, `${NAME}.cjs`);
-  const completion: Record<string, string> = {};
-  for (const shell of ["bash", "zsh", "fish"]) {
-    completion[shell] = (await runProgram(process.execPath, [launcher, "completion", shell])).toString();
-  }
-  return { launcher, folder, parts, bundled: await bundledPackages(outputs, parts), completion };
+  return { folder, outputs: JSON.parse(await readFile(metafile, "utf8")) };
 }
 
-/** The file, and every file next to it that it requires, directly or not. */
-function reachable(outputs: Outputs, first: string): readonly string[] {
-  const names = new Set([first]);
+/** The built files of a package, and the npm packages in them. */
+export interface BuiltParts {
+  readonly parts: readonly string[];
+  readonly bundled: readonly BundledPackage[];
+}
+
+export async function builtParts(
+  { outputs }: Build,
+  { programs, parts: others }: PackageContents,
+): Promise<BuiltParts> {
+  const parts = reachable(outputs, [...programs.map(({ name }) => `${name}.cjs`), ...others]);
+  return { parts, bundled: await bundledPackages(outputs, parts) };
+}
+
+/** These files, and every file next to them that they require, directly or not. */
+function reachable(outputs: Outputs, first: readonly string[]): readonly string[] {
+  const names = new Set(first);
   for (const name of names) {
     const [, output] = Object.entries(outputs).find(([path]) => path.endsWith(`/lib/${name}`)) ?? [];
     for (const { path } of output?.imports ?? []) if (path.startsWith("./")) names.add(path.slice(2));
@@ -53,64 +51,63 @@ function reachable(outputs: Outputs, first: string): readonly string[] {
 }
 
 export interface Layout {
-  /** The folder that represents / of the robot. */
+  /** The folder that represents / of the computer. */
   readonly tree: string;
-  readonly program: Program;
+  readonly contents: PackageContents;
+  readonly build: Build;
+  readonly built: BuiltParts;
   readonly node: NodeRuntime;
   readonly release: Release;
-  readonly architecture: Architecture;
 }
 
 /** Writes the files of the package below `tree`. */
-export async function layOut({ tree, program, node, release }: Layout): Promise<void> {
-  const put = async (path: string, contents: string | Uint8Array, mode = 0o644) => {
+export async function layOut({ tree, contents, build, built, node, release }: Layout): Promise<void> {
+  const { name, programs } = contents;
+  const folder = `usr/lib/${name}`;
+  const put = async (path: string, data: string | Uint8Array, mode = 0o644) => {
     const file = join(tree, path);
     await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, contents);
+    await writeFile(file, data);
     await chmod(file, mode);
   };
-  const source = (path: string) => readFile(join(root, path));
 
-  await put(`${PROGRAM_FOLDER}/node`, node.program, 0o755);
-  const launcher = await readFile(program.launcher, "utf8");
-  await put(
-    `${PROGRAM_FOLDER}/${NAME}.cjs`,
-    launcher.replace(/^#!.*/, `#!/${PROGRAM_FOLDER}/node --disable-sigusr1`),
-    0o755,
-  );
-  for (const part of program.parts) {
-    // Without the shebang line of the sources.
-    const text = await readFile(join(program.folder, "lib", part), "utf8");
-    await put(`${PROGRAM_FOLDER}/lib/${part}`, text.replace(/^#!.*\n/, ""));
-  }
+  await put(`${folder}/node`, node.program, 0o755);
   await mkdir(join(tree, "usr/bin"), { recursive: true });
-  await symlink(`../lib/${NAME}/${NAME}.cjs`, join(tree, "usr/bin", NAME));
-
-  for (const unit of [`${NAME}.service`, `${NAME}-setup.service`]) {
-    await put(`usr/lib/systemd/system/${unit}`, await source(`systemd/${unit}`));
+  for (const table of programs) {
+    const launcher = await readFile(join(build.folder, `${table.name}.cjs`), "utf8");
+    await put(`${folder}/${table.name}.cjs`, startsNode(launcher, `/${folder}/node`), 0o755);
+    await symlink(`../lib/${name}/${table.name}.cjs`, join(tree, "usr/bin", table.name));
+    const { bash = "", zsh = "", fish = "" } = Object.fromEntries(completionScripts(table));
+    await put(`usr/share/bash-completion/completions/${table.name}`, bash);
+    await put(`usr/share/zsh/vendor-completions/_${table.name}`, zsh);
+    await put(`usr/share/fish/vendor_completions.d/${table.name}.fish`, fish);
   }
-  await put(`usr/lib/sysusers.d/${NAME}.conf`, await source(`systemd/${NAME}.sysusers`));
-  await put(`usr/share/${NAME}/growing-delay.conf`, await source("systemd/growing-delay.conf"));
-  for (const example of ["config.example.yaml", "robot-manifest.example.yaml"]) {
-    await put(`etc/${NAME}/${example}`, await source(`config/${example}`));
+  for (const part of built.parts.filter((each) => each !== CONSOLE_PART)) {
+    // Without the shebang line of the sources.
+    const text = await readFile(join(build.folder, "lib", part), "utf8");
+    await put(`${folder}/lib/${part}`, text.replace(/^#!.*\n/, ""));
   }
+  if (built.parts.includes(CONSOLE_PART)) {
+    await cp(join(build.folder, "console"), join(tree, folder, "console"), { recursive: true });
+  }
+  for (const [path, source] of Object.entries(contents.files)) await put(path, await readFile(join(root, source)));
 
-  const { bash = "", zsh = "", fish = "" } = program.completion;
-  await put(`usr/share/bash-completion/completions/${NAME}`, bash);
-  await put(`usr/share/zsh/vendor-completions/_${NAME}`, zsh);
-  await put(`usr/share/fish/vendor_completions.d/${NAME}.fish`, fish);
-
-  for (const { file, text } of await agentManPages(release)) {
+  for (const { file, text } of await contents.manPages(release)) {
     const section = file.slice(file.lastIndexOf(".") + 1);
     await put(`usr/share/man/man${section}/${file}.gz`, compress(text));
   }
-  for (const example of ["credential-store.conf", "sealed-key.conf"]) {
-    await put(`usr/share/doc/${NAME}/examples/${example}`, await source(`systemd/${example}`));
-  }
-  await put(`usr/share/doc/${NAME}/copyright`, copyright(program.bundled));
-  await put(NODE_NOTICES, compress(node.license));
-  await put(`usr/share/doc/${NAME}/changelog.gz`, compress(release.changelog));
-  await put(`usr/share/lintian/overrides/${NAME}`, await source("systemd/debian/lintian-overrides"));
+  await put(`usr/share/doc/${name}/copyright`, copyright(name, built.bundled));
+  await put(nodeNotices(name), compress(node.license));
+  await put(`usr/share/doc/${name}/changelog.gz`, compress(release.changelog));
+  const overrides = await readFile(join(root, "systemd/debian/lintian-overrides"), "utf8");
+  await put(`usr/share/lintian/overrides/${name}`, overrides.replaceAll("@PACKAGE@", name));
+}
+
+/** The launcher with this Node. env(1) stays where there is more than the one argument that the kernel passes on. */
+function startsNode(launcher: string, node: string): string {
+  return launcher.replace(/^#!.*/, (line) =>
+    line.replace("/usr/bin/env -S node ", `${node} `).replace(" node ", ` ${node} `),
+  );
 }
 
 /** Compressed, as Debian requires of documents; Node's gzip writes neither time nor name. */

@@ -10,7 +10,7 @@ interface ListenProblem {
 }
 
 const CHOOSE_ANOTHER = "choose another address with --listen HOST:PORT";
-const UNIT = "systemd/robot-policy-service.service";
+const UNIT = "robot-policy-service.service";
 
 const LISTEN_PROBLEMS: ReadonlyMap<string, ListenProblem> = new Map([
   ["EADDRINUSE", { what: "another program listens there", fix: CHOOSE_ANOTHER }],

@@ -1,20 +1,20 @@
 /**
- * systemd/robot-policy-service.service under a systemd that runs it.
+ * The service from its package, under a systemd that runs it.
  *
  * @module-tag needs/machine
  */
-import { copyFile, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { type Computer, createComputer } from "../support/nspawn/nspawn.ts";
+import { debianPackage, SECOND_PACKAGE } from "../support/nspawn/package.ts";
 import { wroteToJournal } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
-import { execute } from "../support/programs/execute.ts";
-import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs/programs-built.ts";
+import { OPERATOR_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -33,15 +33,11 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     let site: Site;
 
     beforeAll(async () => {
+      const deb = await debianPackage();
       site = resources.use(await openSite());
-      computer = resources.use(await createComputer(site, { layers: [await debianRoot(release)], hostname: HOSTNAME }));
-      const onDisk = (path: string) => site.path(computer.disk(path));
-      await execute(["mkdir", "-p", onDisk(`/opt/${PROGRAM}`)]);
-      const parts = [`${PROGRAM}.cjs`, "lib", "console"].map((name) => join(dirname(SERVICE_PROGRAM), name));
-      await execute(["cp", "-r", ...parts, onDisk(`/opt/${PROGRAM}`)]);
-      await copyFile(process.execPath, onDisk("/usr/bin/node"));
-      await copyFile(join(root, "systemd", UNIT), onDisk(`/etc/systemd/system/${UNIT}`));
-      await computer.image.run(`ln -s /opt/${PROGRAM}/${PROGRAM}.cjs /usr/bin/${PROGRAM}`);
+      const layers = [await debianRoot(release), deb.layer];
+      computer = resources.use(await createComputer(site, { layers, hostname: HOSTNAME }));
+      await computer.image.run(`dpkg --install ${deb.second.path}`);
       // Tests start it two dozen times, so use a compile cache and a short restart delay.
       await computer.image.write(
         `/etc/systemd/system/${UNIT}.d/test.conf`,
@@ -75,18 +71,26 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         return state === "active" && processId !== "0" && processId !== former ? true : undefined;
       }, "another process to be ready");
 
+    test("package → command line and service are there, the unit is neither enabled nor failed", async () => {
+      expect(await computer.ask("robot-policy --version; robot-policy-service --version")).toMatch(/^(\S+)\n\1$/);
+      expect(await show("UnitFileState")).toBe("disabled");
+      expect(await show("ActiveState")).toBe("inactive");
+    });
+
     test("systemctl enable --now → returns once it answers requests", async () => {
       await computer.run(`systemctl enable --now ${UNIT}`);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await show("StatusText")).not.toBe("");
     });
 
-    test("user → dynamic, and its files are private", async () => {
-      const user = await computer.ask(`ps -o uid= -p ${await show("MainPID")} | tr -d " "`);
-      // The range of dynamic users in systemd.
-      expect(Number(user)).toBeGreaterThanOrEqual(61_184);
-      expect(await computer.ask(`stat -Lc "%a %u" /var/lib/${PROGRAM}/bootstrap-key`)).toBe(`600 ${user}`);
-      expect(await computer.ask(`stat -Lc "%a" /var/lib/private/${PROGRAM}`)).toBe("700");
+    test("user → one of its own, and its files are private", async () => {
+      expect(await computer.ask(`ps -o user:32= -p ${await show("MainPID")}`)).toBe(PROGRAM);
+      expect(await computer.ask(`stat -c "%a %U" /var/lib/${PROGRAM}/bootstrap-key`)).toBe(`600 ${PROGRAM}`);
+      expect(await computer.ask(`stat -c "%a %U" /var/lib/${PROGRAM}`)).toBe(`700 ${PROGRAM}`);
+    });
+
+    test("console → served from the package", async () => {
+      expect(await get("/login")).toBe("HTTP/1.1 200 OK");
     });
 
     test("systemctl reload → the same process, still answering", async () => {
@@ -97,12 +101,12 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test("kill -9 → restarted by systemd on the same data", async () => {
-      const key = await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`);
+      const key = await computer.ask(`cat /var/lib/${PROGRAM}/bootstrap-key`);
       const processId = await show("MainPID");
       await computer.run(`kill -9 ${processId}`);
       await restartedAfter(processId);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
-      expect(await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`)).toBe(key);
+      expect(await computer.ask(`cat /var/lib/${PROGRAM}/bootstrap-key`)).toBe(key);
     });
 
     test("event loop hangs → restarted by the watchdog", async () => {
@@ -124,7 +128,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test("systemd-analyze → no warnings, exposure 2.0 at most", async () => {
-      const { stdout, stderr } = await computer.run(`systemd-analyze verify ${UNIT} 2>&1 | grep -F ${UNIT} || true`);
+      const { stdout, stderr } = await computer.run(
+        `systemd-analyze verify --man=no ${UNIT} 2>&1 | grep -F ${UNIT} || true`,
+      );
       expect(stdout + stderr).toBe("");
       const security = await computer.ask(`systemd-analyze security --no-pager ${UNIT} | tail -1`);
       expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
@@ -184,7 +190,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         "--ca-file",
         computer.disk(`${folder}/ca.pem`),
       ];
-      const keyFile = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
+      const keyFile = computer.disk(`/var/lib/${PROGRAM}/bootstrap-key`);
       const listed = await site.run([process.execPath, OPERATOR_PROGRAM, ...argv, "--key-file", keyFile]);
       expect(listed.stdout + listed.stderr).toContain("No robots are registered yet");
 
@@ -205,9 +211,32 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       return (await site.run(["sh", "-c", script])).stdout;
     }
 
+    test("upgrade → runs again if it ran; what was stopped stays stopped", async () => {
+      const processId = await show("MainPID");
+      await computer.run(`dpkg --install ${(await debianPackage()).second.path}`);
+      await restartedAfter(processId);
+      expect(await show("UnitFileState")).toBe("enabled");
+      await computer.run(`systemctl stop ${UNIT}; dpkg --install ${(await debianPackage()).second.path}`);
+      expect(await show("ActiveState")).toBe("inactive");
+      await computer.run(`systemctl start ${UNIT}`);
+    });
+
     test("systemctl stop → ends within the drain time", async () => {
       await computer.run(`systemctl stop ${UNIT}`);
       expect(await show("Result")).toBe("success");
+    });
+
+    test("purge → the store stays, and the user with it; without them nothing is left", async () => {
+      const { stderr } = await computer.run(`dpkg --purge ${SECOND_PACKAGE}`);
+      expect(stderr).toContain(`/var/lib/${PROGRAM} stays`);
+      expect(await computer.ask(`test -s /var/lib/${PROGRAM}/bootstrap-key; getent passwd ${PROGRAM}`)).toContain(
+        PROGRAM,
+      );
+      await computer.run(`rm -r /etc/${PROGRAM} /var/lib/${PROGRAM}`);
+      await computer.run(`dpkg --install ${(await debianPackage()).second.path}; dpkg --purge ${SECOND_PACKAGE}`);
+      const left = `getent passwd ${PROGRAM}; ls -d /etc/${PROGRAM} /var/lib/${PROGRAM} /usr/lib/${SECOND_PACKAGE} 2>/dev/null`;
+      expect((await computer.run(left, { may_fail: true })).stdout).toBe("");
+      expect(await computer.failedUnits()).toBe("");
     });
   },
 );

@@ -33,7 +33,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "README.md: sudo robot-policy-agent init": "asks; the same with flags is run here",
   'src/README.md: npm ci && export PATH="$PWD/node_modules/.bin:$PATH"': "installs, and runs these tests",
   "src/README.md: scripts/lab/bench": "measures for minutes",
-  "src/service/README.md: sudo mkdir -p /etc/robot-policy-service": "needs root and systemd: test/e2e/service-unit",
+  "src/service/README.md: sudo apt install ./robot-policy_0.1.0_amd64.deb":
+    "needs root and systemd: test/e2e/service-unit",
   "src/service/README.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup":
     "needs an installed service: test/integration/service/keys",
   "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "needs root: test/e2e/service-unit",

