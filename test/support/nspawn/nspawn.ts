@@ -38,8 +38,8 @@ export interface Computer extends Shell, AsyncDisposable {
   live(path: string): string;
   /** The writable layer of the disk, for use as a layer of other computers. For a disk in memory, only while the computer is off. */
   layer(): string;
-  /** Enables memory accounting where systemd may not write to its control groups. Call after each boot. */
-  accountMemory(): Promise<void>;
+  /** Enables memory accounting and control of devices where systemd may not write to its control groups. Call after each boot. */
+  takeControlGroups(): Promise<void>;
 }
 
 /** Units that each boot would start, that no test needs and none of ours is ordered after. */
@@ -130,9 +130,9 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       return `/proc/${powered.leader}/root${path}`;
     },
     layer: () => ownDisk.upper,
-    async accountMemory() {
+    async takeControlGroups() {
       if (!hasOldControlGroups) return;
-      const mounts = ["memory", "pids"].map((name) => `mount -o remount,bind,rw /sys/fs/cgroup/${name}`);
+      const mounts = ["memory", "pids", "devices"].map((name) => `mount -o remount,bind,rw /sys/fs/cgroup/${name}`);
       await computer.run([...mounts, "systemctl daemon-reexec"].join("; "));
     },
     async [Symbol.asyncDispose]() {

@@ -82,8 +82,8 @@ export const whySkipped: string = (() => {
   return ` (skipped: ${what}${packages.length === 0 ? "" : `; apt-get install ${packages.join(" ")}`})`;
 })();
 
-/** Version 1: the hierarchies that systemd needs, and the accounting ones. Version 2: the unified hierarchy. */
-const HIERARCHIES = ["systemd", "unified", "memory", "pids"];
+/** Version 1: the hierarchies that systemd needs, and those that account and control. Version 2: the unified hierarchy. */
+const HIERARCHIES = ["systemd", "unified", "memory", "pids", "devices"];
 const GROUP_PREFIX = "robot-policy-e2e-";
 const CGROUP = "/sys/fs/cgroup";
 
@@ -142,7 +142,7 @@ export function childrenOf(processId: number): readonly number[] {
   }
 }
 
-/** Version 1 accounting hierarchies. A container may not write to them; its systemd then accounts for nothing. */
+/** Version 1 hierarchies. A container may not write to them; its systemd then accounts for nothing and controls nothing. */
 export const hasOldControlGroups = existsSync(join(CGROUP, "memory"));
 
 function hierarchies(): readonly string[] {
