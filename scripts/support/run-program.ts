@@ -7,7 +7,13 @@ import { endWithScript } from "./end-of-script.ts";
 export class ProgramError extends Error {}
 
 /** The Debian packages of programs that a small system may lack. */
-const PACKAGES: Readonly<Record<string, string>> = { "dpkg-deb": "dpkg", gzip: "gzip", tar: "tar", xz: "xz-utils" };
+const PACKAGES: Readonly<Record<string, string>> = {
+  "apt-ftparchive": "apt-utils",
+  "dpkg-deb": "dpkg",
+  gzip: "gzip",
+  tar: "tar",
+  xz: "xz-utils",
+};
 
 /**
  * Runs a program. It ends with this script at the latest.

@@ -39,6 +39,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     "needs an installed service: test/integration/service/keys",
   "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "needs root: test/e2e/service-unit",
   "systemd/README.md: scripts/package --arch amd64": "needs dpkg-deb and minutes: test/integration/package",
+  "systemd/README.md: gpg --quick-generate-key 'Robot packages <robots@example.com>'":
+    "needs a key and minutes: test/integration/package/repository",
+  "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc":
+    "needs root and a repository: test/e2e/repository",
   "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install":
     "needs root: test/e2e/installer",
   "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":

@@ -26,7 +26,9 @@ const PACKAGES = ["systemd", "systemd-sysv", "dbus", "procps", "passwd", "acl"]
   // Needed by Node and not in an essential system.
   .concat("libatomic1", "libstdc++6")
   // Sets the clock of a single process.
-  .concat("libfaketime");
+  .concat("libfaketime")
+  // Installs from a repository.
+  .concat("apt");
 /** Without point release and security updates, because each is another index to download. */
 const MIRROR = "http://deb.debian.org/debian";
 /** Takes half a minute on two idle cores, most of it for downloading and unpacking. */
