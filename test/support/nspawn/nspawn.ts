@@ -46,7 +46,13 @@ export interface Computer extends Shell, AsyncDisposable {
 const MASKED = ["systemd-logind", "systemd-user-sessions", "systemd-update-utmp", "systemd-update-utmp-runlevel"]
   .concat("systemd-remount-fs", "systemd-sysctl", "systemd-binfmt", "systemd-tmpfiles-setup-dev")
   .map((name) => `${name}.service`)
-  .concat("getty.target", "dpkg-db-backup.timer", "systemd-tmpfiles-clean.timer");
+  .concat(
+    "getty.target",
+    "dpkg-db-backup.timer",
+    "systemd-tmpfiles-clean.timer",
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+  );
 
 // Running these generators takes half the time of a systemd reload. They create units from kernel arguments, fstab(5), partitions and
 // init scripts. Not below /usr: bullseye has no merged /usr here.
