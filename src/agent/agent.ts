@@ -118,7 +118,7 @@ export function createAgent(options: AgentOptions) {
   }
 
   const reconciler = createReconciler({ ...options, look, collector, connection });
-  const reporter = createReporter({ log, notify: machine.notify });
+  const reporter = createReporter({ log, notify: machine.notify, registeredAt: known?.registered_at ?? null });
   const watch = createWatch({
     files,
     events: machine.events,

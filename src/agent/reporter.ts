@@ -7,7 +7,12 @@ import type { StatusDocument } from "./status.ts";
 import type { WatchMode } from "../look/watch.ts";
 
 /** Reports changes to the log and to systemd, each once: a day without network is a handful of lines. */
-export function createReporter(options: { readonly log: Log; readonly notify: Notify }) {
+export function createReporter(options: {
+  readonly log: Log;
+  readonly notify: Notify;
+  /** Of the registration that the agent starts with. */
+  readonly registeredAt: string | null;
+}) {
   const { log, notify } = options;
   /** What was reported last, by subject. */
   const reported = new Map<string, string | null>([
@@ -15,6 +20,7 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     ["unconfirmed", null],
     ["hanging", null],
     ["mode", "events"],
+    ["registration", options.registeredAt],
   ]);
 
   /** True when the value differs from the one reported before. */
@@ -32,7 +38,8 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     const { state, failure, registration, registered_changes: changes, hold } = document;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
     if (!isNews("state", key)) return;
-    log[level](state, {
+    const isRegistration = state === "registered" && isNews("registration", registration?.registered_at ?? null);
+    log[isRegistration ? "notice" : level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
       ...(state === "registered" && changes !== null ? { changes: describeChanges(changes, null) } : {}),

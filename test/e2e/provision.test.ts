@@ -13,6 +13,7 @@ import {
   installPackage,
   KEY_FILE,
   provision,
+  ROBOT_FILES,
   type RobotComputer,
   UNIT,
 } from "../support/nspawn/robot.ts";
@@ -97,6 +98,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       await service.allLogged();
       expect(service.requests).toHaveLength(1);
       expect((await robot.agent("status")).code).toBe(0);
+      expect(await robot.ask(`journalctl -u ${UNIT} -p notice -o cat --no-pager`)).not.toMatch(/"event"/);
       expect(await robot.ask("journalctl --no-pager -b")).not.toMatch(/inherited credential|credential.*robot-policy/);
     });
 
@@ -189,6 +191,24 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         /^slept/m,
       );
       await robot.run(`rm ${sleep}`);
+    });
+
+    test("journalctl -p → registrations are notices, what is wrong is a warning", async () => {
+      const messages = (priority: string) =>
+        robot.ask(`journalctl _SYSTEMD_UNIT=${UNIT} -b -p ${priority} -o cat --no-pager`);
+      const [first = ""] = ROBOT_FILES;
+      const former = await robot.digest();
+      await robot.run(`echo '# changed' >>${first}`);
+      await robot.until(({ registration }) => registration?.configuration_digest !== former);
+      const noticed = async () =>
+        (await messages("notice")).match(/^\{"level":"notice",.*"event":"registered"/gm) ?? undefined;
+      expect(await eventually(noticed, "the registration in the journal")).toHaveLength(1);
+      expect(await messages("warning")).not.toContain('"event":"registered"');
+      await robot.run(`mv ${first} ${first}.away`);
+      const warned = async () => (await messages("warning")).includes(`${first}`) || undefined;
+      await eventually(warned, "a warning that names the file");
+      await robot.run(`mv ${first}.away ${first}`);
+      await robot.until(({ state }) => state === "registered");
     });
 
     test("43: systemd-analyze → no warnings, exposure 2.0 at most", async ({ annotate }) => {

@@ -240,7 +240,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       trace.note(scheduler.nowMs, `  log ${text}`);
       tell("onText", incarnation, "log", text);
     };
-    return { debug() {}, info: write, warn: write, error: write };
+    return { debug() {}, info: write, notice: write, warn: write, error: write };
   }
 
   function ended(incarnation: Incarnation, ending: Ending): void {

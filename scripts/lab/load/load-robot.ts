@@ -190,4 +190,4 @@ const IN_MEMORY: IdentityFiles = {
   setAsideForeign: () => Promise.resolve(),
 };
 
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const SILENT: Log = { debug() {}, info() {}, notice() {}, warn() {}, error() {} };

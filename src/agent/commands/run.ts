@@ -44,7 +44,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   if (state.kind === "problem") return refuse(state.problem);
 
   const mask = (text: string) => maskWholeKeys(terminal.completeHint(text));
-  const log = createLog(initial.log, mask, (onDropped) => openLogOutput(context.stderr, onDropped));
+  const log = createLog(initial.log, mask, (onDropped) => openLogOutput(context, onDropped));
   await using control = createControlSocket(controlSocketPath(folders), log);
   const agent = createAgent({
     machine,

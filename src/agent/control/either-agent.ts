@@ -148,5 +148,5 @@ function notesOf({ terminal }: CommandContext): Log {
     if (event === "registration-lost") terminal.note(`Registering again: ${String(fields?.["detail"])}`);
   };
   const quiet = () => {};
-  return { debug: quiet, info: note, warn: note, error: quiet };
+  return { debug: quiet, info: note, notice: quiet, warn: note, error: quiet };
 }

@@ -7,6 +7,8 @@ import type { LogOutput } from "./log-output.ts";
 export interface Log {
   debug(event: string, fields?: Readonly<Record<string, unknown>>): void;
   info(event: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What people look for later, such as a registration; shown wherever info is. */
+  notice(event: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(event: string, fields?: Readonly<Record<string, unknown>>): void;
   error(event: string, fields?: Readonly<Record<string, unknown>>): void;
 }
@@ -35,7 +37,7 @@ export function createLog(
   const waiting: Line[] = [];
   const output = openOutput((lines) => write("warn", "log-lines-dropped", { lines }));
   let options = first;
-  let logger: Logger | null = null;
+  let logger: Logger<"notice"> | null = null;
   let loading = false;
 
   function write(...line: Line): void {
@@ -71,6 +73,7 @@ export function createLog(
   return {
     debug: (event, fields = {}) => write("debug", event, fields),
     info: (event, fields = {}) => write("info", event, fields),
+    notice: (event, fields = {}) => write("notice", event, fields),
     warn: (event, fields = {}) => write("warn", event, fields),
     error: (event, fields = {}) => write("error", event, fields),
     adjust(next) {
@@ -82,10 +85,10 @@ export function createLog(
   };
 }
 
-async function openLogger({ level, format }: LogOptions, mask: Mask, output: LogOutput): Promise<Logger> {
+async function openLogger({ level, format }: LogOptions, mask: Mask, output: LogOutput): Promise<Logger<"notice">> {
   const { pino } = await import("pino");
   const toLine = format === "json" ? jsonLine : textLine;
-  return pino({ level, ...lineSettings(mask) }, { write: (line) => output.write(toLine(line)) });
+  return pino({ level, ...lineSettings(mask) }, { write: (line) => output.write(toLine(line), levelOf(line)) });
 }
 
 /** Cuts long values, such as error texts of a service or very long paths. */
@@ -100,6 +103,8 @@ export function lineSettings(mask: Mask) {
     // journald adds process and host.
     base: null,
     messageKey: "event",
+    // Between info (30) and warn (40).
+    customLevels: { notice: 35 },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: {
       level: (label: string) => ({ level: label }),
@@ -107,6 +112,11 @@ export function lineSettings(mask: Mask) {
         Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fitValue(value, mask)])),
     },
   };
+}
+
+/** The level of a line as pino writes it: its first member. */
+export function levelOf(line: string): string {
+  return /^\{"level":"(\w+)"/.exec(line)?.[1] ?? "info";
 }
 
 /** The line with invisible characters as JSON escapes, so that it cannot control a terminal. */

@@ -55,7 +55,7 @@ const IDLE: ControlledAgent = {
 
 function logTo(events: string[]): Log {
   const note = (event: string) => void events.push(event);
-  return { debug: note, info: note, warn: note, error: note };
+  return { debug: note, info: note, notice: note, warn: note, error: note };
 }
 
 /** Serves the socket of an agent that registers at once and whose reloads end when the test calls `endReload`. */

@@ -8,5 +8,5 @@ export const testMachine: StoreMachine = {
   clock: systemClock,
   files: systemFiles,
   random: systemRandom,
-  log: { debug() {}, info() {}, warn() {}, error() {} },
+  log: { debug() {}, info() {}, notice() {}, warn() {}, error() {} },
 };

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -305,6 +305,24 @@ test("configuration edit → applied once settled, dependents are notified", asy
   await until(() => requests.length === 2);
   expect(configurations.map(({ robot: { region } }) => region)).toEqual(["us-west-2"]);
   expect(robot.logged).toContain("configuration-changed");
+});
+
+test("log → each registration at notice, and a state that passes and returns without one at info", async () => {
+  const robot = await registeredRobot();
+  const { agent, logged, path, until, write } = robot;
+  const registrations = () => logged.filter((event) => event.endsWith("registered"));
+  expect(registrations()).toEqual(["registered", "notice registered"]);
+  await rename(path, `${path}.away`);
+  agent.trigger();
+  await until(() => agent.status().state === "invalid");
+  await rename(`${path}.away`, path);
+  agent.trigger();
+  await until(() => agent.status().state === "registered");
+  expect(registrations()).toEqual(["registered", "notice registered", "registered"]);
+  await write("changed\n");
+  agent.trigger();
+  await until(() => registrations().length > 3);
+  expect(registrations().slice(3)).toEqual(["registered", "notice registered"]);
 });
 
 test.each([

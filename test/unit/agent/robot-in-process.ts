@@ -239,7 +239,7 @@ export async function reconciledRobot(
     holdPath: robot.holdPath,
     registration,
     connection: () => connection,
-    log: { debug: note, info: note, warn: note, error: note },
+    log: { debug: note, info: note, notice: note, warn: note, error: note },
   });
   const run: ReconciledRobot["run"] = async (request) => {
     for (;;) {
@@ -303,7 +303,7 @@ export async function openAgent(name?: string): Promise<OpenedRobot> {
   const agent = createAgent({
     machine,
     pending: robot.pending,
-    log: { debug: note, info: note, warn: note, error: note },
+    log: { debug: note, info: note, notice: (event) => logged.push(event, `notice ${event}`), warn: note, error: note },
     version: "0.0.0",
     processId: process.pid,
     stateDirectory: robot.stateDirectory,

@@ -50,7 +50,7 @@ const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/
 const CHATTY = `
   import { createLog } from ${logPath};
   import { openLogOutput } from ${outputPath};
-  const log = createLog({ level: "info", format: "json" }, (text) => text, (dropped) => openLogOutput(process.stderr, dropped));
+  const log = createLog({ level: "info", format: "json" }, (text) => text, (dropped) => openLogOutput({ stderr: process.stderr, environment: {} }, dropped));
   log.info("first");
   while (process.stderr.bytesWritten === 0) await new Promise(setImmediate);
   for (let index = 0; index < 5000; index += 1) log.info("written", { text: "x".repeat(1000) });
@@ -83,10 +83,35 @@ test("createLog: reader stalls → the program continues, dropped lines are coun
 test("openLogOutput: disk full → lines are lost, the program continues", async () => {
   const script = `
     import { openLogOutput } from ${outputPath};
-    const output = openLogOutput(process.stderr, () => {});
+    const output = openLogOutput({ stderr: process.stderr, environment: {} }, () => {});
     for (const line of ["a\\n", "b\\n"]) output.write(line);
     console.log("alive");`;
   const args = ["-c", 'exec "$@" 2>/dev/full', "sh", process.execPath, "--input-type=module", "-e", script];
   const { stdout } = await execute(["sh", ...args]);
   expect(stdout).toBe("alive\n");
+});
+
+/** A log of every level whose stderr is what JOURNAL_STREAM names, or not. */
+const PRIORITIES = `
+  import { fstatSync } from "node:fs";
+  import { createLog } from ${logPath};
+  import { openLogOutput } from ${outputPath};
+  const { dev, ino } = fstatSync(2);
+  const environment = { JOURNAL_STREAM: process.argv[1].replace("stderr", dev + ":" + ino) };
+  const context = { stderr: process.stderr, environment };
+  const log = createLog({ level: "debug", format: process.argv[2] }, (text) => text, (dropped) => openLogOutput(context, dropped));
+  for (const level of ["error", "warn", "notice", "info", "debug"]) log[level]("said", { text: "two\\nlines" });`;
+
+test.each([
+  ["stderr", "json", ["<3>{", "<4>{", "<5>{", "<6>{", "<7>{"]],
+  ["stderr", "text", ["<3>", "<4>", "<5>", "<6>", "<7>"]],
+  ["8:12345", "json", ["{", "{", "{", "{", "{"]],
+  ["", "json", ["{", "{", "{", "{", "{"]],
+])("openLogOutput: JOURNAL_STREAM '%s', %s → each line begins with %j", async (stream, format, begins) => {
+  const argv = ["--input-type=module", "-e", PRIORITIES, stream, format];
+  const { stderr } = await execute([process.execPath, ...argv]);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines.map((line, index) => line.startsWith(begins[index] ?? "?") && !line.slice(3).includes("<"))).toEqual(
+    begins.map(() => true),
+  );
 });

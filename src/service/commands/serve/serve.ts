@@ -51,7 +51,7 @@ async function run(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const output = openLogOutput(context.stderr, (lines) => log.warn("log_lines_dropped", { lines }));
+  const output = openLogOutput(context, (lines) => log.warn("log_lines_dropped", { lines }));
   const log: Log = createLog(logLevel, output);
   const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
   await using service = createService({ ...configuration, store: withThreads(configuration.store) }, machine);

@@ -27,7 +27,7 @@ export async function boot({ robot, service }: Scene, files: Files = systemFiles
   const userId = process.getuid?.() ?? 0;
   const connection = connect(direct, { machine, folders, environment: {}, userId, version: "0.0.0" }, () => null);
   const quiet = () => {};
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const log = { debug: quiet, info: quiet, notice: quiet, warn: quiet, error: quiet };
   const stateDirectory = robot.state_directory;
   const identity = createIdentity({ machine, log, version: "0.0.0", stateDirectory, wake() {} });
   identity.use(direct, connection);

@@ -362,7 +362,13 @@ describeOnEachStore("change feed", (newStore) => {
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());
     const problems: unknown[] = [];
-    const log = { debug() {}, info() {}, warn() {}, error: (...problem: unknown[]) => problems.push(problem) };
+    const log = {
+      debug() {},
+      info() {},
+      notice() {},
+      warn() {},
+      error: (...problem: unknown[]) => problems.push(problem),
+    };
     let looks = 0;
     let held: Promise<void> = Promise.resolve();
     const version = async () => {

@@ -28,7 +28,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 /** For tests in which an extra, late probe on a busy machine would be an error. */
 const PATIENT = { idleMs: 600_000, probeTimeoutMs: 60_000 } as const;
-const log = { debug() {}, info() {}, warn() {}, error() {} };
+const log = { debug() {}, info() {}, notice() {}, warn() {}, error() {} };
 const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");

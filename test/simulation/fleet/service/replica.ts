@@ -153,7 +153,7 @@ export function createReplica(options: ReplicaOptions): Replica {
         trace.note(scheduler.nowMs, `  ${name} ${text}`);
         options.onLog(level, text);
       };
-    return { debug() {}, info: write("info"), warn: write("warn"), error: write("error") };
+    return { debug() {}, info: write("info"), notice: write("info"), warn: write("warn"), error: write("error") };
   }
 
   function probeOf(process: Process, dice: Dice): HealthProbe {

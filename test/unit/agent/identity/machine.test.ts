@@ -97,7 +97,7 @@ async function live({ credential, keyOf, answer, forMs, onWait, isFull }: Life) 
   let wakes = 0;
   const identity = createIdentityMachine({
     machine,
-    log: { debug: note, info: note, warn: note, error: note },
+    log: { debug: note, info: note, notice: note, warn: note, error: note },
     version: "0.0.0",
     files,
     stored: { key, enrolment: null, credential: stored, setAside: [] },

@@ -51,7 +51,7 @@ function createLogbook(): Log & { readonly entries: string[] } {
   const entries: string[] = [];
   const note = (event: string, fields?: Readonly<Record<string, unknown>>) =>
     void entries.push(`${event} ${JSON.stringify(fields)}`);
-  return { entries, debug: note, info: note, warn: note, error: note };
+  return { entries, debug: note, info: note, notice: note, warn: note, error: note };
 }
 
 const random = { unit: () => 0.5, bytes: (count: number) => new Uint8Array(count) };
