@@ -35,6 +35,8 @@ export const PACKAGES: readonly PackageContents[] = [
     files: {
       [`usr/lib/systemd/system/${AGENT}.service`]: `systemd/${AGENT}.service`,
       [`usr/lib/systemd/system/${AGENT}-setup.service`]: `systemd/${AGENT}-setup.service`,
+      [`usr/lib/systemd/system/${AGENT}-look.service`]: `systemd/${AGENT}-look.service`,
+      [`usr/lib/systemd/system/${AGENT}.timer`]: `systemd/${AGENT}.timer`,
       [`usr/lib/sysusers.d/${AGENT}.conf`]: `systemd/${AGENT}.sysusers`,
       [`usr/share/${AGENT}/growing-delay.conf`]: "systemd/growing-delay.conf",
       [`usr/share/doc/${AGENT}/examples/credential-store.conf`]: "systemd/credential-store.conf",

@@ -44,6 +44,8 @@ export interface OneShotOptions {
   readonly folders: Folders;
   /** Unread, the state needs no permission; `optional` is read where this user may read it. */
   readonly state: "unread" | "optional" | "read";
+  /** Takes files as registered whose stat is that of the registration, as a start of the daemon does. */
+  readonly isTrusting?: boolean;
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
@@ -58,9 +60,9 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   if (initial === null) return { kind: "invalid", configuration, registration };
   const identity = await readIdentity(options, initial.service.url);
   const look = createLook(machine);
-  // Every file is read, and not taken from the last registration, which only tells what held content before.
+  // For a person every file is read, and not taken from the last registration, which only tells what held content before.
   look.remember(registration?.files ?? []);
-  look.invalidate();
+  if (options.isTrusting !== true) look.invalidate();
   const documents = createDocuments(machine, look, configuration, initial);
   const collector = createCollector({ machine, look, documents, onProgress: options.onProgress });
   await documents.read(false);

@@ -98,6 +98,14 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => (await import("../agent/commands/run.ts")).run,
     },
     {
+      name: "look",
+      summary:
+        "look once, register what changed, and end: what robot-policy-agent.timer does each minute in place of run",
+      flags: [],
+      examples: ["robot-policy-agent look"],
+      load: async () => (await import("../agent/commands/look.ts")).look,
+    },
+    {
       name: "check",
       summary: "check configuration, manifest and files, without network",
       flags: [{ flag: "--strict", summary: "fail on warnings, too" }, JSON_FLAG],

@@ -78,7 +78,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(lines).toContain(`${SHARED} opened`);
     });
 
-    test.each([`${PACKAGE}.service`, `${PACKAGE}-setup.service`])(
+    test.each([`${PACKAGE}.service`, `${PACKAGE}-setup.service`, `${PACKAGE}-look.service`])(
       "%s → sees names and /sys, opens no camera, serial port or disk, and no shared memory of others",
       async (unit) => {
         const lines = await probeIn(unit);

@@ -21,7 +21,11 @@ const LONGEST_DELAY_MS = 85_000;
 const CHANGE_MS = 2000;
 
 /** When the next heartbeat is due, and what it says. Nothing is written to disk. */
-export function createHeartbeats({ machine: { clock, random }, log, version }: MachineOptions) {
+export function createHeartbeats({
+  machine: { clock, random },
+  log,
+  version,
+}: Pick<MachineOptions, "machine" | "log" | "version">) {
   /** Not that of the renewals: accepted heartbeats must not shorten the pauses between renewals that fail. */
   const pace = createPace(random);
   let dueMs = 0;

@@ -85,6 +85,18 @@ export function createLog(
   };
 }
 
+/** A log over pino for a command that has something to say: each line is written before the call returns. */
+export async function openLog(options: LogOptions, mask: Mask, output: LogOutput): Promise<Log> {
+  const logger = await openLogger(options, mask, output);
+  return {
+    debug: (event, fields = {}) => logger.debug(fields, event),
+    info: (event, fields = {}) => logger.info(fields, event),
+    notice: (event, fields = {}) => logger.notice(fields, event),
+    warn: (event, fields = {}) => logger.warn(fields, event),
+    error: (event, fields = {}) => logger.error(fields, event),
+  };
+}
+
 async function openLogger({ level, format }: LogOptions, mask: Mask, output: LogOutput): Promise<Logger<"notice">> {
   const { pino } = await import("pino");
   const toLine = format === "json" ? jsonLine : textLine;

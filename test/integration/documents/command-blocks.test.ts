@@ -47,6 +47,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     "needs root: test/e2e/installer",
   "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":
     "needs root and a mounted image: test/e2e/images",
+  "systemd/README.md: sudo systemctl disable --now robot-policy-agent.service":
+    "needs root and an installed agent: test/e2e/on-demand",
   "systemd/README.md: sudo robot-policy-agent grant --dry-run":
     "needs root, and grants access to the user of an installed agent: test/e2e/homes",
   "systemd/README.md: npm ci && npm run build": "needs root, and builds for minutes",

@@ -11,11 +11,12 @@ import { hasProgram } from "../../support/programs/programs.ts";
 const SYSTEMD = join(import.meta.dirname, "../../../systemd");
 const AGENT = "robot-policy-agent.service";
 const SETUP = "robot-policy-agent-setup.service";
+const LOOK = "robot-policy-agent-look.service";
 
 /** Settings that systemd 252 (Debian 12) does not know, so that it would log a warning at each reload. */
 const NEWER_SETTINGS = /^(?:RestartSteps|RestartMaxDelaySec|RestartMode|ImportCredential|ProtectHostname=private)\b/m;
 
-describe.each([AGENT, SETUP])("%s", (unit) => {
+describe.each([AGENT, SETUP, LOOK])("%s", (unit) => {
   it.skipIf(!hasProgram("systemd-analyze"))("scenario 43: systemd-analyze → exposure 2.0 at most", async () => {
     const { stdout } = await execute([
       "systemd-analyze",
@@ -66,15 +67,16 @@ describe.each([AGENT, SETUP])("%s", (unit) => {
   });
 });
 
-describe("both units", () => {
-  it("confinement → the same in both", async () => {
-    const [agent, setup] = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
+describe("all units", () => {
+  it("confinement → the same in all", async () => {
+    const [agent, setup, look] = await Promise.all([AGENT, SETUP, LOOK].map((unit) => settings(unit, "Service")));
     expect(confinement(setup)).toEqual(confinement(agent));
+    expect(confinement(look)).toEqual(confinement(agent));
     expect(confinement(agent).length).toBeGreaterThan(30);
   });
 
   it("scenario 16: LimitCORE → 0, because a core dump would contain the key", async () => {
-    for (const unit of [AGENT, SETUP]) expect(await settings(unit, "Service")).toContainEqual(["LimitCORE", "0"]);
+    for (const unit of [AGENT, SETUP, LOOK]) expect(await settings(unit, "Service")).toContainEqual(["LimitCORE", "0"]);
   });
 });
 
@@ -83,11 +85,11 @@ describe("lines of systemd's own", () => {
     expect(await settings("credential-store.conf", "Service")).toEqual([
       ["LoadCredential", "api-key:robot-policy-agent.api-key"],
     ]);
-    const units = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
+    const units = await Promise.all([AGENT, SETUP, LOOK].map((unit) => settings(unit, "Service")));
     expect(units.flat().filter(([name]) => name.includes("Credential"))).toEqual([]);
   });
 
-  it.each([AGENT, SETUP, "robot-policy-service.service"])(
+  it.each([AGENT, SETUP, LOOK, "robot-policy-service.service"])(
     "%s: exit codes → those without a misleading name",
     async (unit) => {
       expect(await settings(unit, "Service")).toContainEqual(["Environment", "ROBOT_POLICY_EXIT_CODES=sysexits"]);
@@ -96,6 +98,25 @@ describe("lines of systemd's own", () => {
 
   it("the first boot is not repeated after a wrong command, or a registration of another machine", async () => {
     expect(await settings(SETUP, "Service")).toContainEqual(["RestartPreventExitStatus", "2 79"]);
+  });
+});
+
+describe("robot-policy-agent.timer", () => {
+  it("a look each minute, within the second, in place of the service", async () => {
+    expect(await settings("robot-policy-agent.timer", "Timer")).toEqual([
+      ["OnActiveSec", "1s"],
+      ["OnUnitActiveSec", "1min"],
+      ["AccuracySec", "1s"],
+      ["Unit", LOOK],
+    ]);
+    expect(await settings("robot-policy-agent.timer", "Unit")).toContainEqual(["Conflicts", AGENT]);
+    expect(await settings(LOOK, "Service")).toEqual(
+      expect.arrayContaining([
+        ["Type", "oneshot"],
+        ["TimeoutStartSec", "30"],
+        ["LogLevelMax", "notice"],
+      ]),
+    );
   });
 });
 

@@ -1,0 +1,121 @@
+/**
+ * A robot without an agent in between: the timer in place of the service.
+ *
+ * @module-tag needs/machine
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+
+import { tellJournals } from "../support/nspawn/journal.ts";
+import { debianPackage, NEWER_VERSION, PACKAGE } from "../support/nspawn/package.ts";
+import {
+  createRobotComputer,
+  installPackage,
+  provision,
+  ROBOT_FILES,
+  type RobotComputer,
+  UNIT,
+} from "../support/nspawn/robot.ts";
+import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
+import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { eventually } from "../support/robot/robot.ts";
+
+const TIMER = `${PACKAGE}.timer`;
+const LOOK = `${PACKAGE}-look.service`;
+
+describe.skipIf(whySkipped !== "").each(RELEASES)(
+  `timer in place of the service, step by step, under $suite, systemd $systemd${whySkipped}`,
+  STEP_BY_STEP,
+  (release) => {
+    const resources = new AsyncDisposableStack();
+    let service: SiteService;
+    let robot: RobotComputer;
+
+    beforeAll(async () => {
+      const [deb, newer] = [await debianPackage(), await debianPackage(NEWER_VERSION)];
+      const site = resources.use(await openSite());
+      service = resources.use(await startSiteService(site));
+      const layers = [await debianRoot(release), deb.layer, newer.layer];
+      robot = resources.use(await createRobotComputer(site, { layers, hostname: "arm-7" }));
+      await robot.boot();
+      await installPackage(robot, deb);
+      await provision(robot, service);
+    }, LIMIT_MS);
+
+    afterEach(tellJournals);
+    afterAll(() => resources.disposeAsync());
+
+    const showTimer = (property: string) => robot.ask(`systemctl show --value -p ${property} ${TIMER}`);
+    /** Resolves after this number of further looks, which are over. */
+    async function looks(count: number): Promise<void> {
+      for (let look = 0; look < count; look += 1) await robot.run(`systemctl start ${LOOK}`);
+    }
+    const isRegistered = async () => {
+      const digest = await robot.digest();
+      const [stored] = await service.robots();
+      return stored?.configuration_digest === digest || undefined;
+    };
+    const journal = () => robot.ask(`journalctl -b -o cat --no-pager -u ${LOOK}`);
+
+    test("systemctl enable --now of the timer → registered by its first look, and no agent runs", async () => {
+      await robot.run(`systemctl disable --now ${UNIT}; systemctl enable --now ${TIMER}`);
+      await eventually(isRegistered, "the first registration");
+      await eventually(async () => (await robot.show("ActiveState")) === "inactive" || undefined, "rest");
+      expect(await robot.ask(`pgrep -u ${PACKAGE} || echo none`)).toBe("none");
+      // The next one a minute after the start of the last.
+      expect(await showTimer("TimersMonotonic")).toMatch(/OnUnitActiveUSec=1min/);
+      expect(await journal()).toMatch(/^\{"level":"notice",.*"event":"registered"\}$/);
+    });
+
+    test("looks that find nothing → no request, no line in the journal, nothing written", async () => {
+      await looks(3);
+      const state = `find /var/lib/${PACKAGE} /var/cache/${PACKAGE} /run/${PACKAGE} -printf '%p %i %T@ %C@\\n' | sort`;
+      const [written, said] = [await robot.ask(state), await journal()];
+      await service.allLogged();
+      const before = service.requests.length;
+      await looks(3);
+      expect(await robot.ask(state)).toBe(written);
+      expect(await journal()).toBe(said);
+      await service.allLogged();
+      expect(service.requests.length).toBe(before);
+    });
+
+    test("a change → registered by the next look", async () => {
+      await robot.run(`echo '# changed' >>${ROBOT_FILES[0]}`);
+      await looks(1);
+      expect(await isRegistered()).toBe(true);
+    });
+
+    test("no network → one warning for all looks; then registered", async () => {
+      await robot.cable("pulled");
+      await robot.run(`echo '# changed again' >>${ROBOT_FILES[0]}`);
+      await looks(2);
+      const warnings = await robot.ask(`journalctl -b -p warning -o cat --no-pager -u ${LOOK}`);
+      expect(warnings.match(/"event":"unreachable"/g)).toHaveLength(1);
+      expect(await robot.failedUnits()).toBe("");
+      await robot.cable("plugged");
+      await looks(1);
+      expect(await isRegistered()).toBe(true);
+    });
+
+    test("boot → the timer looks; upgrade → it goes on", async () => {
+      await robot.shutdown();
+      await robot.boot();
+      await robot.run(`echo '# before the boot was over' >>${ROBOT_FILES[0]}`);
+      await looks(1);
+      expect(await isRegistered()).toBe(true);
+      await installPackage(robot, await debianPackage(NEWER_VERSION));
+      expect(await showTimer("ActiveState")).toBe("active");
+      expect(await robot.show("ActiveState")).toBe("inactive");
+      expect(await robot.failedUnits()).toBe("");
+    });
+
+    test("systemctl start of the service → the timer stops; purge → nothing is left", async () => {
+      await robot.run(`systemctl start ${UNIT}`);
+      await robot.until(({ state }) => state === "registered");
+      expect(await showTimer("ActiveState")).toBe("inactive");
+      await robot.run(`dpkg --purge ${PACKAGE}`);
+      expect(await robot.ask(`systemctl list-unit-files --no-legend '${PACKAGE}*' | cat`)).toBe("");
+    });
+  },
+);
