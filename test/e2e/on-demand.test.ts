@@ -55,7 +55,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       const [stored] = await service.robots();
       return stored?.configuration_digest === digest || undefined;
     };
-    const journal = () => robot.ask(`journalctl -b -o cat --no-pager -u ${LOOK}`);
+    /** Before systemd 248 LogLevelMax= is not for what systemd itself says of the unit. */
+    const ofUnit = release.systemd >= 248 ? `-u ${LOOK}` : `_SYSTEMD_UNIT=${LOOK}`;
+    const journal = () => robot.ask(`journalctl -b -o cat --no-pager ${ofUnit}`);
 
     test("systemctl enable --now of the timer → registered by its first look, and no agent runs", async () => {
       await robot.run(`systemctl disable --now ${UNIT}; systemctl enable --now ${TIMER}`);

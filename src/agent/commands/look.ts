@@ -19,7 +19,7 @@ import { type Log, type LogOptions, openLog } from "../../platform/log/log.ts";
 import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
-import { openAgent } from "../control/either-agent.ts";
+import { type EitherAgent, openAgent } from "../control/either-agent.ts";
 import { decide } from "../decide.ts";
 import { readHoldNow } from "../hold.ts";
 import { changesOf, collectSettled, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "../one-shot.ts";
@@ -27,16 +27,16 @@ import { type Connection, connect } from "../registration/connect.ts";
 import { createReporter } from "../reporter.ts";
 import type { AgentState, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { LOOK_PERIOD_MS, register } from "./setup.ts";
 
 /** Below TimeoutStartSec= of the unit, so that a look that finds no end ends in order. The next one begins anew. */
 const LIMIT_MS = 25_000;
 const MINUTES_PER_DAY = 1440;
 const MINUTE_MS = 60_000;
+const APPROVAL_LIMIT_MS = 3000;
 /** A renewal that is due is waited for. */
 const RENEWAL_LIMIT_MS = 10_000;
 const RENEWAL_POLL_MS = 200;
-/** A heartbeat that is answered so says that the renewal is due before the next look. */
-const RENEWAL_SOON_S = 90;
 
 /** How long the same request is not sent again. Others are sent by each look: a minute is no burden. */
 const PAUSES_MS: Partial<Record<AgentState, number>> = {
@@ -63,23 +63,21 @@ interface Memory {
 const MEMORY_LIMIT_BYTES = 16 * 1024;
 
 export const look: Command<CommonOptions> = async (options, given) => {
-  const timeout = new AbortController();
-  const signal = AbortSignal.any([given.signal, timeout.signal]);
-  const context = { ...given, signal };
-  const folders = resolveFolders(options, context.environment);
-  void given.machine.clock.sleep(LIMIT_MS, given.signal).then(
-    () => timeout.abort(new Error("the look took too long")),
-    () => {},
+  const { clock } = given.machine;
+  const [ended, late] = [new AbortController(), new AbortController()];
+  const context = { ...given, signal: AbortSignal.any([given.signal, late.signal]) };
+  // A disk that does not answer heeds no signal.
+  const tooLong = clock.sleep(LIMIT_MS, ended.signal).then(
+    () => "too-long" as const,
+    () => EXIT.ok,
   );
-  try {
-    return await lookOnce(folders, context);
-  } catch (error) {
-    if (given.signal.aborted || !timeout.signal.aborted) throw error;
-    context.terminal.note(
-      "Files did not hold still, or a disk or the service did not answer in time; the next look goes on.",
-    );
-    return EXIT.ok;
-  }
+  const looked = lookOnce(resolveFolders(options, context.environment), context);
+  const result = await Promise.race([looked, tooLong]).finally(() => ended.abort());
+  if (result !== "too-long") return result;
+  late.abort();
+  looked.catch(() => {});
+  context.terminal.note("A file does not hold still, or a disk or the service does not answer; the next look goes on.");
+  return EXIT.ok;
 };
 
 async function lookOnce(folders: Folders, context: CommandContext): Promise<typeof EXIT.ok | typeof EXIT.failed> {
@@ -103,9 +101,10 @@ async function lookOnce(folders: Folders, context: CommandContext): Promise<type
     const registeredAt = oneShot.registration?.registered_at ?? null;
     const inputs = sha256Hex(JSON.stringify(seen.inputs));
     const isPaused = memory?.inputs === inputs && machine.clock.monotonicMs() < memory.untilMs;
-    const status = seen.needs === "agent" && !isPaused ? await act(oneShot, folders, context) : seen.status;
-    // An agent runs, and does all of it; or a request is not to be repeated yet.
-    if (status === null || isPaused) return EXIT.ok;
+    if (seen.needsAgent && isPaused) return EXIT.ok;
+    const status = seen.needsAgent ? await act(seen, oneShot, folders, context) : seen.status;
+    // An agent runs, and does all of it.
+    if (status === null) return EXIT.ok;
     if ("fix" in status) {
       terminal.problem(status);
       return EXIT.failed;
@@ -121,8 +120,10 @@ async function lookOnce(folders: Folders, context: CommandContext): Promise<type
 interface Seen {
   /** As the disk alone tells it. */
   readonly status: StatusDocument;
-  /** Whether the agent has something to send. */
-  readonly needs: "nothing" | "agent";
+  /** The agent has something to send. */
+  readonly needsAgent: boolean;
+  /** The service wants the credential renewed, or does not accept it. */
+  readonly isRenewing: boolean;
   /** What a request of the agent depends on. */
   readonly inputs: unknown;
 }
@@ -143,7 +144,8 @@ async function see(oneShot: OneShot, connection: Connection, folders: Folders, c
     machine: machineId,
     serviceUrl: connection.serviceUrl,
     route: "",
-    held: isWaiting && !(await connection.hasApiKey()) ? "waiting-for-approval" : null,
+    // Whether an API key counts meanwhile, the agent knows.
+    held: isWaiting ? "waiting-for-approval" : null,
     isNameApproved: collector.isNameApproved,
     holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
     forced: false,
@@ -155,15 +157,14 @@ async function see(oneShot: OneShot, connection: Connection, folders: Folders, c
     hold: reading.kind === "held" ? reading.hold : null,
     changes: { sinceRegistration: await changesOf(oneShot, wanted), ofRegistration: null },
   });
-  const isBeating = await beat(oneShot, connection, status, context);
+  const isRenewing = await beat(oneShot, connection, status, context);
   const isDue = decision.kind === "nothing" && isConfirmationDue(collector.robotName, machine.clock.wallMs());
-  const needsAgent =
-    decision.kind === "register" || state === "waiting-for-approval" || isDue || isBeating === "doubtful";
+  const needsAgent = decision.kind === "register" || state === "waiting-for-approval" || isDue || isRenewing;
   const keys = await Promise.all(
     [...connection.credentialPaths, ...connection.routePaths].map((path) => stamp(path, context)),
   );
   const inputs = [wanted, connection.route, identity.credential?.issued_at, keys, isDue];
-  return { status, needs: needsAgent ? "agent" : "nothing", inputs };
+  return { status, needsAgent, isRenewing, inputs };
 }
 
 /** A file that was written again may hold another key. */
@@ -179,14 +180,14 @@ function isConfirmationDue(name: string, wallMs: number): boolean {
   return Math.floor(wallMs / MINUTE_MS) % MINUTES_PER_DAY === crc32(name) % MINUTES_PER_DAY;
 }
 
-/** @returns `doubtful` when the credential has to be renewed, or is not accepted. */
+/** The heartbeat of an enrolled robot. @returns whether its credential has to be renewed, or is not accepted. */
 async function beat(
   { collector, registration, identity: { credential } }: OneShot,
   { access, serviceUrl }: Connection,
   { state, summary }: StatusDocument,
   { machine, version, signal }: CommandContext,
-): Promise<"none" | "sent" | "doubtful"> {
-  if (credential === null) return "none";
+): Promise<boolean> {
+  if (credential === null) return false;
   // Robots without a credential do not load this.
   const [{ createHeartbeats }, { createIdentityClient }, { Secret }] = await Promise.all([
     import("../identity/heartbeats.ts"),
@@ -202,13 +203,13 @@ async function beat(
   const secret = new Secret(credential.installation_token);
   const periodMs = 1000 * collector.configuration.service.heartbeat_s;
   const sent = await heartbeats.send(createIdentityClient(access), secret, readiness, periodMs, signal);
-  if (sent.kind === "accepted") return sent.renewAfterS > RENEWAL_SOON_S ? "sent" : "doubtful";
   // Without an answer the next look sends another.
-  return sent.kind === "later" ? "sent" : "doubtful";
+  return sent.kind === "accepted" ? sent.renewAfterS <= 0 : sent.kind !== "later";
 }
 
 /** The loop of the agent in this process, until it has an answer. @returns null where an agent runs already. */
 async function act(
+  { isRenewing }: Seen,
   oneShot: OneShot,
   folders: Folders,
   context: CommandContext,
@@ -218,12 +219,29 @@ async function act(
   if (opened.kind === "invalid") return statusFromDisk(folders, context);
   await using agent = opened.agent;
   if (!agent.isHere) return null;
-  const status = await agent.ask("confirm");
-  await renewed(oneShot, folders, context);
+  let status = await register(agent, { ifChanged: true }, context);
+  if (isWaiting(status)) status = await approved(agent, context);
+  if (isRenewing) await renewed(oneShot, folders, context);
   return status;
 }
 
-/** Waits for a renewal that the agent makes beside its question, if one is due. */
+/** A code that was shown before: the agent asks for the approval beside its first run. */
+async function approved(agent: EitherAgent, context: CommandContext): Promise<StatusDocument | Problem> {
+  const { clock } = context.machine;
+  const untilMs = clock.monotonicMs() + APPROVAL_LIMIT_MS;
+  while (clock.monotonicMs() < untilMs) {
+    await clock.sleep(LOOK_PERIOD_MS, context.signal);
+    const status = await agent.status();
+    if (!isWaiting(status)) return register(agent, { ifChanged: true }, context);
+  }
+  return agent.status();
+}
+
+function isWaiting(status: StatusDocument | Problem): boolean {
+  return !("fix" in status) && status.state === "waiting-for-approval";
+}
+
+/** Waits for the renewal that the agent makes beside its question. */
 async function renewed(
   { collector, identity: { credential } }: OneShot,
   folders: Folders,
@@ -231,8 +249,7 @@ async function renewed(
 ): Promise<void> {
   const { machine, signal } = context;
   const { clock } = machine;
-  if (credential === null || clock.wallMs() < Date.parse(credential.issued_at) + 1000 * credential.renew_after_s)
-    return;
+  if (credential === null) return;
   const { readOwnIdentity } = await import("../identity/identity-files.ts");
   const untilMs = clock.monotonicMs() + RENEWAL_LIMIT_MS;
   const [url, machineId] = [collector.configuration.service.url, await machine.identity.machine()];

@@ -42,7 +42,8 @@ export const setup: Command<SetupOptions> = async (options, context) => {
   }
 };
 
-async function register(
+/** Asks until there is an answer: an enrolment that needs no person is waited for. */
+export async function register(
   agent: EitherAgent,
   options: SetupOptions,
   context: CommandContext,

@@ -8,8 +8,8 @@ import { expect, test } from "vitest";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
 import { type Robot, writeAtOnce } from "../../support/robot/robot.ts";
-import { createScene, type Scene, storedRobots } from "../../support/service/scene.ts";
-import { enrollAndStop, ENROLLED, installation } from "./enrolment/scene.ts";
+import { createScene, savedRegistration, type Scene, storedRobots } from "../../support/service/scene.ts";
+import { approve, enrollAndStop, ENROLLED, installation, readIdentityFile, ServiceClock } from "./enrolment/scene.ts";
 
 /** A name whose minute of the daily question is not near, so that no test meets it by chance. */
 function quietName(): string {
@@ -136,4 +136,30 @@ test("look: enrolled robot → one heartbeat each, within the window of the serv
   expect(await traces(robot)).toEqual(before);
   const { last_seen_at: seenAgainAt, readiness } = await installation(scene);
   expect([seenAgainAt === seenAt, readiness]).toEqual([false, "ready"]);
+});
+
+test("look: robot that enrolls → shows a code once; approved → enrolled and registered by the next looks", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  expect((await robot.run(["look"])).code).toBe(0);
+  const { user_code: code = "" } = await readIdentityFile(scene, "enrolment");
+  expect((await robot.run(["look"])).code).toBe(0);
+  expect(await readIdentityFile(scene, "enrolment")).toMatchObject({ user_code: code });
+  await approve(scene, code);
+  await robot.run(["look"]);
+  await robot.run(["look"]);
+  expect(await savedRegistration(robot)).toMatchObject({ request: { name: "arm-7" } });
+  expect((await readIdentityFile(scene, "credential"))["robot_name"]).toBe("arm-7");
+});
+
+test("look: renewal is due → a new credential on the disk, and the one after is not renewed again", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot } = scene;
+  await enrollAndStop(scene, new PushedClock());
+  serviceClock.aheadMs = 17 * 60 * 60_000;
+  await robot.run(["look"]);
+  expect(await installation(scene)).toMatchObject({ generation: 2, state: "active" });
+  await robot.run(["look"]);
+  expect(await installation(scene)).toMatchObject({ generation: 2, state: "active" });
 });
