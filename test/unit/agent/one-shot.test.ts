@@ -42,8 +42,9 @@ async function registeredRobot() {
     robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
     registered_at: "2026-01-01T00:00:01Z",
   });
-  const open = async (parts: Partial<Machine>) => {
+  const open = async (parts: Partial<Machine>, isTrusting = false) => {
     const opened = await openOneShot({
+      isTrusting,
       machine: { ...systemMachine({}, process.pid), ...parts },
       folders: resolveFolders({ config: join(folder, "config.yaml"), stateDir: folder }, {}),
       state: "read",
@@ -66,6 +67,17 @@ test("openOneShot: file with the registered stat → read anyway", async () => {
   const { wanted } = await collectSettled(oneShot, NEVER);
   expect(oneShot.registration?.request.configuration_digest).toBe(digest);
   expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestOfFiles(path) } });
+});
+
+test("openOneShot: file with the registered stat, trusting → taken as registered, and not read", async () => {
+  const { path, digest, files, open } = await registeredRobot();
+  await writeFile(path, "offset: 0.180\n");
+  const [known] = files;
+  const swapped = meddledFiles({
+    changeStat: (seen) => (known !== undefined && seen.inode === known.stat.inode ? known.stat : seen),
+  });
+  const { wanted } = await collectSettled(await open({ files: swapped }, true), NEVER);
+  expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: digest } });
 });
 
 test("openOneShot: file emptied since the registration → waited for as by the daemon", async () => {
