@@ -19,7 +19,7 @@ import { type Log, type LogOptions, openLog } from "../../platform/log/log.ts";
 import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
-import { type EitherAgent, openAgent } from "../control/either-agent.ts";
+import type { EitherAgent } from "../control/either-agent.ts";
 import { decide } from "../decide.ts";
 import { readHoldNow } from "../hold.ts";
 import { changesOf, collectSettled, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "../one-shot.ts";
@@ -27,7 +27,6 @@ import { type Connection, connect } from "../registration/connect.ts";
 import { createReporter } from "../reporter.ts";
 import type { AgentState, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { LOOK_PERIOD_MS, register } from "./setup.ts";
 
 /** Below TimeoutStartSec= of the unit, so that a look that finds no end ends in order. The next one begins anew. */
 const LIMIT_MS = 25_000;
@@ -36,7 +35,7 @@ const MINUTE_MS = 60_000;
 const APPROVAL_LIMIT_MS = 3000;
 /** A renewal that is due is waited for. */
 const RENEWAL_LIMIT_MS = 10_000;
-const RENEWAL_POLL_MS = 200;
+const POLL_MS = 200;
 
 /** How long the same request is not sent again. Others are sent by each look: a minute is no burden. */
 const PAUSES_MS: Partial<Record<AgentState, number>> = {
@@ -214,27 +213,28 @@ async function act(
   folders: Folders,
   context: CommandContext,
 ): Promise<StatusDocument | Problem | null> {
+  // A look that finds nothing does not load them.
+  const [{ openAgent }, { register }] = await Promise.all([import("../control/either-agent.ts"), import("./setup.ts")]);
   const opened = await openAgent(folders, context);
   if (opened.kind === "problem") return opened.problem;
   if (opened.kind === "invalid") return statusFromDisk(folders, context);
   await using agent = opened.agent;
   if (!agent.isHere) return null;
   let status = await register(agent, { ifChanged: true }, context);
-  if (isWaiting(status)) status = await approved(agent, context);
+  if (isWaiting(status) && (await isOver(agent, context))) status = await register(agent, { ifChanged: true }, context);
   if (isRenewing) await renewed(oneShot, folders, context);
   return status;
 }
 
-/** A code that was shown before: the agent asks for the approval beside its first run. */
-async function approved(agent: EitherAgent, context: CommandContext): Promise<StatusDocument | Problem> {
+/** A code that was shown before: the agent asks for the approval beside its first run. @returns whether the wait for it is over. */
+async function isOver(agent: EitherAgent, context: CommandContext): Promise<boolean> {
   const { clock } = context.machine;
   const untilMs = clock.monotonicMs() + APPROVAL_LIMIT_MS;
   while (clock.monotonicMs() < untilMs) {
-    await clock.sleep(LOOK_PERIOD_MS, context.signal);
-    const status = await agent.status();
-    if (!isWaiting(status)) return register(agent, { ifChanged: true }, context);
+    await clock.sleep(POLL_MS, context.signal);
+    if (!isWaiting(await agent.status())) return true;
   }
-  return agent.status();
+  return false;
 }
 
 function isWaiting(status: StatusDocument | Problem): boolean {
@@ -256,7 +256,7 @@ async function renewed(
   while (clock.monotonicMs() < untilMs) {
     const now = await readOwnIdentity(machine.files, folders.stateDirectory, url, machineId);
     if (now.credential?.issued_at !== credential.issued_at) return;
-    await clock.sleep(RENEWAL_POLL_MS, signal);
+    await clock.sleep(POLL_MS, signal);
   }
 }
 
