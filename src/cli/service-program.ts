@@ -169,7 +169,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
     },
     {
       name: "status",
-      summary: "show what each organization has, and who reached which limit in the last 7 days",
+      summary: "show what each organization has",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ["robot-policy-service status --data /srv/robot-policy"],
       load: async () => (await import("../service/commands/store/status.ts")).status,

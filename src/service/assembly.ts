@@ -12,7 +12,7 @@ import { createRobotCredentials } from "./installations/copies.ts";
 import { createLiveness } from "./installations/liveness.ts";
 import { createReportPresence } from "./installations/presence.ts";
 import { createLastUsed } from "./kernel/auth/last-used.ts";
-import { createCertificate } from "./kernel/connections/certificate.ts";
+import { keepCertificate } from "./kernel/connections/certificate.ts";
 import { createListener, type Listener } from "./kernel/connections/listener.ts";
 import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
 import { createGate } from "./kernel/http/gate.ts";
@@ -25,7 +25,6 @@ import type { Store } from "./kernel/store/store.ts";
 import { StoreUnavailableError } from "./kernel/store/unavailable.ts";
 import { createTaskLoop, type TaskLoop } from "./kernel/tasks/task-loop.ts";
 import type { Task } from "./kernel/tasks/task.ts";
-import { createLimitsMet } from "./kernel/traffic/limits-met.ts";
 import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
 import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
@@ -101,8 +100,6 @@ export async function assemble(
 
   const lastUsed = createLastUsed(store, machine);
   resources.defer(() => flushAtEnd(lastUsed, machine));
-  const limitsMet = createLimitsMet({ store, machine, metrics });
-  resources.defer(() => flushAtEnd(limitsMet, machine));
   let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
   const liveness = createLiveness(store, machine, identity.onlineWindowMs);
@@ -113,7 +110,7 @@ export async function assemble(
     newId,
     machine,
     lastUsed,
-    limitsMet,
+    limitMet: metrics.limitMet,
     usageClock,
     nudge: () => loop?.nudge(),
   };
@@ -126,7 +123,7 @@ export async function assemble(
   resources.defer(() => flushAtEnd(refusals, machine));
   const storedBytes = createStoredBytes(store, limits.storedBytes, machine);
   const history = createHistoryBudget(limits.historyBytesPerDay, storedBytes, machine.clock);
-  const listener = createListener(limits, pair, limitsMet);
+  const listener = createListener(limits, pair, metrics.limitMet);
   const receivers = createReceivers(configuration.webhooks.allow);
   const sender = createSender(receivers, configuration.webhooks.timeoutMs);
   const tasks = [
@@ -135,14 +132,10 @@ export async function assemble(
     liveness.task,
     createReportPresence({ ...context, liveness, identity }),
     refusals.task,
-    limitsMet.task,
     storedBytes.task,
   ];
   if (tls !== null && pair !== null) {
-    const surroundings = { listener, metrics, machine, checkMs: limits.certificateCheckMs };
-    const certificate = createCertificate(tls, pair, surroundings);
-    tasks.push(certificate.task);
-    reloads.push(() => certificate.reload());
+    reloads.push(keepCertificate(tls, pair, { listener, metrics, machine }));
   }
   loop = createTaskLoop(
     tasks.map((task) => measureTask(task, metrics)),
@@ -157,7 +150,7 @@ export async function assemble(
   const servesConsole = configuration.consoleFolder !== null;
   const installations = { store, newId, machine, liveness, identity, consumeEnrolment };
   const robots = createRobotCredentials(installations);
-  const gate = createGate({ ...context, robots, servesConsole }, limiter, metrics, limitsMet);
+  const gate = createGate({ ...context, robots, servesConsole }, limiter, metrics);
   const app = createHttpServer(
     {
       ...context,
@@ -167,7 +160,7 @@ export async function assemble(
       refusals,
       storedBytes,
       history,
-      traffic: createTraffic(limits, limitsMet, machine.clock),
+      traffic: createTraffic(limits, metrics.limitMet),
     },
     {
       limits,

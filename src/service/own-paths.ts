@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { Clock } from "../platform/clock.ts";
 import { createFresh } from "./kernel/fresh.ts";
 import { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
-import type { MountContext } from "./kernel/http/route.ts";
+import type { MountContext } from "./kernel/http/mount.ts";
 import { send } from "./kernel/http/send.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import { openApiDocument } from "./openapi/openapi.ts";

@@ -8,22 +8,21 @@ import { mountConsole } from "../console/server/console.ts";
 import { createConsoleFiles } from "../console/server/serve-files.ts";
 import type { Listener } from "./kernel/connections/listener.ts";
 import { createConnectionRefusal } from "./kernel/connections/refuse-connection.ts";
-import {
-  type Answer,
-  answerBroken,
-  refuse,
-  refuseUnavailable,
-  refuseUnreadable,
-  TOO_MANY_REQUESTS,
-} from "./kernel/http/answers.ts";
+import { type Answer, answerBroken, refuse, refuseUnavailable, refuseUnreadable } from "./kernel/http/answers.ts";
 import { clientAddress } from "./kernel/http/arrival.ts";
-import { createOutageLog } from "./kernel/http/outage-log.ts";
-import { createRequestId, loggedPath, methodLabel, pathOf, routeLabel } from "./kernel/http/request-labels.ts";
+import { decorate } from "./kernel/http/mount.ts";
+import {
+  createOutageLog,
+  createRequestId,
+  loggedPath,
+  methodLabel,
+  pathOf,
+  routeLabel,
+} from "./kernel/http/request-log.ts";
 import { methodsAt, routePath, shadowedPaths } from "./kernel/http/routing.ts";
-import { send } from "./kernel/http/send.ts";
-import { closeUnread, hasUnreadBody } from "./kernel/http/unread-body.ts";
+import { closeUnread, hasUnreadBody, send } from "./kernel/http/send.ts";
 import type { Metrics } from "./kernel/metrics.ts";
-import { StoreUnavailableError, unavailable } from "./kernel/store/unavailable.ts";
+import { StoreBusyError, StoreUnavailableError, unavailable } from "./kernel/store/unavailable.ts";
 import type { InFlight } from "./drain.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { mountOperations, type OperationsContext } from "./operations.ts";
@@ -83,25 +82,30 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     },
   });
 
+  decorate(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
 
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, next) => {
     draining.inFlight.track(reply.raw);
     reply.header("x-request-id", request.id);
     if (pathOf(request).startsWith("/v1/")) reply.headers(PRIVATE);
-    if (!(await context.traffic.arrive(clientAddress(request)))) return send(reply, TOO_MANY_REQUESTS);
     const unreadable = refuseHead(request);
-    if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
+    if (unreadable !== null) send(reply.header("connection", "close"), unreadable);
     // Before the body is read: unknown paths accept none.
-    if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
+    else if (request.is404 || hasEmptyParameter(request)) void refusePath(request, reply);
+    else next();
   });
-  app.addHook("onSend", async ({ raw }, reply) => {
+  app.addHook("onSend", ({ raw }, reply, payload, next) => {
     leaveUnread(raw, reply);
     // An idle keep-alive connection would delay the stop.
     if (draining.signal.aborted) reply.header("connection", "close");
+    next(null, payload);
   });
-  app.addHook("onResponse", async (request, reply) => noteAnswered(request, reply));
+  app.addHook("onResponse", (request, reply, next) => {
+    noteAnswered(request, reply);
+    next();
+  });
   app.setErrorHandler((error, request, reply) => send(reply, answerError(error, request)));
 
   function noteAnswered(request: FastifyRequest, reply: FastifyReply): void {
@@ -128,6 +132,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   function answerError(error: unknown, request: FastifyRequest): Answer {
     const cause = unavailable(error);
     if (cause instanceof StoreUnavailableError) {
+      if (cause instanceof StoreBusyError) context.limitMet("store.waiting");
       tellOutage(request.id, cause.message);
       return refuseUnavailable("The service cannot reach its storage");
     }
@@ -191,12 +196,22 @@ function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (!/^100-continue$/i.test(raw.headers.expect ?? "100-continue")) {
     return refuseUnreadable(417, "No expectation but 100-continue can be met");
   }
-  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
-  if (hosts.length > 1) return refuseUnreadable(400, "The request has more than one Host header");
-  if (hosts.length === 0 && raw.httpVersionMinor > 0) return refuseUnreadable(400, "The request has no Host header");
+  const hosts = countOf("host", raw.rawHeaders);
+  if (hosts > 1) return refuseUnreadable(400, "The request has more than one Host header");
+  if (hosts === 0 && raw.httpVersionMinor > 0) return refuseUnreadable(400, "The request has no Host header");
   return raw.url === "*" && raw.method !== "OPTIONS"
     ? refuseUnreadable(400, "The target * is for OPTIONS; name the path")
     : null;
+}
+
+/** How often a header was sent; Node keeps only one of some. */
+function countOf(header: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === header.length && name.toLowerCase() === header) count += 1;
+  }
+  return count;
 }
 
 /** The router matches `/v1/robots/` as a robot with an empty name; the path does not exist. */

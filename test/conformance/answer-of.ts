@@ -1,14 +1,8 @@
 import type * as z from "zod";
 
 import { operations } from "../../src/api/api.ts";
-import {
-  type Answer,
-  refuseInvalid,
-  refuseUnreadable,
-  TOO_MANY_VALUES,
-} from "../../src/service/kernel/http/answers.ts";
-import type { Body } from "../../src/service/kernel/http/body.ts";
-import { validate } from "../../src/service/kernel/validation/validation.ts";
+import type { Answer } from "../../src/service/kernel/http/answers.ts";
+import { type Body, validateBody } from "../../src/service/kernel/http/body.ts";
 
 const BODIES: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["/v1/robots/setup", operations.setupRobot.request],
@@ -26,16 +20,6 @@ export function requestSchemaAt(path: string): z.ZodType {
 
 /** The answer of the service to an invalid body; 200 if the body is valid. */
 export function answerOf(schema: z.ZodType, body: Body): Answer {
-  switch (body.state) {
-    case "unreadable":
-      return refuseUnreadable(400, "There was an error parsing the body");
-    case "too-many":
-      return TOO_MANY_VALUES;
-    case "invalid":
-      return refuseInvalid([body.finding]);
-    case "read": {
-      const validated = validate(schema, body.value, ["body"]);
-      return validated.state === "valid" ? { status: 200, json: "{}" } : refuseInvalid(validated.findings);
-    }
-  }
+  const read = validateBody(schema, body);
+  return read.state === "read" ? { status: 200, json: "{}" } : read.answer;
 }

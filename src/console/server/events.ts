@@ -62,7 +62,7 @@ export function mountEvents(
   onlineWindowMs: number,
   stopping: AbortSignal,
 ): void {
-  const { gate, store, machine, lastUsed, limitsMet } = context;
+  const { gate, store, machine, lastUsed, limitMet } = context;
   const { clock } = machine;
   const feed = createChangeFeed(store, machine, onlineWindowMs, stopping);
   const streams = new Set<EventStream>();
@@ -89,8 +89,7 @@ export function mountEvents(
       const stream: EventStream = { principal, credential, response: reply.raw, isOpen: false };
       const replaced = streamToClose([...streams], stream, limits);
       if (replaced !== null) {
-        const { organizationId, credentialId: party } = replaced.principal;
-        limitsMet.note("limits.streams", { organizationId, party });
+        limitMet("limits.streams");
         close(replaced);
       }
       streams.add(stream);

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { isObject } from "../../platform/is-object.ts";
 import type { Log } from "../../platform/log/log.ts";
-import { acceptedCodings, refuse, send } from "../../service/console-door.ts";
+import { refuse, send } from "../../service/console-door.ts";
 import type { BuiltConsole, ConsoleFile } from "./built-console.ts";
 import { ASSET_PATH, PAGE_PATHS } from "./console-paths.ts";
 
@@ -131,4 +131,15 @@ export function pageHeaders({
  */
 function isDedicated(protocol: string, host: string): boolean {
   return protocol === "https" && !/:\d+$/.test(host);
+}
+
+/** The content codings that a client takes, by its `Accept-Encoding` (RFC 9110, 12.5.3), in lower case. */
+function acceptedCodings(acceptEncoding: string | undefined): ReadonlySet<string> {
+  return new Set((acceptEncoding ?? "").toLowerCase().split(",").flatMap(acceptedCoding));
+}
+
+/** `gzip;q=0` is one that is not taken. */
+function acceptedCoding(member: string): readonly string[] {
+  const [coding = "", ...parameters] = member.split(";").map((part) => part.trim());
+  return parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter)) ? [] : [coding];
 }

@@ -39,9 +39,9 @@ const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyByte
 export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
   const { store, machine, newId, lastUsed } = context;
 
-  route(app, context, SIGN_IN, async (request, { content_type: contentType }) => {
+  route(app, context, SIGN_IN, async (request) => {
     if (!isFromConsole(request)) return refuseForeign();
-    const body = readRequest({ request: signInSchema }, request, contentType);
+    const body = readRequest({ request: signInSchema }, request);
     if (body.state === "refused") return body.answer;
     // Copying a key often adds a line break.
     const token = body.value.api_key.trim();

@@ -34,6 +34,7 @@ export const rateLimit = z
   .object({
     enabled: z.boolean().default(true),
     credential: rate(RATE_LIMITS.credential),
+    organization: rate(RATE_LIMITS.organization),
     address: rate(RATE_LIMITS.address),
     robots: rate(RATE_LIMITS.robots),
   })
@@ -76,16 +77,7 @@ export const limits = z
     header_bytes: integer(HEADER_BYTES).default(SERVICE_LIMITS.headerBytes),
     connections: integer(CONNECTIONS).default(SERVICE_LIMITS.connections),
     connections_of_address: integer(CONNECTIONS).optional(),
-    in_flight_mib: parts(
-      {
-        credential: inFlight.credential / MEBIBYTE,
-        address: inFlight.network / MEBIBYTE,
-        site: inFlight.site / MEBIBYTE,
-        all: inFlight.all / MEBIBYTE,
-      },
-      "all",
-      IN_FLIGHT_MIB,
-    ),
+    in_flight_mib: parts({ organization: inFlight.own / MEBIBYTE, all: inFlight.all / MEBIBYTE }, "all", IN_FLIGHT_MIB),
     requests: parts({ organization: queue.ownAtOnce, all: queue.allAtOnce }, "all", REQUESTS),
     waiting_requests: parts({ organization: queue.own, all: queue.all }, "all", WAITING_REQUESTS),
     streams: parts({ ...SERVICE_LIMITS.streams }, "all", STREAMS),
@@ -96,7 +88,6 @@ export const limits = z
       HISTORY_MIB,
     ),
     stored_mib: mebibytes(STORED_MIB, SERVICE_LIMITS.storedBytes),
-    work_ms: rate(SERVICE_LIMITS.workMs),
     headers_timeout_s: seconds(TIMEOUT_S, SERVICE_LIMITS.headersTimeoutMs),
     request_timeout_s: seconds(TIMEOUT_S, SERVICE_LIMITS.requestTimeoutMs),
     keep_alive_timeout_s: seconds(TIMEOUT_S, SERVICE_LIMITS.keepAliveTimeoutMs),
@@ -120,12 +111,7 @@ export const limits = z
       headerBytes: written.header_bytes,
       connections: written.connections,
       connectionsOfAddress: written.connections_of_address ?? written.connections,
-      inFlightBytes: {
-        credential: inFlightMib.credential * MEBIBYTE,
-        network: inFlightMib.address * MEBIBYTE,
-        site: inFlightMib.site * MEBIBYTE,
-        all: inFlightMib.all * MEBIBYTE,
-      },
+      inFlightBytes: { own: inFlightMib.organization * MEBIBYTE, all: inFlightMib.all * MEBIBYTE },
       requests: {
         ownAtOnce: written.requests.organization,
         allAtOnce: written.requests.all,
@@ -136,7 +122,6 @@ export const limits = z
       robots: written.robots,
       historyBytesPerDay: { key: historyMib.key * MEBIBYTE, organization: historyMib.organization * MEBIBYTE },
       storedBytes: written.stored_mib,
-      workMs: written.work_ms,
       headersTimeoutMs: written.headers_timeout_s,
       requestTimeoutMs: written.request_timeout_s,
       keepAliveTimeoutMs: written.keep_alive_timeout_s,

@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type Answer, refuse } from "../kernel/http/answers.ts";
-import type { LimitsMet } from "../kernel/traffic/limits-met.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 
 /** Capital letters and digits without those that look alike. */
@@ -54,10 +54,9 @@ export interface GuessLimit {
 
 export function createGuessLimit({
   machine: { clock },
-  limitsMet,
-}: {
+  limitMet,
+}: Pick<OperationContext, "limitMet"> & {
   readonly machine: { readonly clock: Pick<Clock, "monotonicMs"> };
-  readonly limitsMet: Pick<LimitsMet, "note">;
 }): GuessLimit {
   const bucketsOf = (perMinute: number) =>
     new TokenBuckets({ burst: perMinute, per_second: perMinute / MINUTE_S }, BUCKETS_MAXIMUM);
@@ -74,7 +73,7 @@ export function createGuessLimit({
     const left = [credentials.look(credentialId, nowMs), organizations.look(organizationId, nowMs)];
     const waitMs = Math.max(...left.filter(({ isAllowed }) => !isAllowed).map((taken) => taken.waitMs));
     if (waitMs > 0) {
-      limitsMet.note("enrolments.wrong_codes", { organizationId, party: credentialId });
+      limitMet("enrolments.wrong_codes");
       return tooManyGuesses(waitMs);
     }
     const found = await find();

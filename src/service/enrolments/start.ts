@@ -7,7 +7,7 @@ import { authorship, type OpenCall, type OpenHandler, type OperationContext } fr
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
-import { identifyClient } from "../kernel/traffic/parties.ts";
+import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 import type { Room } from "../robots/index.ts";
 import { approveByList, prepareAllowed } from "./allowed-keys.ts";
@@ -31,16 +31,16 @@ export type EnrolmentsContext = OperationContext & PresenceContext;
 
 /** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
 export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
-  const { newId, machine, identity, limitsMet } = context;
+  const { newId, machine, identity, limitMet } = context;
   const limit = { burst: STARTS_PER_MINUTE, per_second: STARTS_PER_MINUTE / MINUTE_S };
   const starts = new TokenBuckets(limit, BUCKETS_MAXIMUM);
   return async (call) => {
     const said = readStart(call.body);
     if (isAnswer(said)) return said;
-    const { network, site } = identifyClient(undefined, call.address);
+    const { network, site } = readClientAddress(call.address);
     const taken = starts.take(network, machine.clock.monotonicMs());
     if (!taken.isAllowed) {
-      limitsMet.note("enrolments.starts", { organizationId: null, party: network });
+      limitMet("enrolments.starts");
       return refuseStarts(taken.waitMs);
     }
     const nowMs = machine.clock.wallMs();
@@ -82,7 +82,7 @@ async function start(
   row: EnrolmentRow,
   requestId: string,
 ): Promise<EnrolmentRow | Answer> {
-  const { store, machine, newId, limitsMet } = context;
+  const { store, machine, newId, limitMet } = context;
   const codes = newCodes(machine);
   const allowed = await prepareAllowed(store.lookup, room, row);
   const auditId = newId("aud");
@@ -90,7 +90,7 @@ async function start(
     if (allowed === null) {
       if (await areTooManyWaiting(transaction, row.created_at)) {
         const ended = await endOneOfLargest(transaction, row.client_site, row.created_at);
-        limitsMet.note("enrolments.waiting", { organizationId: null, party: ended ?? row.client_site });
+        limitMet("enrolments.waiting");
         if (ended === null) return TOO_MANY_WAITING;
       }
       return insert(transaction, row.public_key, codes, async () => row);

@@ -14,7 +14,6 @@ import { readSnapshot } from "../kernel/store/store.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
-import { measureWork } from "../kernel/traffic/requester.ts";
 import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
 import { findFleetFacts, listFleetFacts } from "./queries.ts";
@@ -77,7 +76,7 @@ function answerFleets(
     );
     const items: FleetItem[] = [];
     for (const each of facts) {
-      items.push({ id: each.id, view: measureWork(() => viewOf(each, nowMs)) });
+      items.push({ id: each.id, view: viewOf(each, nowMs) });
       if (each.members.length > LARGE_FLEET) await yieldEventLoop();
     }
     return items;

@@ -78,7 +78,7 @@ export function createMetrics(): Metrics {
   const refused = counter("refused_credentials_total", "Requests without a credential that works.");
   const limitsMet = counter(
     "limits_met_total",
-    "How often a limit turned a request away or closed a connection; robot-policy-service status tells whose.",
+    "How often a limit turned a request away or closed a connection.",
     "limit",
   );
   const loopDelays = durations(

@@ -13,7 +13,7 @@ import type { NewId } from "./ids.ts";
 import type { ServiceMachine } from "./machine.ts";
 import type { Authorship } from "./store/audit.ts";
 import type { Store } from "./store/store.ts";
-import type { LimitsMet } from "./traffic/limits-met.ts";
+import type { Limit } from "./traffic/limits.ts";
 
 /** What operations work with. */
 export interface OperationContext {
@@ -21,7 +21,8 @@ export interface OperationContext {
   readonly newId: NewId;
   readonly machine: ServiceMachine;
   readonly lastUsed: Pick<LastUsed, "note" | "notedAt">;
-  readonly limitsMet: Pick<LimitsMet, "note">;
+  /** Counts for the metrics that a client met a limit. */
+  readonly limitMet: (limit: Limit) => void;
   /** Makes the tasks of the service run soon, because something that concerns them has changed. */
   readonly nudge: () => void;
 }
@@ -31,8 +32,6 @@ export interface Actor {
   readonly principal: Principal;
   /** Writes on behalf of the principal while its credential is valid. */
   readonly write: PrincipalWrite;
-  /** Queries rows of a list when it is the turn of the principal's organization; null when too many queries wait. */
-  readonly readRows: <T>(query: () => Promise<T>) => Promise<T | null>;
 }
 
 /** One authenticated, authorized and validated request. */

@@ -4,7 +4,7 @@ import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../ke
 import { type Answer, answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, type OperationContext, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import { identifyClient } from "../kernel/traffic/parties.ts";
+import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findLogin, insertLogin, lockLogin, type LoginRow, updateLogin } from "./queries.ts";
 import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, completeLogin, userCode } from "./rules.ts";
@@ -24,7 +24,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
       verifier_sha256: hashSecret(body.verifier),
       callback_url: new URL(body.callback_url).href,
       client_address: address,
-      client_site: identifyClient(undefined, address).site,
+      client_site: readClientAddress(address).site,
       client_program: program?.slice(0, PROGRAM_LENGTH) ?? null,
       delivery: null,
       state: "pending",

@@ -82,7 +82,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     newId: createIds(clock, machine.random),
     machine,
     lastUsed: { note() {}, notedAt: () => null },
-    limitsMet: { note() {} },
+    limitMet() {},
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
     storedBytes,
@@ -94,7 +94,6 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const call: ServiceParts["call"] = (parts) => ({
     principal: PRINCIPAL,
     write: (job) => store.write(job),
-    readRows: (read) => read(),
     path: {},
     url: "/",
     requestId: "request",

@@ -114,10 +114,9 @@ x-note: mine
   it("limits of parties: omitted → their defaults, or the total if that is less", () => {
     const { findings, value: configuration } = read(`limits:
   connections: 500
-  in_flight_mib: { credential: 2, all: 30 }
+  in_flight_mib: { all: 20 }
   requests: { organization: 8 }
   waiting_requests: { all: 100 }
-  work_ms: { per_second: 0.5 }
   streams: { all: 50 }
   robots: { organization: 12 }
   history_mib_per_day: { key: 3 }
@@ -129,14 +128,8 @@ x-note: mine
       ...SERVICE_LIMITS,
       connections: 500,
       connectionsOfAddress: 500,
-      inFlightBytes: {
-        credential: mebibytes(2),
-        network: mebibytes(24),
-        site: mebibytes(30),
-        all: mebibytes(30),
-      },
+      inFlightBytes: { own: mebibytes(20), all: mebibytes(20) },
       requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
-      workMs: { per_second: 0.5, burst: 120_000 },
       streams: { credential: 20, organization: 50, all: 50 },
       robots: { key: 12, organization: 12 },
       historyBytesPerDay: { key: mebibytes(3), organization: mebibytes(1024) },

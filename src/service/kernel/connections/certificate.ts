@@ -1,65 +1,33 @@
 import { isoTime } from "../../../platform/clock.ts";
-import { errorCode } from "../../../platform/files/files.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Task } from "../tasks/task.ts";
 import type { Listener } from "./listener.ts";
 import { type CertificatePair, readCertificatePair, type TlsFiles } from "./tls.ts";
 
 /** Certificates are usually renewed weeks ahead; with less time left, renewal has probably failed. */
 const WARN_BEFORE_MS = 14 * 24 * 3_600_000;
 
-/** The certificate in use, and how it is replaced. */
-export interface Certificate {
-  /** Loads the files. If they cannot be used, the old certificate stays in use, and the log says why. */
-  reload(): Promise<void>;
-  /** Reloads when the files have changed. The first run always reloads, because they may have changed while the service started. */
-  readonly task: Task;
+export interface CertificateSurroundings {
+  readonly listener: Listener;
+  readonly metrics: Metrics;
+  readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
 }
 
-export function createCertificate(
+/**
+ * Tells log and metrics until when the certificate in use is valid.
+ *
+ * @returns the function that loads the files again. If they cannot be used, the old certificate stays in use, and the log says why.
+ */
+export function keepCertificate(
   tls: TlsFiles,
   initial: CertificatePair,
-  { listener, metrics, machine, checkMs }: CertificateSurroundings,
-): Certificate {
+  { listener, metrics, machine }: CertificateSurroundings,
+): () => Promise<void> {
   const { clock, files, log } = machine;
   let inForce = initial.fingerprint256;
-  /** Result of `look` before the last read of the files. */
-  let seen: string | null = null;
 
-  /** Changes with the files, and with symbolic links on their path. */
-  async function look(): Promise<string> {
-    const versions = [tls.certFile, tls.keyFile].map(async (path) => {
-      try {
-        const { device, inode, sizeBytes, mtimeNs, ctimeNs } = await files.stat(path);
-        return `${device}:${inode} ${sizeBytes} ${mtimeNs} ${ctimeNs}`;
-      } catch (error) {
-        return errorCode(error) ?? "UNKNOWN";
-      }
-    });
-    return (await Promise.all(versions)).join("\n");
-  }
-
-  async function reload(): Promise<void> {
-    seen = await look();
+  function tellValidity({ validFromMs, validToMs }: CertificatePair): void {
     const nowMs = clock.wallMs();
-    const reading = await readCertificatePair(files, tls, nowMs);
-    switch (reading.state) {
-      case "refused": {
-        const { code, what, where, fix } = reading.problem;
-        log.error("tls_reload_refused", { code, reason: what, path: where, fix, in_force: inForce });
-        return;
-      }
-      case "read":
-        listener.setCertificate(reading.pair);
-        if (reading.pair.fingerprint256 !== inForce)
-          log.info("tls_reloaded", { fingerprint: reading.pair.fingerprint256 });
-        inForce = reading.pair.fingerprint256;
-        tell(reading.pair, nowMs);
-    }
-  }
-
-  function tell({ validFromMs, validToMs }: CertificatePair, nowMs: number): void {
     metrics.certificateEnds(validToMs / 1000);
     const path = tls.certFile;
     if (validFromMs > nowMs) {
@@ -70,22 +38,18 @@ export function createCertificate(
     }
   }
 
-  return {
-    reload,
-    task: {
-      name: "reload-certificate",
-      intervalMs: checkMs,
-      async run() {
-        if ((await look()) !== seen) await reload();
-      },
-    },
+  tellValidity(initial);
+  return async () => {
+    const reading = await readCertificatePair(files, tls, clock.wallMs());
+    if (reading.state === "refused") {
+      const { code, what, where, fix } = reading.problem;
+      log.error("tls_reload_refused", { code, reason: what, path: where, fix, in_force: inForce });
+      return;
+    }
+    const { pair } = reading;
+    listener.setCertificate(pair);
+    if (pair.fingerprint256 !== inForce) log.info("tls_reloaded", { fingerprint: pair.fingerprint256 });
+    inForce = pair.fingerprint256;
+    tellValidity(pair);
   };
-}
-
-export interface CertificateSurroundings {
-  readonly listener: Listener;
-  readonly metrics: Metrics;
-  readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
-  /** How often the files are checked for changes. */
-  readonly checkMs: number;
 }

@@ -1,10 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 
-import { connectionAccepted } from "../traffic/event-loop.ts";
-import type { LimitsMet } from "../traffic/limits-met.ts";
-import type { HttpLimits } from "../traffic/limits.ts";
-import { paceClosing, paceConnections } from "./pace-connections.ts";
+import type { HttpLimits, Limit } from "../traffic/limits.ts";
 import { shareConnections } from "./share-connections.ts";
 import { type CertificatePair, TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
 
@@ -22,7 +19,7 @@ export interface Listener {
 export function createListener(
   limits: HttpLimits,
   certificate: CertificatePair | null,
-  limitsMet: Pick<LimitsMet, "note">,
+  limitMet: (limit: Limit) => void,
 ): Listener {
   const options = {
     headersTimeout: limits.headersTimeoutMs,
@@ -38,11 +35,8 @@ export function createListener(
   let tlsServer: TlsServer | null = null;
 
   function bound<T extends Server | TlsServer>(server: T, handle: RequestListener): T {
-    paceConnections(server, certificate === null ? null : limits.headersTimeoutMs);
-    paceClosing(server);
     const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
-    shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organizationId: null, party }));
-    server.on("connection", connectionAccepted);
+    shareConnections(server, connections, limitMet);
     server.setTimeout(limits.idleTimeoutMs);
     // Node would ask for the body before anything is known about the client; the operation asks for it once the request is admitted.
     server.on("checkContinue", handle).on("checkExpectation", handle);

@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 
 import type { Log } from "../../../platform/log/log.ts";
 import { refuseUnreadable } from "../http/answers.ts";
-import { createPace } from "../traffic/event-loop.ts";
 
 type ConnectionError = Error & { readonly code?: string };
 
@@ -17,12 +16,10 @@ export function createConnectionRefusal(
   newRequestId: () => string,
   log: Log,
 ): (error: ConnectionError, socket: Socket) => void {
-  // Thousands of connections may time out at once.
-  const pace = createPace();
   // Node reports each further part of the same garbage.
   const waiting = new WeakSet<Socket>();
   return ({ code }, socket) => {
-    if (!waiting.has(socket)) pace(() => refuseInTurn(code, socket));
+    if (!waiting.has(socket)) refuseInTurn(code, socket);
   };
 
   function refuseInTurn(code: string | undefined, socket: Socket): void {

@@ -1,7 +1,6 @@
 import type { ErrorCode, RefusalReason } from "../../../api/wire/errors.ts";
 import { validationAnswer } from "../validation/answer.ts";
 import type { Finding } from "../validation/finding.ts";
-import { BODY_VALUES_MAXIMUM } from "./body.ts";
 
 /** A complete answer: status and JSON text. */
 export interface Answer {
@@ -73,9 +72,6 @@ export function refuse(
 export function refuseUnreadable(status: number, detail: string): Answer {
   return { status, json: JSON.stringify({ detail }) };
 }
-
-export const TOO_MANY_REQUESTS = refuseUnavailable("Too many requests are waiting");
-export const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
 
 /** The answer to a bug of the service; details are only in the log. */
 export function answerBroken(): Answer {

@@ -1,12 +1,48 @@
+import type { FastifyRequest } from "fastify";
+import type * as z from "zod";
+
 import { decodeJson } from "../json/decode-json.ts";
 import { type Json, parseJson } from "../json/parse-json.ts";
 import { type Finding, MISSING } from "../validation/finding.ts";
+import { validate } from "../validation/validation.ts";
+import { type Answer, refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";
 
 /**
  * Values of all kinds in one body: the parsed form takes up to fifty times the bytes of `{}`. The largest contract, two
  * vectors of 256 axes, has 5,700 of them.
  */
 export const BODY_VALUES_MAXIMUM = 8192;
+
+const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
+
+type ReadRequest<T> =
+  | { readonly state: "read"; readonly value: T }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** The validated body of a request. */
+export function readRequest<S extends z.ZodType>(
+  { request: schema }: { readonly request: S },
+  { contentType, body }: FastifyRequest,
+): ReadRequest<z.output<S>> {
+  return validateBody(schema, readBody(contentType, body instanceof Uint8Array ? body : undefined));
+}
+
+/** A body as its schema reads it, or the answer that refuses it. */
+export function validateBody<S extends z.ZodType>(schema: S, body: Body): ReadRequest<z.output<S>> {
+  switch (body.state) {
+    case "unreadable":
+      return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
+    case "too-many":
+      return { state: "refused", answer: TOO_MANY_VALUES };
+    case "invalid":
+      return { state: "refused", answer: refuseInvalid([body.finding]) };
+    case "read": {
+      const validated = validate(schema, body.value, ["body"]);
+      if (validated.state === "invalid") return { state: "refused", answer: refuseInvalid(validated.findings) };
+      return { state: "read", value: validated.value };
+    }
+  }
+}
 
 /** `invalid` is for a 422 answer, `unreadable` for a 400, `too-many` (values) for a 413. */
 export type Body =

@@ -14,9 +14,8 @@ import { FROZEN, type RobotCredentialRow } from "../auth/robot-credential.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../shared.ts";
-import type { LimitsMet } from "../traffic/limits-met.ts";
-import { type Client, identifyClient } from "../traffic/parties.ts";
-import { BUCKETS_MAXIMUM, type RateLimiter, type Verdict } from "../traffic/rate-limiter.ts";
+import { readClientAddress } from "../traffic/client-address.ts";
+import type { RateLimiter, Verdict } from "../traffic/rate-limiter.ts";
 import { type Answer, refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
 
@@ -28,7 +27,6 @@ export type Admission =
   | {
       readonly state: "admitted";
       readonly principal: Principal | null;
-      readonly client: Client;
       readonly headers: Headers;
       readonly sinceMs: number;
     }
@@ -55,67 +53,55 @@ export interface RobotCredentials {
   copyReported(owner: Owner, address: string): Promise<boolean>;
 }
 
-interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
+interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed" | "limitMet"> {
   readonly robots: RobotCredentials;
   /** Without a console, its earlier sessions are invalid. */
   readonly servesConsole: boolean;
 }
 
 export function createGate(
-  { store, machine, lastUsed, robots, servesConsole }: GateContext,
+  { store, machine, lastUsed, limitMet, robots, servesConsole }: GateContext,
   limiter: RateLimiter,
   metrics: Pick<Metrics, "refusedCredential">,
-  limitsMet: Pick<LimitsMet, "note">,
 ): Gate {
-  /** Owners of valid credentials, by credential hash: a client over its limit is refused without a query. */
-  const owners = new Map<string, Owner>();
   /** Shared, because robots of a site with one key may look it up thousands of times at once. */
   const identities = createShared<Authentication>();
   const endings = createShared<boolean>();
   return {
     async admit({ scopes, isOpen = false }, { credential: shown, address }) {
+      const client = readClientAddress(address);
       if (scopes === "public" || scopes === "signed" || (isOpen && shown === null)) {
-        const anyone = identifyClient(undefined, address);
-        return enter(scopes === "signed" ? limiter.onSigned(anyone) : limiter.onPublic(anyone), null, anyone);
+        return admitted(null, scopes === "signed" ? limiter.onSigned(client) : limiter.onPublic(client));
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
-      // By token, not by header: a header can be spelled in many ways, and each would have a bucket of its own.
-      const client = identifyClient(credential?.token, address);
-      const arrival = limiter.onArrival(client);
-      if (arrival.state === "limited") return turnAway(arrival, client, owners.get(client.credential ?? ""));
-      const authentication = await identities(`${credential?.kind} ${client.credential}`, () =>
-        authenticate(store.lookup, machine.clock, credential),
-      );
+      const look = () => authenticate(store.lookup, machine.clock, credential);
+      const authentication = await (credential === null
+        ? look()
+        : identities(`${credential.kind} ${credential.token}`, look));
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const { detail, owner, robot } = authentication;
         // A value that was issued is no guess: a site full of robots whose credentials expired must hear that, and not 429.
         const isIssued = robot !== undefined && owner !== null;
-        const verdict = isIssued ? limiter.onAuthenticated(client) : limiter.onAnonymous(client);
-        if (verdict.state === "limited") return turnAway(verdict, client, owner);
+        const verdict = isIssued ? limiter.onCredential(owner) : limiter.onAnonymous(client);
+        if (verdict.state === "limited") return limited(verdict, owner);
         if (isIssued && robot.isCopied === true && isOwnReport(scopes) && (await robots.copyReported(owner, address))) {
-          return {
-            state: "refused",
-            owner,
-            answer: refuse(FROZEN.code, FROZEN.detail, verdict.headers, FROZEN.reason),
-          };
+          return refused(owner, refuse(FROZEN.code, FROZEN.detail, verdict.headers, FROZEN.reason));
         }
         const code = robot?.code ?? "Unauthorized";
         const headers =
           code === "Unauthorized" ? { ...verdict.headers, "www-authenticate": "Bearer" } : verdict.headers;
-        return { state: "refused", owner, answer: refuse(code, detail, headers, robot?.reason) };
+        return refused(owner, refuse(code, detail, headers, robot?.reason));
       }
       const { principal } = authentication;
       lastUsed.note(principal);
-      remember(client.credential, principal);
-      const verdict = limiter.onAuthenticated(client);
-      if (verdict.state === "limited") return turnAway(verdict, client, principal);
+      const verdict = limiter.onCredential(principal);
+      if (verdict.state === "limited") return limited(verdict, principal);
       if (!mayUse(principal, scopes)) {
-        const detail = refusedScope(principal, scopes);
-        return { state: "refused", owner: principal, answer: refuse("Forbidden", detail, verdict.headers, "scope") };
+        return refused(principal, refuse("Forbidden", refusedScope(principal, scopes), verdict.headers, "scope"));
       }
       if (principal.robot?.credential.used_at === null) await robots.firstUsed(principal.robot.credential);
-      return enter(verdict, principal, client);
+      return admitted(principal, verdict);
     },
     async hasEnded({ principal, sinceMs }) {
       if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
@@ -127,28 +113,19 @@ export function createGate(
     },
   };
 
-  function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
-    if (verdict.state === "limited") return turnAway(verdict, client);
-    return { state: "admitted", principal, client, headers: verdict.headers, sinceMs: machine.clock.monotonicMs() };
+  function admitted(principal: Principal | null, verdict: Verdict): Admission {
+    if (verdict.state === "limited") return limited(verdict, principal);
+    return { state: "admitted", principal, headers: verdict.headers, sinceMs: machine.clock.monotonicMs() };
   }
 
-  function turnAway(
-    { by, party: as, answer }: Extract<Verdict, { readonly state: "limited" }>,
-    client: Client,
-    owner: Owner | null = null,
-  ): Admission {
-    // A credential is known only by its hash, which tells an operator nothing.
-    const party = as === "credential" ? (owner?.credentialId ?? client.network) : client[as];
-    limitsMet.note(`rate_limit.${by}`, { organizationId: owner?.organizationId ?? null, party });
-    return { state: "refused", owner, answer };
+  function limited({ by, answer }: Extract<Verdict, { readonly state: "limited" }>, owner: Owner | null): Admission {
+    limitMet(`rate_limit.${by}`);
+    return refused(owner, answer);
   }
+}
 
-  function remember(credential: string | null, { organizationId, credentialId }: Principal): void {
-    if (credential === null || owners.has(credential)) return;
-    const [oldest] = owners.keys();
-    if (owners.size >= BUCKETS_MAXIMUM && oldest !== undefined) owners.delete(oldest);
-    owners.set(credential, { organizationId, credentialId });
-  }
+function refused(owner: Owner | null, answer: Answer): Admission {
+  return { state: "refused", owner, answer };
 }
 
 /** Whether only a robot itself may use the operations: a script may hold an old value, and sends no heartbeats. */

@@ -1,20 +1,65 @@
-/** Serves the operations of the contract, by what they take: a body, query parameters, neither. */
+/**
+ * Serves the operations of the contract. The way of a request: the gate admits it by its headers (`onRequest`), the framework reads its body
+ * within the operation's limit, the handler answers when it is its requester's turn, and the answer is sent.
+ */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
+import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Operation, WithBody, WithoutBody } from "../../../api/wire/operation.ts";
-import { bearerToken } from "../auth/authenticate.ts";
-import { type PrincipalWrite, writeAs } from "../auth/credentials.ts";
+import { bearerToken, type Owner, type Principal } from "../auth/authenticate.ts";
+import { CredentialEndedError, type PrincipalWrite, writeAs } from "../auth/credentials.ts";
 import type { JsonObject } from "../json/parse-json.ts";
-import type { Actor, Handler, OpenHandler, PublicHandler } from "../operation.ts";
-import type { Passage } from "../traffic/traffic.ts";
+import { type Actor, type Handler, type OpenHandler, type OperationContext, refuseEnded } from "../operation.ts";
+import { readClientAddress } from "../traffic/client-address.ts";
+import type { RequestInFlight, Traffic } from "../traffic/traffic.ts";
 import { validate } from "../validation/validation.ts";
-import { type Answer, refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
-import { readBody } from "./body.ts";
-import { clientAddress } from "./arrival.ts";
-import { type Admitted, type MountContext, type OnRefused, route } from "./route.ts";
+import { type Answer, type AnyAnswer, refuseInvalid } from "./answers.ts";
+import { arrivalOf, clientAddress } from "./arrival.ts";
+import { readRequest } from "./body.ts";
+import type { Gate } from "./gate.ts";
+import { routePath } from "./routing.ts";
+import { lengthOf, send, whileValid } from "./send.ts";
 
-/** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Null until the request is admitted. */
+    admitted: Admitted | null;
+    /** Whose request it is, if it was not admitted; null if that is unknown. */
+    refusedOwner: Owner | null;
+    /** As the client sent it; the framework refuses types that it cannot parse. */
+    contentType: string | undefined;
+  }
+}
+
+/** A request that was admitted by its headers. */
+export interface Admitted {
+  /** Null for a public operation. */
+  readonly principal: Principal | null;
+  readonly inFlight: RequestInFlight;
+  /** Time of admission, by the clock of the gate. */
+  readonly sinceMs: number;
+  /** Whether the request has committed a change; then it is answered even if its credential has ended. */
+  hasWritten: boolean;
+}
+
+/** A request that was refused, for operations that record it. */
+export interface RefusedRequest {
+  readonly owner: Owner | null;
+  readonly answer: Answer;
+  readonly contentType: string | undefined;
+}
+
+/** Called when the answer is sent. */
+export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => void;
+
+/** What operations and the checks before them need. */
+export interface MountContext extends OperationContext {
+  readonly gate: Gate;
+  readonly traffic: Traffic;
+}
+
+/** Serves an operation that takes a body. */
 export function mountWithBody<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
@@ -22,41 +67,33 @@ export function mountWithBody<S extends z.ZodType>(
   handle: Handler<z.output<S>>,
   onRefused?: OnRefused,
 ): void {
-  const answer = async (request: FastifyRequest, admitted: Admitted, passage: Passage) => {
-    const body = await passage.read(() => readRequest(operation, request, admitted.content_type));
-    if (body === null) return refuseUnavailable("Too many large requests are waiting");
+  const answer = async (request: FastifyRequest, admitted: Admitted) => {
+    const body = readRequest(operation, request);
     if (body.state === "refused") return body.answer;
     return handle({ ...callOf(request), ...actorOf(context, admitted), body: body.value, query: null });
   };
   route(app, context, operation, answer, onRefused);
 }
 
-/** Serves an operation with a body that needs no credential. */
-export function mountPublic<S extends z.ZodType>(
-  app: FastifyInstance,
-  context: MountContext,
-  operation: Operation & WithBody<S> & { readonly scopes: "public" | "signed" },
-  handle: PublicHandler<z.output<S>>,
-): void {
-  route(app, context, operation, async (request, { content_type: contentType }) => {
-    const body = readRequest(operation, request, contentType);
-    if (body.state === "refused") return body.answer;
-    return handle({ ...callOf(request), ...senderOf(request), body: body.value, query: null });
-  });
-}
-
-/** Serves an operation with a body that also answers without a credential. */
+/** Serves an operation with a body that answers without a credential, only or also. */
 export function mountOpen<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & WithBody<S> & { readonly isOpen: true },
+  operation: Operation & WithBody<S> & ({ readonly isOpen: true } | { readonly scopes: "public" | "signed" }),
   handle: OpenHandler<z.output<S>>,
 ): void {
   route(app, context, operation, async (request, admitted) => {
-    const body = readRequest(operation, request, admitted.content_type);
+    const body = readRequest(operation, request);
     if (body.state === "refused") return body.answer;
-    const actor = admitted.principal === null ? null : actorOf(context, admitted);
-    return handle({ ...callOf(request), ...senderOf(request), actor, body: body.value, query: null });
+    const { headers } = request;
+    return handle({
+      ...callOf(request),
+      actor: admitted.principal === null ? null : actorOf(context, admitted),
+      program: headers["user-agent"] ?? null,
+      bearer: bearerToken(headers.authorization),
+      body: body.value,
+      query: null,
+    });
   });
 }
 
@@ -86,34 +123,98 @@ export function mountWithQuery<Q extends z.ZodObject>(
   });
 }
 
-type ReadRequest<T> =
-  | { readonly state: "read"; readonly value: T }
-  | { readonly state: "refused"; readonly answer: Answer };
+/** A path, its method, and the scope it requires. */
+type Route = Pick<Operation, "method" | "scopes" | "isOpen"> &
+  Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
 
-/** The validated body of a request. */
-export function readRequest<S extends z.ZodType>(
-  { request: schema }: { readonly request: S },
-  request: FastifyRequest,
-  contentType: string | undefined,
-): ReadRequest<z.output<S>> {
-  const body = readBody(contentType, request.body instanceof Uint8Array ? request.body : undefined);
-  switch (body.state) {
-    case "unreadable":
-      return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
-    case "too-many":
-      return { state: "refused", answer: TOO_MANY_VALUES };
-    case "invalid":
-      return { state: "refused", answer: refuseInvalid([body.finding]) };
-    case "read": {
-      const validated = validate(schema, body.value, ["body"]);
-      if (validated.state === "invalid") return { state: "refused", answer: refuseInvalid(validated.findings) };
-      return { state: "read", value: validated.value };
+/** Serves a path: credential and scope, then `answer`, which reads the rest of the request. */
+export function route(
+  app: FastifyInstance,
+  { gate, traffic }: Pick<MountContext, "gate" | "traffic">,
+  operation: Route,
+  answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
+  onRefused?: OnRefused,
+): void {
+  decorate(app);
+  /** Refuses the request if its credential ended while it ran, unless it committed a change before. */
+  async function answerWhileValid(request: FastifyRequest, admitted: Admitted): Promise<AnyAnswer> {
+    try {
+      const answered = await answer(request, admitted);
+      return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
+    } catch (error) {
+      if (error instanceof CredentialEndedError) return refuseEnded();
+      throw error;
     }
   }
+
+  app.route({
+    method: operation.method,
+    url: routePath(operation.path),
+    bodyLimit: Math.min(
+      operation.bodyBytes ?? BODY_BYTES.none,
+      app.initialConfig.bodyLimit ?? Number.POSITIVE_INFINITY,
+    ),
+    // Before the body is read, so that a refused request costs only its headers.
+    onRequest: async (request, reply) => {
+      request.contentType = request.headers["content-type"];
+      if (request.contentType !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
+      const arrival = arrivalOf(request);
+      const admission = await gate.admit(operation, arrival);
+      if (admission.state === "refused") {
+        request.refusedOwner = admission.owner;
+        return send(reply, admission.answer);
+      }
+      const { principal, headers, sinceMs } = admission;
+      reply.headers(headers);
+      const requester = principal?.organizationId ?? readClientAddress(arrival.address).site;
+      const inFlight = traffic.begin(requester, bodyBytesOf(request), reply.raw);
+      if ("status" in inFlight) {
+        request.refusedOwner = principal;
+        return send(reply, inFlight);
+      }
+      request.admitted = { principal, inFlight, sinceMs, hasWritten: false };
+      // "100-continue" is the only expectation that gets here. HTTP/1.0 knows no interim answers (RFC 9110, 10.1.1).
+      if (request.headers.expect !== undefined && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
+    },
+    handler: async (request, reply) => {
+      const { admitted } = request;
+      if (admitted === null) throw new Error(`A request was not admitted to ${operation.method} ${operation.path}`);
+      const { inFlight } = admitted;
+      const answered = await inFlight.work(() => answerWhileValid(request, admitted));
+      const full = inFlight.answer(lengthOf(answered), operation.method !== "GET");
+      return send(reply, full ?? whileValid(answered, () => gate.hasEnded(admitted)));
+    },
+    ...(onRefused === undefined
+      ? {}
+      : {
+          onResponse: async (request: FastifyRequest) => {
+            const { admitted, refusal, contentType } = request;
+            const owner = admitted?.principal ?? request.refusedOwner;
+            if (refusal !== null) onRefused(request, { owner, answer: refusal, contentType });
+          },
+        }),
+  });
+}
+
+/** Declares the state of a request, as the framework wants it. Call before the first route; more calls do nothing. */
+export function decorate(app: FastifyInstance): void {
+  if (app.hasRequestDecorator("admitted")) return;
+  app.decorateRequest("admitted", null);
+  app.decorateRequest("refusedOwner", null);
+  app.decorateRequest("refusal", null);
+  app.decorateRequest("contentType", undefined);
+}
+
+/** Bytes to expect: the declared length, or the operation's limit. */
+function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  if (coding === undefined && length === undefined) return 0;
+  const most = routeOptions.bodyLimit ?? 0;
+  return length === undefined ? most : Math.min(Number(length), most);
 }
 
 /** @throws when a public operation is mounted as one that needs a credential. */
-function actorOf({ store, machine, traffic }: MountContext, admitted: Admitted): Actor {
+function actorOf({ store, machine }: MountContext, admitted: Admitted): Actor {
   const { principal } = admitted;
   if (principal === null) throw new Error("A public operation has no principal");
   const write: PrincipalWrite = async (job) => {
@@ -121,12 +222,7 @@ function actorOf({ store, machine, traffic }: MountContext, admitted: Admitted):
     admitted.hasWritten = true;
     return value;
   };
-  return { principal, write, readRows: (query) => traffic.readRows(principal.organizationId, query) };
-}
-
-/** What a request without a principal says of its sender. */
-function senderOf({ headers }: FastifyRequest) {
-  return { program: headers["user-agent"] ?? null, bearer: bearerToken(headers.authorization) };
+  return { principal, write };
 }
 
 function callOf(request: FastifyRequest) {
@@ -138,8 +234,7 @@ function callOf(request: FastifyRequest) {
   };
 }
 
-function pathParameters(request: FastifyRequest): Readonly<Record<string, string>> {
-  const { params } = request;
+function pathParameters({ params }: FastifyRequest): Readonly<Record<string, string>> {
   if (typeof params !== "object" || params === null) return {};
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
 }

@@ -1,60 +1,29 @@
-import { pipeline, Readable } from "node:stream";
-import { constants, createGzip } from "node:zlib";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 
-import type { Operation } from "../../../api/wire/operation.ts";
 import { CredentialEndedError } from "../auth/credentials.ts";
-import type { Passage } from "../traffic/traffic.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 
-/** Smaller answers fit into one or two packets uncompressed. */
-const ZIPPED_BYTES = 2048;
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The refusal that the request was answered with. */
+    refusal: Answer | null;
+  }
+}
 
 /** Bytes counted for an answer in parts: about the first one, which is the largest, because only one is in memory at a time. */
 const LONG_ANSWER_BYTES = 1024 * 1024;
 /** Parts are streamed in pieces of this size, which is also the stream's buffer: an unread stream does not generate the next part. */
 const PIECE_BYTES = 64 * 1024;
 
-const refusals = new WeakMap<FastifyRequest, Answer>();
-
-/** Sends an answer as it is. */
+/** Sends an answer. As bytes: for a text the web framework would add `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
 export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
-  if (isRefusal(answer)) refusals.set(reply.request, answer);
-  return sendPayload(reply, answer, payloadOf(answer));
-}
-
-/** The refusal of a request; undefined if it was not refused. */
-export function refusalOf(request: FastifyRequest): Answer | undefined {
-  return refusals.get(request);
-}
-
-/**
- * Sends an answer compressed with gzip: lists are most of a console's traffic. Only for read operations, whose answers contain no secret
- * that an attacker could guess from the compressed length (BREACH).
- */
-export function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
-  const payload = payloadOf(answer);
-  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) {
-    return sendPayload(reply, answer, payload);
-  }
-  const zipped = createGzip({ level: constants.Z_BEST_SPEED });
-  // An error destroys the compressed stream, which the web framework handles.
-  pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
-  return sendPayload(reply.header("content-encoding", "gzip"), answer, zipped);
-}
-
-/** Sent as bytes: for a text the web framework would add `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
-function sendPayload(
-  reply: FastifyReply,
-  { status, headers }: AnyAnswer,
-  payload: Uint8Array | Readable,
-): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ ...headers })
-    .header("content-type", "application/json")
-    .send(payload);
+  if (isRefusal(answer)) reply.request.refusal = answer;
+  if (answer.headers !== undefined) reply.headers({ ...answer.headers });
+  return reply.code(answer.status).header("content-type", "application/json").send(payloadOf(answer));
 }
 
 function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
@@ -69,47 +38,30 @@ async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Arra
   }
 }
 
-/**
- * The answer, counted while it is sent, or a refusal when the client has too many unread answers.
- *
- * @param hasEnded whether the client's credential has ended; checked now and then during a long answer.
- */
-export function counted(
-  answer: AnyAnswer,
-  passage: Passage,
-  method: Operation["method"],
-  hasEnded: () => Promise<boolean>,
-): AnyAnswer {
-  const bytes = lengthOf(answer);
-  if (method === "GET") {
-    const refusal = passage.answer(bytes);
-    if (refusal !== null) return refusal;
-  } else {
-    passage.report(bytes);
-  }
-  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage, hasEnded) } : answer;
-}
-
-function lengthOf(answer: AnyAnswer): number {
+/** The bytes that an answer takes in memory. */
+export function lengthOf(answer: AnyAnswer): number {
   if ("parts" in answer) return LONG_ANSWER_BYTES;
   return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
 }
 
-async function* patientParts(
+/** A long answer breaks off when the client's credential ends. */
+export function whileValid(answer: AnyAnswer, hasEnded: () => Promise<boolean>): AnyAnswer {
+  return "parts" in answer ? { ...answer, parts: partsWhileValid(answer.parts, hasEnded) } : answer;
+}
+
+async function* partsWhileValid(
   parts: AsyncIterable<string>,
-  passage: Passage,
   hasEnded: () => Promise<boolean>,
 ): AsyncGenerator<string> {
-  let sinceExtended = 0;
+  let sinceChecked = 0;
   for await (const part of parts) {
-    if (sinceExtended >= LONG_ANSWER_BYTES) {
+    if (sinceChecked >= LONG_ANSWER_BYTES) {
       // Closes the connection, so that no client takes the answer for complete.
       if (await hasEnded()) throw new CredentialEndedError();
-      passage.extend();
-      sinceExtended = 0;
+      sinceChecked = 0;
     }
     yield part;
-    sinceExtended += part.length;
+    sinceChecked += part.length;
   }
 }
 
@@ -118,13 +70,30 @@ function isRefusal(answer: AnyAnswer): answer is Answer {
   return "json" in answer && answer.status >= 400 && answer.status < 500;
 }
 
-/** The content codings that a client takes, by its `Accept-Encoding` (RFC 9110, 12.5.3), in lower case. */
-export function acceptedCodings(acceptEncoding: string | undefined): ReadonlySet<string> {
-  return new Set((acceptEncoding ?? "").toLowerCase().split(",").flatMap(acceptedCoding));
+/** Reading the rest of a smaller body costs less than a new connection. Node reads this much at once, so it has often arrived with the headers. */
+const READ_ANYWAY_BYTES = 64 * 1024;
+
+/** Whether the request is answered before its body was read, and the body is too large to read and discard. */
+export function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  return coding !== undefined || Number(length ?? 0) > READ_ANYWAY_BYTES;
 }
 
-/** `gzip;q=0` is one that is not taken. */
-function acceptedCoding(member: string): readonly string[] {
-  const [coding = "", ...parameters] = member.split(";").map((part) => part.trim());
-  return parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter)) ? [] : [coding];
+/**
+ * Closes the connection after its answer without reading the rest of the body. Node would read a refused body to its end.
+ *
+ * Closing a connection with unread bytes resets it, and the reset can overtake the answer (RFC 9112, 9.6). So only the sending side is
+ * closed first, and the client has some time to read the answer, as in Go's net/http. Bytes that arrive meanwhile stay in the kernel's
+ * bounded receive buffer.
+ */
+export function closeUnread(socket: Socket, lingerMs: number): void {
+  // Called by Node when the answer is written.
+  socket.destroySoon = () => {
+    socket.end();
+    socket.pause();
+    // Node resumes it, to read the rest of the request.
+    socket.on("resume", () => socket.pause());
+    socket.setTimeout(lingerMs, () => socket.destroy());
+  };
 }

@@ -3,13 +3,13 @@ import { type Answer, answerJson, type LongAnswer } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { Call, Handler, OperationContext } from "../operation.ts";
 import type { Reader } from "../store/store.ts";
-import { StoreBusyError } from "../store/unavailable.ts";
-import { bindRequester, measureWork } from "../traffic/requester.ts";
 import type { PageRange } from "./page-range.ts";
 import { nextPage, readPage } from "./paging.ts";
 
-/** Rows per query: reading and printing them blocks the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
+/** Rows per query: reading and printing them blocks the event loop for about a millisecond. */
 const FETCHED_ROWS = 200;
+/** Rows of the first query, which shows how long they are: a robot with the longest labels takes 64 KiB. */
+const FIRST_ROWS = 20;
 /** Characters after which a page ends, even with fewer items than requested; a longer list is sent in parts, of which this is the first. */
 export const PART_CHARACTERS = 1024 * 1024;
 /** Characters of each further part: a client that does not read keeps one in memory, as text and as bytes. */
@@ -18,7 +18,7 @@ const STREAMED_CHARACTERS = 256 * 1024;
 /** What encloses the items when the list is an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
 
-type ListCall = Pick<Call<null, PageQuery>, "query" | "url" | "readRows">;
+type ListCall = Pick<Call<null, PageQuery>, "query" | "url">;
 
 /** A list of rows that sort by their ids. */
 export interface List<Row> {
@@ -42,15 +42,10 @@ interface BegunList<Row> extends List<Row> {
  * than a short one, and other requests run in between.
  */
 export async function answerList<Row extends { readonly id: string }>(
-  { query, url, readRows }: ListCall,
+  { query, url }: ListCall,
   asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
-  const fetch = async (range: PageRange) => {
-    const rows = await readRows(() => asked.fetch(range));
-    if (rows === null) throw new StoreBusyError("Too many lists wait");
-    return rows;
-  };
-  const list = { ...asked, fetch, read: { items: 0, characters: 0 } };
+  const list = { ...asked, read: { items: 0, characters: 0 } };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
@@ -58,8 +53,7 @@ export async function answerList<Row extends { readonly id: string }>(
   const [before, after] = list.around;
   if (first.next === null) return answerJson(before + first.items + after);
   if (limit === undefined) {
-    // Later parts are read when the client has taken the ones before, outside of the handler's call.
-    const readNext = bindRequester((next: string) => readPart(list, next, limit, STREAMED_CHARACTERS));
+    const readNext = (next: string) => readPart(list, next, limit, STREAMED_CHARACTERS);
     return { status: 200, parts: listInParts(list.around, [first], readNext) };
   }
   return { ...answerJson(before + first.items + after), headers: nextPage(url, limit, first.next) };
@@ -95,23 +89,20 @@ async function readPart<Row extends { readonly id: string }>(
   const items: string[] = [];
   for (let after = from, characters = 0; ;) {
     const left = Math.max(0, partCharacters - characters);
-    const fitting = read.items === 0 ? fetchedRows : Math.ceil((left * read.items) / read.characters);
+    const fitting = read.items === 0 ? FIRST_ROWS : Math.ceil((left * read.items) / read.characters);
     // One row more than the page or the part shows whether more follow.
     const rows = Math.min(fetchedRows, 1 + Math.min(limit - items.length, fitting));
     const fetched = await fetch({ after, rows });
-    const isFull = measureWork(() => {
-      for (const row of fetched) {
-        if (items.length === limit || characters >= partCharacters) return true;
-        const item = JSON.stringify(view(row));
-        items.push(item);
-        characters += item.length;
-        read.items += 1;
-        read.characters += item.length;
-        after = row.id;
-      }
-      return false;
-    });
-    if (isFull || fetched.length < rows) return { items: items.join(","), next: isFull ? after : null };
+    for (const row of fetched) {
+      if (items.length === limit || characters >= partCharacters) return { items: items.join(","), next: after };
+      const item = JSON.stringify(view(row));
+      items.push(item);
+      characters += item.length;
+      read.items += 1;
+      read.characters += item.length;
+      after = row.id;
+    }
+    if (fetched.length < rows) return { items: items.join(","), next: null };
   }
 }
 

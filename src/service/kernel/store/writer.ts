@@ -1,6 +1,4 @@
 import { nextTurn } from "../traffic/event-loop.ts";
-import { FairLines } from "../traffic/fair-lines.ts";
-import { currentRequester, runForNobody } from "../traffic/requester.ts";
 import type { Transaction } from "./tables.ts";
 import { StoreBusyError } from "./unavailable.ts";
 
@@ -37,7 +35,7 @@ const ANOTHER_BATCH = 32;
 /** How often a commit is postponed because more writes have arrived. */
 const POSTPONED_MAXIMUM = 8;
 
-/** Runs waiting writes in one commit, round-robin over requesters, because the commit is what costs. */
+/** Runs waiting writes in one commit, because the commit is what costs. */
 export interface Writer {
   /** @throws StoreBusyError when too many wait. */
   write<T>(job: (transaction: Transaction) => Promise<T>): Promise<T>;
@@ -57,7 +55,7 @@ export async function commitAll(
 }
 
 export function createWriter(runner: WriteRunner): Writer {
-  const pending = new FairLines<PendingWrite>();
+  const pending: PendingWrite[] = [];
   const batches = new Set<Promise<void>>();
   const alone = new Set<Promise<void>>();
   /** Number of `batches` that will still take pending writes. */
@@ -73,10 +71,10 @@ export function createWriter(runner: WriteRunner): Writer {
     let before = 0;
     for (
       let round = 0;
-      round < POSTPONED_MAXIMUM && pending.size > before && pending.size < BATCH_MAXIMUM;
+      round < POSTPONED_MAXIMUM && pending.length > before && pending.length < BATCH_MAXIMUM;
       round += 1
     ) {
-      before = pending.size;
+      before = pending.length;
       // Twice, because requests may begin later in the turn in which this resumes.
       await nextTurn();
       await nextTurn();
@@ -87,7 +85,7 @@ export function createWriter(runner: WriteRunner): Writer {
   function batch(): Iterable<PendingWrite> {
     let left = BATCH_MAXIMUM;
     const next = (): IteratorResult<PendingWrite, undefined> => {
-      const write = left > 0 ? pending.take()?.item : undefined;
+      const write = left > 0 ? pending.shift() : undefined;
       left -= 1;
       return write === undefined ? { done: true, value: undefined } : { done: false, value: write };
     };
@@ -96,7 +94,7 @@ export function createWriter(runner: WriteRunner): Writer {
 
   async function drain(): Promise<void> {
     await gather();
-    while (pending.size > 0) {
+    while (pending.length > 0) {
       // Not awaited: a write that runs alone may wait for a lock, and must not delay the other writes.
       for (const write of await runner.together(batch())) track(alone, runner.alone(write));
     }
@@ -106,23 +104,21 @@ export function createWriter(runner: WriteRunner): Writer {
 
   function start(): void {
     // A later commit holds more writes, so another one begins only when many wait.
-    const isWorthIt = draining === 0 || pending.size >= ANOTHER_BATCH;
+    const isWorthIt = draining === 0 || pending.length >= ANOTHER_BATCH;
     if (!isWorthIt || draining >= runner.batches) return;
     draining += 1;
-    track(batches, runForNobody(drain));
+    track(batches, drain());
   }
 
   return {
     write<T>(job: (transaction: Transaction) => Promise<T>): Promise<T> {
-      if (pending.size >= PENDING_WRITES_MAXIMUM) {
+      if (pending.length >= PENDING_WRITES_MAXIMUM) {
         return Promise.reject(new StoreBusyError("Too many writes wait"));
       }
-      const { id, beginWork } = currentRequester();
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       let outcome: (() => void) | undefined;
-      pending.add(id, {
+      pending.push({
         async run(transaction) {
-          using _running = beginWork();
           const value = await job(transaction);
           outcome = () => resolve(value);
         },

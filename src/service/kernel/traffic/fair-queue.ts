@@ -1,5 +1,3 @@
-import { FairLines } from "./fair-lines.ts";
-
 /** How many jobs may wait and run: of one requester, and of all together. */
 export interface FairQueueLimits {
   /** Waiting jobs of one requester. */
@@ -19,7 +17,9 @@ export interface FairQueue {
 
 /** Runs jobs round-robin over their requesters, so that one with many jobs does not delay the others. */
 export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: FairQueueLimits): FairQueue {
-  const waiting = new FairLines<() => void>();
+  /** Jobs that wait, by requester; the requester that waits longest comes first. */
+  const waiting = new Map<string, (() => void)[]>();
+  let waitingCount = 0;
   /** Number of running jobs by requester. */
   const running = new Map<string, number>();
   let runningCount = 0;
@@ -29,9 +29,12 @@ export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: Fair
   }
 
   function wait(requester: string): Promise<void> | null {
-    if (waiting.sizeOf(requester) >= own || waiting.size >= all) return null;
+    const line = waiting.get(requester) ?? [];
+    if (line.length >= own || waitingCount >= all) return null;
+    waiting.set(requester, line);
+    waitingCount += 1;
     return new Promise((resolve) => {
-      waiting.add(requester, resolve);
+      line.push(resolve);
     });
   }
 
@@ -45,14 +48,20 @@ export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: Fair
     const left = (running.get(requester) ?? 0) - 1;
     if (left > 0) running.set(requester, left);
     else running.delete(requester);
-    startNext();
+    if (waitingCount > 0) startNext();
   }
 
   function startNext(): void {
-    const next = waiting.take(hasRoom);
-    if (next === undefined) return;
-    begin(next.requester);
-    next.item();
+    for (const [requester, line] of waiting) {
+      if (!hasRoom(requester)) continue;
+      const start = line.shift();
+      waiting.delete(requester);
+      if (line.length > 0) waiting.set(requester, line);
+      waitingCount -= 1;
+      begin(requester);
+      start?.();
+      return;
+    }
   }
 
   return {

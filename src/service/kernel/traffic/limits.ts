@@ -1,12 +1,11 @@
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
-import type { Shares } from "./parties.ts";
 import type { FairQueueLimits } from "./fair-queue.ts";
 
 /** Limits of the service by their name in the configuration; `store.waiting` and those of enrolments are not configurable. */
 export type Limit =
-  | `rate_limit.${"credential" | "address" | "robots"}`
-  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "work_ms" | "streams" | "stored_mib"}`
-  | `limits.in_flight_mib.${"credential" | "address" | "site" | "all"}`
+  | `rate_limit.${keyof RateLimits}`
+  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "streams" | "stored_mib"}`
+  | `limits.in_flight_mib.${"organization" | "all"}`
   | `limits.${"history_mib_per_day" | "robots"}.${"key" | "organization"}`
   | `enrolments.${"starts" | "waiting" | "wrong_codes"}`
   | "store.waiting";
@@ -20,6 +19,8 @@ export interface RateLimit {
 export interface RateLimits {
   /** Requests of one credential. */
   readonly credential: RateLimit;
+  /** Requests of all credentials of one organization. */
+  readonly organization: RateLimit;
   /** Requests of one client address without a valid credential: as many logins, and as many guesses at keys. */
   readonly address: RateLimit;
   /** Requests of robot computers at one address that sign what they send instead of showing a credential. */
@@ -28,31 +29,26 @@ export interface RateLimits {
 
 /**
  * All robots of a site may share one key, and after a power cut each sends a request within seconds. So the bucket of a credential holds
- * two requests for each of 10,000 robots, and its rate serves 6,000 robots that send one request a minute. An address may be a whole site
+ * two requests for each of 10,000 robots, and its rate serves 6,000 robots that send one request a minute. Robots that enrolled have a
+ * credential each: 10,000 of them send 333 heartbeats a second. An address may be a whole site
  * behind one NAT: a hundred people can log in there at once. Ten guesses a second at a key of 128 bits are hopeless. Each of 10,000 robots
  * at such an address asks for work every ten seconds, and after a long outage all renew their credentials.
  */
 export const RATE_LIMITS: RateLimits = {
   credential: { per_second: 100, burst: 20_000 },
+  organization: { per_second: 1000, burst: 100_000 },
   address: { per_second: 10, burst: 300 },
   robots: { per_second: 2000, burst: 20_000 },
 };
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Limits on connections, memory and time: per connection, per party, and for all clients together. */
+/** Limits on connections, memory and time: per connection, per organization or address, and for all clients together. */
 export interface HttpLimits {
   /** Larger bodies are refused with 413 for every operation. */
   readonly bodyBytes: number;
-  /**
-   * Request bodies being read or handled, and large answers not yet received, at one time. Requests beyond that are told to retry: the
-   * parsed form of a body takes a multiple of its bytes.
-   */
-  readonly inFlightBytes: Shares;
-  /** Slowest rate at which a client may receive a large answer. Slower radio links cannot load lists. */
-  readonly answerBytesPerS: number;
-  /** Time for a large answer in addition to that rate. */
-  readonly answerPatienceMs: number;
+  /** Request bodies being read or handled, and large answers not yet received: of one organization or address, and of all. */
+  readonly inFlightBytes: { readonly own: number; readonly all: number };
   /** Request line and headers together; more is refused with 431. */
   readonly headerBytes: number;
   /** From the first byte of a request to the end of its headers. */
@@ -72,10 +68,6 @@ export interface HttpLimits {
   readonly connectionsOfAddress: number;
   /** Running and waiting requests, of one organization and of all. */
   readonly requests: Required<FairQueueLimits>;
-  /** Milliseconds that the service works for one organization, while others send requests too. */
-  readonly workMs: RateLimit;
-  /** How often the TLS files are checked for changes. */
-  readonly certificateCheckMs: number;
   /** How long requests in flight may take once the service stops. */
   readonly drainTimeoutMs: number;
 }
@@ -83,9 +75,7 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytes: BODY_BYTES.registration,
   // A site of 10,000 robots may share one address and one key. After a power cut, each robot sends two kilobytes.
-  inFlightBytes: { credential: 24 * MEBIBYTE, network: 24 * MEBIBYTE, site: 32 * MEBIBYTE, all: 64 * MEBIBYTE },
-  answerBytesPerS: 16 * 1024,
-  answerPatienceMs: 10_000,
+  inFlightBytes: { own: 24 * MEBIBYTE, all: 64 * MEBIBYTE },
   headerBytes: 16 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
@@ -98,8 +88,5 @@ export const HTTP_LIMITS: HttpLimits = {
   connectionsOfAddress: 12_000,
   // One organization never has all places: requests of others run beside its 64, and 64 share a commit.
   requests: { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 },
-  // A registration takes 0.05 ms on SQLite and 1 ms on PostgreSQL: the burst is ten for each of 10,000 robots, the rate six a minute.
-  workMs: { per_second: 1000, burst: 120_000 },
-  certificateCheckMs: 30_000,
   drainTimeoutMs: 10_000,
 };

@@ -32,14 +32,6 @@ export class TokenBuckets {
     return this.#buckets.size;
   }
 
-  has(name: string): boolean {
-    return this.#buckets.has(name);
-  }
-
-  forget(name: string): void {
-    this.#buckets.delete(name);
-  }
-
   /** Takes one token from the bucket, if it has one. A new bucket is full. */
   take(name: string, nowMs: number): Taken {
     const bucket = this.#use(name, nowMs);

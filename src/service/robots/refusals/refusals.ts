@@ -6,7 +6,7 @@ import { isoNow } from "../../../platform/clock.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { readBody } from "../../kernel/http/body.ts";
 import { clientAddress } from "../../kernel/http/arrival.ts";
-import type { RefusedRequest } from "../../kernel/http/route.ts";
+import type { RefusedRequest } from "../../kernel/http/mount.ts";
 import type { NewId } from "../../kernel/ids.ts";
 import type { Json } from "../../kernel/json/parse-json.ts";
 import type { ServiceMachine } from "../../kernel/machine.ts";

@@ -5,14 +5,14 @@ import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import { type Answer, answerValue, isAnswer, refuse } from "../../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../../kernel/operation.ts";
 import type { StoredBytes } from "../../organizations/index.ts";
-import type { HistoryBudget, HistoryLeft } from "../history/budget.ts";
+import type { HistoryBudget } from "../history/budget.ts";
 import { registrationDetails } from "../history/queries.ts";
 import { identifiedRobotView } from "../identified-robots.ts";
 import { type Registered, registrationOf } from "../queries.ts";
-import { findFullLimit, type Full, type Room } from "../room.ts";
+import { findFullLimit, type Room } from "../room.ts";
 import { type Entered, refuseName, register, type RegisterContext, type Wish } from "./register.ts";
 
-interface SetupContext extends RegisterContext, Pick<OperationContext, "machine" | "nudge" | "limitsMet"> {
+interface SetupContext extends RegisterContext, Pick<OperationContext, "machine" | "nudge" | "limitMet"> {
   readonly storedBytes: Pick<StoredBytes, "add">;
   readonly history: HistoryBudget;
 }
@@ -59,7 +59,7 @@ async function setUp(
   if (forbidden !== null) return forbidden;
   const left = context.history.left(principal);
   if (left.state === "none") {
-    noteLimit(context, wish, left.limit);
+    context.limitMet(left.limit);
     return TOO_MUCH_HISTORY;
   }
   const full = await findFullLimit(room, principal);
@@ -68,7 +68,7 @@ async function setUp(
   );
   if (isAnswer(registered)) return registered;
   if (registered.state === "full") {
-    noteLimit(context, wish, registered.limit);
+    context.limitMet(registered.limit);
     return refuse("Conflict", registered.detail);
   }
   account(context, room, wish, registered);
@@ -77,13 +77,6 @@ async function setUp(
   logRegistration(context, wish, registered);
   const presence = presenceAt(Date.parse(author.at), context);
   return answerValue({ robot: identifiedRobotView(registered.view, presence) });
-}
-
-type MetLimit = Full["limit"] | Extract<HistoryLeft, { readonly state: "none" }>["limit"];
-
-function noteLimit({ limitsMet }: SetupContext, { principal }: Pick<Wish, "principal">, limit: MetLimit): void {
-  const { organizationId, keyId } = principal;
-  limitsMet.note(limit, { organizationId, party: limit.endsWith(".key") ? keyId : organizationId });
 }
 
 /** Counts what was added, once it is committed. */

@@ -16,7 +16,6 @@ import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
 import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
-import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
 import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
@@ -309,15 +308,15 @@ it("the first look at the store for a stream fails after it was sent a change â†
   const clock = { ...context.machine.clock, sleep };
   let admitted = 0;
   const gate: Gate = {
-    async admit(_operation, { address }) {
+    async admit() {
       admitted += 1;
-      return { state: "admitted", principal: PRINCIPAL, client: identifyClient("k", address), headers: {}, sinceMs: 0 };
+      return { state: "admitted", principal: PRINCIPAL, headers: {}, sinceMs: 0 };
     },
     hasEnded: async () => false,
   };
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
-  const traffic = createTraffic(HTTP_LIMITS, context.limitsMet, clock);
+  const traffic = createTraffic(HTTP_LIMITS, context.limitMet);
   const machine = { ...context.machine, clock };
   mountEvents(
     app,

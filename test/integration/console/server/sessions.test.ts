@@ -279,30 +279,6 @@ describeOnEachStore("console session", (newStore) => {
   });
 });
 
-describe("compression", () => {
-  it("long list for the page → gzip; other clients and short answers → none", async () => {
-    const { running, browse } = await scene();
-    const setup = { robot_type_id: "yam.bimanual-joint-position.v1", region: "eu-central-1" };
-    const digest = `sha256:${"0".repeat(64)}`;
-    for (let count = 1; count <= 30; count += 1) {
-      await running.send("POST", "/v1/robots/setup", { ...setup, name: `arm-${count}`, configuration_digest: digest });
-    }
-    const bearer = { authorization: `Bearer ${running.key}` };
-    const page = { ...FROM_CONSOLE, ...(await browse()) };
-    const get = async (path: string, headers: Readonly<Record<string, string>>) => {
-      const answer = await fetch(`${running.url}${path}`, { headers });
-      return { coding: answer.headers.get("content-encoding"), body: await answer.text() };
-    };
-    for (const path of ["/v1/robots", "/v1/me/registrations"]) {
-      const plain = await get(path, bearer);
-      expect(plain).toMatchObject({ coding: null, body: expect.stringContaining("arm-30") });
-      expect(await get(path, page)).toEqual({ coding: "gzip", body: plain.body });
-      expect(await get(path, { ...page, "accept-encoding": "gzip;q=0" })).toEqual({ coding: null, body: plain.body });
-    }
-    expect((await get("/v1/fleets", page)).coding).toBe(null);
-  });
-});
-
 describe("sign-in", () => {
   it.each([
     ["text that is not a key", "hello", 401, "Invalid API key"],

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
 import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
-import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
+import { readClientAddress } from "../../../../src/service/kernel/traffic/client-address.ts";
 import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
 import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -144,7 +144,7 @@ describeOnEachStore("10,000 pending enrolments", (newStore) => {
         ...template,
         ...UNDECIDED,
         id: `renr_${from + index}`,
-        client_site: identifyClient(undefined, addressOf(from + index)).site,
+        client_site: readClientAddress(addressOf(from + index)).site,
         public_key: `key ${from + index}`,
         user_code: `CODE${from + index}`,
       }));

@@ -71,7 +71,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
     usageClock,
     nudge() {},
     lastUsed: { note() {}, notedAt: () => null },
-    limitsMet: { note() {} },
+    limitMet() {},
   };
   await addCatalog(store);
   return {
@@ -147,9 +147,8 @@ function createReplica(context: OperationContext): Replica {
     robot: null,
   };
   const { write } = context.store;
-  const readRows = <T>(read: () => Promise<T>) => read();
   const sent = { path: {}, query: null, url: "/", requestId: "r", address: "10.0.0.4", body: null };
-  const call = { principal, write, readRows, ...sent };
+  const call = { principal, write, ...sent };
   const answerOf = async (answer: ReturnType<ReturnType<typeof getFleet>>) => {
     const answered = await answer;
     if (!("json" in answered)) throw new Error("a long answer");

@@ -1,7 +1,3 @@
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
-
 import { expect, it, onTestFinished } from "vitest";
 
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
@@ -14,9 +10,7 @@ import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/mode
 import { createUsageClock } from "../../../../src/service/usage/clock.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
-import { startService } from "../../../support/service/service.ts";
 
 /** Sleeping would let other work run anyway, so sleeps return at once. */
 const machine = { ...testMachine, clock: { ...testMachine.clock, sleep: () => Promise.resolve() } };
@@ -154,59 +148,4 @@ it("reconcile-fleets: invalid data of one fleet → the others are reconciled, o
 function createLogbook() {
   const errors: string[] = [];
   return { ...testMachine.log, error: (event: string) => void errors.push(event), errors };
-}
-
-const requestFor = (path: string, address: string) =>
-  `GET ${path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n\r\n`;
-
-it("flood of requests from one address → requests from others are answered before its end", async () => {
-  let nowMs = 0;
-  // Everything seems to take long, so that each turn of the event loop handles few requests.
-  const clock = { ...testMachine.clock, monotonicMs: () => (nowMs += 5) };
-  await using service = await startService({ clock, configuration: { trustedProxies: ["127.0.0.1"] } });
-  const [flooding, other] = [await connectTo(service), await connectTo(service)];
-  flooding.write(requestFor("/healthz", "192.0.2.1").repeat(100));
-  other.write(requestFor("/openapi.json", "192.0.2.2"));
-  await expect.poll(() => service.requests.length, { timeout: PATIENCE_MS }).toBe(2 + 100 + 1);
-  expect(service.requests.findIndex(({ path }) => path === "/openapi.json")).toBeLessThan(50);
-});
-
-it("flood of requests on one connection → new connections are answered before its end", async () => {
-  // Everything seems to take no time.
-  const clock = { ...testMachine.clock, monotonicMs: () => 0 };
-  await using service = await startService({ clock });
-  const flooding = await connectTo(service);
-  const port = Number(new URL(service.url).port);
-  const others = Array.from({ length: 20 }, () => connect(port, "127.0.0.1").resume());
-  onTestFinished(() => others.forEach((socket) => socket.destroy()));
-  for (const socket of others) socket.write(requestFor("/openapi.json", "192.0.2.2"));
-  // Node connects in the next tick.
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-  untilQueued(port, others.length);
-  flooding.write(requestFor("/healthz", "192.0.2.1").repeat(200));
-  await expect.poll(() => service.requests.length, { timeout: PATIENCE_MS }).toBe(1 + 200 + 20);
-  const answered = service.requests.flatMap(({ path }, index) => (path === "/openapi.json" ? [index] : []));
-  // On a busy machine the kernel may deliver the last requests late.
-  expect(answered[others.length / 2]).toBeLessThan(150);
-});
-
-/** Returns when `count` connections wait to be accepted. Blocks the event loop, which would accept them. */
-function untilQueued(port: number, count: number): void {
-  const listener = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A `;
-  const sinceMs = performance.now();
-  for (let queued = 0; queued < count;) {
-    const line = readFileSync("/proc/net/tcp", "utf8").split(listener)[1] ?? "";
-    // tx_queue:rx_queue, see proc_pid_net(5). The listener may be missing from one reading of the table.
-    queued = Number.parseInt(line.slice("00000000:".length), 16) || 0;
-    if (performance.now() - sinceMs > PATIENCE_MS) throw new Error(`${queued} connections wait, not ${count}`);
-  }
-}
-
-/** A connection over which the service has answered once. */
-async function connectTo({ url }: { readonly url: string }): Promise<Socket> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  socket.write(requestFor("/healthz", "192.0.2.1"));
-  await once(socket, "data");
-  onTestFinished(() => void socket.destroy());
-  return socket.resume();
 }

@@ -61,7 +61,7 @@ describe("rate limits", () => {
     const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
     const headers = { authorization: `Bearer ${apiKey}` };
     expect((await fetch(`${url}/v1/robots`, { headers })).status).toBe(200);
-    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 5$/m);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 6$/m);
   });
 
   it("operations without a credential → limited by address", async () => {

@@ -1,6 +1,6 @@
 /** @module-tag needs/program */
 import { execFileSync } from "node:child_process";
-import { rename, symlink, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { connect as connectPlain } from "node:net";
 import { once } from "node:events";
@@ -47,7 +47,7 @@ async function serve(
 ): Promise<RunningService> {
   const running = await testService({
     configuration: { tls: files },
-    limits: { certificateCheckMs: 60_000, ...limits },
+    limits,
     clock,
   });
   return running;
@@ -142,7 +142,6 @@ describe("TLS by files", () => {
       const { url, reload } = await testService({
         store: { kind: "postgres", url: database.href },
         configuration: { tls: site.files, modelsFile },
-        limits: { certificateCheckMs: 60_000 },
       });
       const before = await servedSerial(url);
       await site.put(site.issue());
@@ -151,27 +150,6 @@ describe("TLS by files", () => {
       await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
       await proxy.listen();
     });
-  });
-
-  it("files renewed, by switching a link → used without a reload", async () => {
-    const site = scene();
-    const put = async (name: string) => {
-      const { cert, key } = site.issue();
-      await writeFile(join(site.folder, `${name}.cert`), cert);
-      await writeFile(join(site.folder, `${name}.key`), key);
-      for (const [path, target] of [
-        [site.files.keyFile, `${name}.key`],
-        [site.files.certFile, `${name}.cert`],
-      ] as const) {
-        await symlink(target, `${path}.new`);
-        await rename(`${path}.new`, path);
-      }
-    };
-    await put("first");
-    const { url } = await serve(site, { certificateCheckMs: 50 });
-    const before = await servedSerial(url);
-    await put("second");
-    await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
   });
 
   it.each<[string, (site: Scene) => Promise<void>, string]>([

@@ -155,7 +155,7 @@ describeOnEachStore("robots", (newStore) => {
       newId,
       machine: testMachine,
       nudge() {},
-      limitsMet: { note() {} },
+      limitMet() {},
       storedBytes,
       history: createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, storedBytes, testMachine.clock),
       liveness: { seen: () => undefined },
@@ -167,11 +167,9 @@ describeOnEachStore("robots", (newStore) => {
       const principal = { ...PRINCIPAL, organizationId };
       const write: typeof store.write = (job) => store.write(job);
       const call = { principal: { ...principal, scopes: null, expiresAt: null }, path: {}, query: null, url: "/" };
-      const readRows = <T>(read: () => Promise<T>) => read();
       const answer = await handler?.({
         ...call,
         write,
-        readRows,
         body: setupOf(name),
         requestId: "r",
         address: "10.0.0.4",

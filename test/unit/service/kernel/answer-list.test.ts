@@ -1,5 +1,3 @@
-import { setImmediate } from "node:timers/promises";
-
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -10,8 +8,6 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { answerList, ITEMS, PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
 import type { PageRange } from "../../../../src/service/kernel/lists/page-range.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
-import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));
@@ -21,7 +17,7 @@ async function ask(length: number, fetchedRows: number, query: PageQuery = {}, c
   let most = 0;
   let fetchedCount = 0;
   const answer = await answerList(
-    { query, url: "/v1/me/usage", readRows: (read) => read() },
+    { query, url: "/v1/me/usage" },
     {
       prefix: "use",
       around: ITEMS,
@@ -107,29 +103,4 @@ describe("answerList", () => {
       { numRuns: 20 },
     );
   });
-});
-
-it("lists of several organizations → round-robin, one query at a time of each", async () => {
-  const traffic = createTraffic(HTTP_LIMITS, { note() {} }, systemClock);
-  const order: string[] = [];
-  let underWay = 0;
-  const list = async (organizationId: string) => {
-    const fetch = async () => {
-      order.push(organizationId);
-      if (organizationId === "org_1") underWay += 1;
-      expect(underWay).toBeLessThanOrEqual(1);
-      await setImmediate();
-      if (organizationId === "org_1") underWay -= 1;
-      return [];
-    };
-    const readRows = <T>(read: () => Promise<T>) => traffic.readRows(organizationId, read);
-    await answerList(
-      { query: {}, url: "/v1/me/usage", readRows },
-      { prefix: "use", around: ITEMS, fetch, view: (row) => row },
-    );
-  };
-  const lists = Array.from({ length: 20 }, () => list("org_1"));
-  await Promise.all([...lists, list("org_2")]);
-  expect(order.indexOf("org_2")).toBeLessThan(2);
-  expect(order).toHaveLength(21);
 });

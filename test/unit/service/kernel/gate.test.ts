@@ -22,12 +22,7 @@ async function scene() {
   );
   const lookups = vi.spyOn(store.lookup, "getExecutor");
   const robots = { firstUsed: async () => {}, copyReported: async () => false };
-  const gate = createGate(
-    { ...context, robots, servesConsole: false },
-    UNLIMITED,
-    { refusedCredential() {} },
-    { note() {} },
-  );
+  const gate = createGate({ ...context, robots, servesConsole: false }, UNLIMITED, { refusedCredential() {} });
   return {
     token,
     gate,

@@ -7,13 +7,12 @@ import { isForPage, consoleMethodsAt } from "../../../../src/console/server/cons
 import { chooseEncoding, pageHeaders } from "../../../../src/console/server/serve-files.ts";
 import { bearerToken } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { readBody } from "../../../../src/service/kernel/http/body.ts";
-import { clientAddress, isSameOrigin } from "../../../../src/service/kernel/http/arrival.ts";
-import { readConsoleCookie } from "../../../../src/service/kernel/http/console-cookie.ts";
-import { createRequestId, loggedPath } from "../../../../src/service/kernel/http/request-labels.ts";
+import { clientAddress, isSameOrigin, readConsoleCookie } from "../../../../src/service/kernel/http/arrival.ts";
+import { createRequestId, loggedPath } from "../../../../src/service/kernel/http/request-log.ts";
 import { methodsAt } from "../../../../src/service/kernel/http/routing.ts";
 import type { Json, JsonObject } from "../../../../src/service/kernel/json/parse-json.ts";
 import { readPage } from "../../../../src/service/kernel/lists/paging.ts";
-import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
+import { readClientAddress } from "../../../../src/service/kernel/traffic/client-address.ts";
 import { validationAnswer } from "../../../../src/service/kernel/validation/answer.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
@@ -96,7 +95,7 @@ const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
     pageHeaders({ protocol: "https", host: text }),
     isSameOrigin({ protocol: "https", host: text, headers: { origin: text } }),
   ],
-  "the X-Forwarded-For header": (text) => identifyClient(text, clientAddress({ ip: text })),
+  "the X-Forwarded-For header": (text) => readClientAddress(clientAddress({ ip: text })),
   "the X-Request-Id header": (text) => requestIdOf({ headers: { "x-request-id": text } }),
   "the path": (text) => [
     methodsAt(text),

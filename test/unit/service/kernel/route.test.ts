@@ -4,18 +4,14 @@ import { connect, type Socket } from "node:net";
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 
-import { systemClock } from "../../../../src/platform/clock.ts";
 import { answerJson, type AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
-import { route } from "../../../../src/service/kernel/http/route.ts";
-import { StoreBusyError, StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
+import { route } from "../../../../src/service/kernel/http/mount.ts";
 import { HTTP_LIMITS, type HttpLimits, type Limit } from "../../../../src/service/kernel/traffic/limits.ts";
-import { identifyClient, type Party } from "../../../../src/service/kernel/traffic/parties.ts";
 import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 
-const client = identifyClient("sk_rps_a", "192.0.2.1");
 const GATE = {
-  admit: async () => ({ state: "admitted", principal: null, client, headers: {}, sinceMs: 0 }) as const,
+  admit: async () => ({ state: "admitted", principal: null, headers: {}, sinceMs: 0 }) as const,
   hasEnded: async () => false,
 };
 
@@ -27,32 +23,30 @@ function serve(
   gate: Gate = GATE,
 ) {
   const heldBack: Limit[] = [];
-  const limitsMet = { note: (limit: Limit) => void heldBack.push(limit) };
-  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, limitsMet, systemClock);
+  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, (limit) => void heldBack.push(limit));
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
-  route(app, { gate, traffic, limitsMet }, { method, path: "/", scopes: "public" }, answer);
+  route(app, { gate, traffic }, { method, path: "/", scopes: "public" }, answer);
   return { app, heldBack };
 }
 
-const sharesOf = (shares: Partial<Record<Party, number>>) => ({
+const sharesOf = (shares: Partial<HttpLimits["inFlightBytes"]>) => ({
   inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, ...shares },
 });
 
 it.each([
-  ["all", 503, "Too many large requests are being worked on", "limits.in_flight_mib.all"],
+  ["all", 503, "Too many large requests are in flight", "limits.in_flight_mib.all"],
   [
-    "credential",
+    "own",
     429,
-    "Too many large requests of this credential are being worked on",
-    "limits.in_flight_mib.credential",
+    "Too many large requests of this organization or address are in flight",
+    "limits.in_flight_mib.organization",
   ],
-  ["network", 429, "Too many large requests of this address are being worked on", "limits.in_flight_mib.address"],
-] as const)("no room for bodies of %s → 503 or 429 with Retry-After", async (party, status, detail, limit) => {
+] as const)("no room for bodies of %s → 503 or 429 with Retry-After", async (whose, status, detail, limit) => {
   const isBegun = Promise.withResolvers<void>();
   const isOver = Promise.withResolvers<void>();
-  const { app, heldBack } = serve("POST", sharesOf({ [party]: 100 }), async () => {
+  const { app, heldBack } = serve("POST", sharesOf({ [whose]: 100 }), async () => {
     isBegun.resolve();
     await isOver.promise;
     return answerJson("{}");
@@ -77,7 +71,7 @@ it.each([
 });
 
 it("announced body → counts until its client disconnects", async () => {
-  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => answerJson("{}"));
+  const { app } = serve("POST", sharesOf({ own: 100 }), async () => answerJson("{}"));
   const url = await app.listen();
   const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
   expect(await status()).toBe(200);
@@ -90,7 +84,7 @@ it("announced body → counts until its client disconnects", async () => {
 it("body of a disconnected client → counts until its work is over", async () => {
   const isOver = Promise.withResolvers<void>();
   let works = 0;
-  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => {
+  const { app } = serve("POST", sharesOf({ own: 100 }), async () => {
     works += 1;
     if (works === 1) await isOver.promise;
     return answerJson("{}");
@@ -142,7 +136,8 @@ async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
 
 it("client does not read its answer → disconnected, only as much is generated as fits the connection", async () => {
   const { taken, answer } = endless();
-  const { app } = serve("GET", { answerBytesPerS: 1024 * 1024 * 1024, answerPatienceMs: 50 }, answer);
+  const { app } = serve("GET", {}, answer);
+  app.server.setTimeout(50);
   const socket = await ask(await app.listen());
   await expect.poll(() => taken.isOver).toBe(true);
   expect(taken.parts).toBeLessThan(50);
@@ -176,7 +171,7 @@ it("credential expires during a long answer → the answer breaks off", async ()
 
 it("unread answers → no room for others until their clients disconnect", async () => {
   const { taken, answer } = endless();
-  const { app, heldBack } = serve("GET", sharesOf({ credential: 1024 * 1024 }), answer);
+  const { app, heldBack } = serve("GET", sharesOf({ own: 1024 * 1024 }), answer);
   const url = await app.listen();
   const socket = await ask(url);
   await expect.poll(() => taken.parts).toBeGreaterThan(0);
@@ -184,7 +179,7 @@ it("unread answers → no room for others until their clients disconnect", async
   expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([
     429,
     "1",
-    ["limits.in_flight_mib.credential"],
+    ["limits.in_flight_mib.organization"],
   ]);
   socket.destroy();
   await expect
@@ -200,15 +195,4 @@ it("answer to a change → always sent", async () => {
   const { app } = serve("POST", sharesOf({ all: 1 }), async () => answerJson(`"${PART}"`));
   const answers = await Promise.all([1, 2, 3].map(() => app.inject({ method: "POST", url: "/" })));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
-});
-
-it.each([
-  [new StoreBusyError("Too many queries wait"), ["store.waiting"]],
-  [new StoreUnavailableError("The database is gone"), []],
-])("store refuses a requester with too many waiting queries → counted as a met limit: %s", async (problem, limits) => {
-  const { app, heldBack } = serve("GET", {}, async () => {
-    throw problem;
-  });
-  await app.inject("/");
-  expect(heldBack).toEqual(limits);
 });

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { Kysely, sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { ConnectionQueue, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-queue.ts";
+import { WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-queue.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { readSnapshot, type Store } from "../../../../../src/service/kernel/store/store.ts";
 import { sqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
@@ -15,7 +15,6 @@ import {
   StoreUnavailableError,
   unavailable,
 } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { runForRequester } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { memoryFolder } from "../../../../support/memory.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../../support/run/patience.ts";
@@ -116,14 +115,11 @@ describe("a store with threads for queries", () => {
     expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
   });
 
-  it("requester with more than half of the allowed waiting queries → refused, others are not", async () => {
-    const ask = (requester: string) => runForRequester(requester, () => countTo(1));
-    const flood = Array.from({ length: THREADS + WAITING_MAXIMUM / 2 + 3 }, () => ask("many"));
-    const others = ["one", "other"].map(ask);
+  it("more queries than may wait → refused", async () => {
+    const flood = Array.from({ length: THREADS + WAITING_MAXIMUM + 3 }, () => countTo(1));
     const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected");
     expect(refused).toHaveLength(3);
     expect(refused[0]).toMatchObject({ reason: new StoreUnavailableError("Too many queries wait") });
-    await Promise.all(others);
   });
 
   it("query exceeds its time → it and the one behind it fail, the next gets a new thread", async () => {
@@ -156,16 +152,4 @@ describe("a store with threads for queries", () => {
     new DatabaseSync(path).close();
     expect((await sql`select 1 as one`.execute(reader)).rows).toEqual([{ one: 1 }]);
   });
-});
-
-test("ConnectionQueue: one requester with many queries → others take turns with it", async () => {
-  const queue = new ConnectionQueue(THREADS, PATIENCE_MS);
-  const begun: string[] = [];
-  const ask = async (requester: string) => {
-    const end = await runForRequester(requester, () => queue.acquire());
-    begun.push(requester);
-    end();
-  };
-  await Promise.all(["many", "many", "many", "many", "many", "many", "one", "other"].map(ask));
-  expect(begun.slice(0, THREADS + 3).toSorted()).toEqual(["many", "many", "many", "one", "other"]);
 });

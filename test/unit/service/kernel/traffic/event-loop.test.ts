@@ -1,12 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises";
-
 import { expect, it } from "vitest";
 
-import {
-  connectionAccepted,
-  createTimeSlices,
-  yieldEventLoop,
-} from "../../../../../src/service/kernel/traffic/event-loop.ts";
+import { createTimeSlices, yieldEventLoop } from "../../../../../src/service/kernel/traffic/event-loop.ts";
 
 it("one step of all long work runs in each turn of the event loop, in the order of the calls", async () => {
   const steps: string[] = [];
@@ -38,30 +32,5 @@ it("work yields once its time slice is over, and not before", async () => {
   const yielded = yieldWhenDue();
   expect(yielded).toBeInstanceOf(Promise);
   await yielded;
-  expect(yieldWhenDue()).toBeUndefined();
-});
-
-it("work is deferred most of the time while connections are accepted, and resumes at once afterwards", async () => {
-  const yieldWhenDue = createTimeSlices({ monotonicMs: () => 0 });
-  let steps = 0;
-  const ended = new AbortController();
-  connectionAccepted();
-  const work = async () => {
-    while (!ended.signal.aborted) {
-      await yieldWhenDue();
-      steps += 1;
-      await yieldEventLoop();
-    }
-  };
-  const working = work();
-  for (let accepted = 0; accepted < 200; accepted += 1) {
-    connectionAccepted();
-    await turn();
-  }
-  const stepsWhileAccepting = steps;
-  ended.abort();
-  await working;
-  expect(stepsWhileAccepting).toBeGreaterThan(1);
-  expect(stepsWhileAccepting).toBeLessThan(50);
   expect(yieldWhenDue()).toBeUndefined();
 });

@@ -7,51 +7,33 @@ import { describe, expect, it } from "vitest";
 
 import { shareConnections } from "../../../../../src/service/kernel/connections/share-connections.ts";
 import { HTTP_LIMITS, RATE_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
-import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
 import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { createWorkBudget } from "../../../../../src/service/kernel/traffic/work-budget.ts";
 import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic.ts";
 
 const ROBOTS = 10_000;
 const BODY_BYTES = 2048;
 const ADDRESS = "192.0.2.1";
-const SITE = identifyClient("key", ADDRESS);
 const every = <T>(what: (index: number) => T): readonly T[] =>
   Array.from({ length: ROBOTS }, (_, index) => what(index));
 
 describe("the default limits, for a site of 10,000 robots", () => {
-  it("let each robot send two requests", () => {
+  it("let each robot send two requests with one key for all, or with one of its own", () => {
     const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error("nobody sleeps")) };
     const limiter = createRateLimiter(RATE_LIMITS, clock);
-    const states = [...every(() => limiter.onAuthenticated(SITE).state), ...every(() => limiter.onArrival(SITE).state)];
+    const ask = (credentialId: string) => limiter.onCredential({ credentialId, organizationId: "org_1" }).state;
+    const states = [1, 2].flatMap(() => every(() => ask("key_1")).concat(every((index) => ask(`rinst_${index}`))));
     expect(new Set(states)).toEqual(new Set(["allowed"]));
   });
 
   it("let all requests wait at once, with their bodies", async () => {
-    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
+    const { begin } = createTraffic(HTTP_LIMITS, () => {});
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     response.setMaxListeners(0);
-    const passages = every(() => begin(SITE, BODY_BYTES, response));
-    const working = passages.map(async (passage) =>
-      "status" in passage ? "refused" : passage.work("org_1", async () => "done"),
+    const requests = every(() => begin("org_1", BODY_BYTES, response));
+    const working = requests.map(async (request) =>
+      "status" in request ? "refused" : request.work(async () => "done"),
     );
     expect(new Set(await Promise.all(working))).toEqual(new Set(["done"]));
-  });
-
-  it("let all robots register at once, and once a minute from then on, though each takes several times as long as usual", () => {
-    let nowMs = 0;
-    const budget = createWorkBudget(HTTP_LIMITS.workMs, { monotonicMs: () => nowMs });
-    const refusals = [0, 1, 2, 3].map((minute) => {
-      nowMs = minute * 60_000;
-      every(() => {
-        using _work = budget.measure("org_1")();
-        nowMs += minute === 0 ? 10 : 5;
-      });
-      // Another organization, at the same time.
-      budget.measure("org_2")()[Symbol.dispose]();
-      return budget.refusal("org_1");
-    });
-    expect(refusals).toEqual([null, null, null, null]);
   });
 
   it("keep one connection per robot, and a thousand others", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { createOutageLog } from "../../../../src/service/kernel/http/outage-log.ts";
+import { createOutageLog } from "../../../../src/service/kernel/http/request-log.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 
 it("requests that fail because of the store → the first is logged at once, later ones as a count every 10 s", () => {
