@@ -16,7 +16,7 @@ import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
-import { findFleetFacts, listFleetFacts } from "./queries.ts";
+import { findFleetFacts, hasFleet, listFleetFacts } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
@@ -69,6 +69,7 @@ function answerFleets(
   const queue = createFairQueue(WAITING_LISTS_MAXIMUM);
 
   async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
+    if (!(await hasFleet(store.lookup, organizationId, range.after))) return [];
     const nowMs = machine.clock.wallMs();
     const onlineSince = storedOnlineSince(nowMs, context);
     const facts = await readSnapshot(store.reader, (snapshot) =>

