@@ -29,6 +29,8 @@ const operation = operationsOf("customer-auth");
 
 export const getAccount = operation("GET", "/v1/me/account", {
   summary: "Get an overview of the organization",
+  does: "Lists the newest current deployments and working API keys of the organization.",
+  answers: { 200: "The organization, its deployments and its keys." },
   scopes: "any",
   response: accountViewSchema,
 });

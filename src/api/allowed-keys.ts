@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
 /** Keys of one request. */
@@ -59,6 +59,13 @@ const operation = operationsOf("robots");
 
 export const allowKeys = operation("POST", "/v1/robot-allowed-keys", {
   summary: "Allow computers to enroll by their keys",
+  does: "Lets computers enroll without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, if it names no organization and the service has several, or if it was allowed with an API key that has expired. A key that is already on the list may be used once more.",
+  answers: {
+    200: "How many keys were added; a key that is given twice counts once.",
+    403: "The credential lacks the scope robots:write, or it is a key that is restricted to some robots.",
+    409: `The organization would have more than ${ALLOWED_KEYS_MAXIMUM} allowed keys.`,
+    422: "An input is invalid. This includes a text that is neither a public key nor a fingerprint.",
+  },
   scopes: ["robots:write"],
   request: allowedKeysSchema,
   bodyBytes: BODY_BYTES.fleet,
@@ -67,6 +74,8 @@ export const allowKeys = operation("POST", "/v1/robot-allowed-keys", {
 
 export const listAllowedKeys = operation("GET", "/v1/robot-allowed-keys", {
   summary: "List the keys whose computers may enroll",
+  does: "Lists the allowed keys, also used ones, until a day after they expire: who allowed each, and when it was used.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["robots:write"],
   query: pageQuerySchema,
   response: allowedKeyListSchema,
@@ -74,6 +83,8 @@ export const listAllowedKeys = operation("GET", "/v1/robot-allowed-keys", {
 
 export const removeAllowedKey = operation("DELETE", "/v1/robot-allowed-keys/{allowed_key_id}", {
   summary: "Take a key off the list of allowed keys",
+  does: "Takes a key off the list. A computer that enrolled with it keeps its credential.",
+  answers: { 200: "The key is off the list." },
   scopes: ["robots:write"],
   response: allowedKeyRemovedSchema,
 });

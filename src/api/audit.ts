@@ -37,6 +37,8 @@ const operation = operationsOf("customer-auth");
 
 export const listAudit = operation("GET", "/v1/me/audit", {
   summary: "List who changed what",
+  does: "Lists who changed what in the organization: keys, fleets, deployments, logins. Registrations are in the history of each robot. Entries older than the retention period of the audit log are deleted.",
+  answers: { 200: "The whole list or one page, newest first." },
   scopes: ["audit:read"],
   query: pageQuerySchema,
   response: auditListSchema,

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
 /** The service document gives no bounds; these fit every possible name and id. */
@@ -70,6 +70,11 @@ const operation = operationsOf("customer-auth");
 
 export const createDeployment = operation("POST", "/v1/me/deployments", {
   summary: "Deploy a model for a robot",
+  does: "Deploys a model to a robot and retires the robot's current deployment in the same transaction. The deployment is active immediately if the endpoint in the robot's region is known to be healthy; otherwise it is preparing until the endpoint is healthy. If the robot's current deployment already is of this model, the answer is that deployment; a failed one is retried.",
+  answers: {
+    200: "The robot's current deployment, new or existing.",
+    422: "An input is invalid, the model is not in the catalog, the robot does not exist, the robot does not meet the model's requirements, or the model has no endpoint in the robot's region. The robot's current deployment does not change.",
+  },
   scopes: ["deployments:write"],
   request: deploymentCreateSchema,
   bodyBytes: BODY_BYTES.names,
@@ -78,6 +83,8 @@ export const createDeployment = operation("POST", "/v1/me/deployments", {
 
 export const listDeployments = operation("GET", "/v1/me/deployments", {
   summary: "List deployments",
+  does: "Lists the deployments of the organization, also retired ones unless current is true.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["deployments:read"],
   query: deploymentsQuerySchema,
   response: deploymentListSchema,
@@ -85,18 +92,24 @@ export const listDeployments = operation("GET", "/v1/me/deployments", {
 
 export const getDeployment = operation("GET", "/v1/me/deployments/{deployment_id}", {
   summary: "Get a deployment",
+  does: "Returns one deployment. Its status is evaluated every few seconds. A deployment fails if its endpoint does not become healthy within 15 minutes, and becomes active by itself once the cause of the failure is fixed.",
+  answers: { 200: "The deployment." },
   scopes: ["deployments:read"],
   response: deploymentViewSchema,
 });
 
 export const pollDeployment = operation("GET", "/v1/deployments/{deployment_id}", {
   summary: "Get a deployment, where existing clients poll",
+  does: "The same as GET /v1/me/deployments/{deployment_id}.",
+  answers: { 200: "The deployment." },
   scopes: ["deployments:read"],
   response: deploymentViewSchema,
 });
 
 export const retireDeployment = operation("DELETE", "/v1/me/deployments/{deployment_id}", {
   summary: "Retire a deployment",
+  does: "Retires a deployment and ends its usage period. Retiring a retired deployment changes nothing.",
+  answers: { 200: "The deployment, with retired_at and without endpoint_url." },
   scopes: ["deployments:write"],
   response: deploymentViewSchema,
 });

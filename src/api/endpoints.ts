@@ -32,12 +32,16 @@ const operation = operationsOf("catalog");
 
 export const listEndpoints = operation("GET", "/v1/endpoints", {
   summary: "List the health of the endpoints of the catalog",
+  does: "Lists the health of the catalog's endpoints according to the last probe of each. An endpoint is probed every few seconds while a fleet or a deployment needs it, otherwise every few minutes. The list does not contain their URLs.",
+  answers: { 200: "All endpoints, in the order of the catalog." },
   scopes: ["models:read"],
   response: endpointListSchema,
 });
 
 export const listRegions = operation("GET", "/v1/regions", {
   summary: "List the regions that endpoints are in",
+  does: "Lists the codes of the regions in which the catalog has inference endpoints. A robot may register any region, but models serve it only in these. Needs no credential, so that a computer can check its region before it enrolls.",
+  answers: { 200: "The region codes, sorted. This list has no pages." },
   // Asked before there is a credential: by who sets a robot up, to see that models can serve its region.
   scopes: "public",
   response: regionListSchema,

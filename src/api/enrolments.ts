@@ -212,6 +212,14 @@ const operation = operationsOf("robots");
 
 export const startEnrolment = operation("POST", "/v1/robot-agent/enrollment", {
   summary: "Start the enrolment of a robot computer",
+  does: "A computer asks for a credential of its own, without one or with a key for enrolments. Each start has a new code, which an operator approves within ten minutes; a start ends the one before with the same key. With a key for enrolments, a new robot needs no operator; an enrolment under the name of an existing robot does.",
+  answers: {
+    200: "The code to show, and poll_token, the secret of this computer, which only this answer contains. With a key for enrolments, reason name_exists: a robot has the name, so a person decides.",
+    401: "A credential was sent that is not valid. None is needed.",
+    403: "The credential is no key for enrolments, or it is used up (reason uses_spent).",
+    409: "The public key is that of a computer that is enrolled (reason key_in_use), or the organization of the key has reached its limit of robots.",
+    422: "An input is invalid. With a key for enrolments this includes a name that no robot can have, and a region that neither the computer nor the key gives.",
+  },
   scopes: ["robots:enroll"],
   isOpen: true,
   request: enrolmentStartSchema,
@@ -221,6 +229,11 @@ export const startEnrolment = operation("POST", "/v1/robot-agent/enrollment", {
 
 export const pollEnrolment = operation("POST", "/v1/robot-agent/enrollment/poll", {
   summary: "Ask whether an enrolment was approved",
+  does: "Tells the computer that started an enrolment what became of it. The first poll after the approval makes its installation, and ends that of an older computer of the robot. Until the credential is used, a poll answers with a fresh value: an answer may be lost.",
+  answers: {
+    200: "The status. Only with approved: the robot, and the credential as installation_token with its terms.",
+    404: "No such enrolment, or the token or the signature is wrong. Enrolments are kept for a day after their end.",
+  },
   scopes: "signed",
   request: enrolmentPollSchema,
   bodyBytes: BODY_BYTES.enrolment,
@@ -229,6 +242,14 @@ export const pollEnrolment = operation("POST", "/v1/robot-agent/enrollment/poll"
 
 export const approveEnrolment = operation("POST", "/v1/robots/approve", {
   summary: "Approve the enrolment of a robot computer",
+  does: "Approves the enrolment of a computer by its code. The robot gets the name, region and site of the request, else those that the computer sent, and its labels laid over the computer's. An existing robot of that name keeps its id; its computer is replaced when the new one polls.",
+  answers: {
+    200: "The robot as decided, and the type that the robot has. The same approval again has the same answer.",
+    403: "The credential lacks the scope robots:write, or it is a key that is restricted to other robot names.",
+    404: "No enrolment waits with this code, or it is another organization's.",
+    409: "The robot is online on another computer, and confirm_replace is not true (reason robot_online); the code was approved with other values (reason already_approved); or the organization or the key has reached its limit of robots.",
+    422: "An input is invalid, no robot can have this name, or neither the request nor the computer names a region. The enrolment still waits.",
+  },
   scopes: ["robots:write"],
   request: enrolmentApprovalSchema,
   bodyBytes: BODY_BYTES.enrolment,
@@ -237,6 +258,11 @@ export const approveEnrolment = operation("POST", "/v1/robots/approve", {
 
 export const denyEnrolment = operation("POST", "/v1/robots/deny", {
   summary: "Deny the enrolment of a robot computer",
+  does: "Denies the enrolment of a computer by its code; also after its approval, until the computer has polled for its credential.",
+  answers: {
+    200: "The enrolment ended.",
+    404: "No enrolment waits with this code, or it is another organization's.",
+  },
   scopes: ["robots:write"],
   request: enrolmentDenialSchema,
   bodyBytes: BODY_BYTES.names,
@@ -246,12 +272,19 @@ export const denyEnrolment = operation("POST", "/v1/robots/deny", {
 /** Enrolments that name the organization; where it is the only one of the service, also those that name none. */
 export const listEnrolments = operation("GET", "/v1/robot-enrollments", {
   summary: "List waiting enrolments",
+  does: "Lists the waiting enrolments that name the organization, each with the robot that already has its name. If the service has only this organization, also those that name none.",
+  answers: { 200: "At most 1000, newest first." },
   scopes: ["robots:write"],
   response: enrolmentListSchema,
 });
 
 export const getEnrolment = operation("GET", "/v1/robot-enrollments/{user_code}", {
   summary: "Get a waiting enrolment by its code",
+  does: "Returns a waiting enrolment by its code, so that an operator sees who asks before approving it.",
+  answers: {
+    200: "The enrolment.",
+    404: "No enrolment waits with this code, or it is another organization's.",
+  },
   scopes: ["robots:write"],
   response: enrolmentViewSchema,
 });

@@ -5,7 +5,7 @@ import { fleetPreviewSchema } from "./fleets.ts";
 import { ROBOT_STATUSES } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
 export const SELECTION_KINDS = ["robots", "selector"] as const;
@@ -175,12 +175,16 @@ const operation = operationsOf("fleets");
 
 export const getFleetDetails = operation("GET", "/v1/fleets/{fleet_id}/details", {
   summary: "Explain the status of a robot fleet",
+  does: "Returns what the fleet view summarizes: each member and why it is not ready, the generations of the fleet's model, the operating windows, how the members were selected, and the endpoints.",
+  answers: { 200: "The current details of the fleet." },
   scopes: ["fleets:read"],
   response: fleetDetailsSchema,
 });
 
 export const listFleetNeeds = operation("GET", "/v1/me/fleet-needs", {
   summary: "List what needs attention in robot fleets",
+  does: "Lists, for each fleet of the organization, what needs attention and what its waiting robots wait for, in the order of the fleets.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["fleets:read"],
   query: pageQuerySchema,
   response: fleetNeedsListSchema,
@@ -188,6 +192,11 @@ export const listFleetNeeds = operation("GET", "/v1/me/fleet-needs", {
 
 export const previewFleet = operation("POST", "/v1/fleets/preview", {
   summary: "Show which robots a fleet would have",
+  does: "Shows which robots a fleet with this selection would have if it were created now and, if a subject is given, which of them could run it. Creates nothing.",
+  answers: {
+    200: "The robots, in the order of the request for named robots, otherwise in the order of registration.",
+    422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, and a selector that matches no robot or more than 1000.",
+  },
   scopes: ["robots:read"],
   request: fleetPreviewSchema,
   bodyBytes: BODY_BYTES.fleet,

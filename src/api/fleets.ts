@@ -4,7 +4,7 @@ import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
 export const FLEET_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
@@ -202,6 +202,12 @@ const operation = operationsOf("fleets");
 
 export const createFleet = operation("POST", "/v1/fleets", {
   summary: "Create a robot fleet",
+  does: "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment.",
+  answers: {
+    200: "The new fleet. Its status is preparing, or blocked if a person has to do something first.",
+    409: "A fleet with this name exists, or the organization already has 10000 fleets.",
+    422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, a selector that matches no robot or more than 1000, a peak_active_robots above the number of members, and operating windows that overlap, are all in the past or do not suit the readiness mode.",
+  },
   scopes: ["fleets:write"],
   request: fleetCreateSchema,
   bodyBytes: BODY_BYTES.fleet,
@@ -210,6 +216,8 @@ export const createFleet = operation("POST", "/v1/fleets", {
 
 export const listFleets = operation("GET", "/v1/fleets", {
   summary: "List robot fleets",
+  does: "Lists the fleets of the organization with their current status.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["fleets:read"],
   query: pageQuerySchema,
   response: fleetListSchema,
@@ -217,6 +225,11 @@ export const listFleets = operation("GET", "/v1/fleets", {
 
 export const updateFleetModel = operation("POST", "/v1/fleets/{fleet_id}/model", {
   summary: "Update a fleet model",
+  does: "Starts an update of the fleet to the subject, and replaces an update in progress. The fleet keeps its active model until all endpoints of the update have been healthy and no robot would lose its model; then the update becomes the active model. Naming the active subject cancels the update; naming the subject of the update in progress changes nothing.",
+  answers: {
+    200: "The fleet; its member update shows the progress.",
+    422: "An input is invalid, or the subject is not in the catalog.",
+  },
   scopes: ["fleets:write"],
   request: fleetModelUpdateSchema,
   bodyBytes: BODY_BYTES.names,
@@ -229,12 +242,16 @@ export const fleetRemovedSchema = z
 
 export const removeFleet = operation("DELETE", "/v1/fleets/{fleet_id}", {
   summary: "Delete a robot fleet",
+  does: "Deletes a fleet. Its robots and their deployments stay, the service keeps no more capacity for it, and its name is free. Its changes stay in the audit log.",
+  answers: { 200: "The fleet, and when it was deleted." },
   scopes: ["fleets:write"],
   response: fleetRemovedSchema,
 });
 
 export const getFleet = operation("GET", "/v1/fleets/{fleet_id}", {
   summary: "Get a robot fleet",
+  does: "Returns one fleet of the organization with its current status.",
+  answers: { 200: "The fleet." },
   scopes: ["fleets:read"],
   response: fleetViewSchema,
 });

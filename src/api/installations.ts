@@ -92,6 +92,11 @@ const operation = operationsOf("robots");
 
 export const heartbeat = operation("PUT", "/v1/robot-agent/heartbeat", {
   summary: "Report that a robot is alive",
+  does: "A robot reports, with its own credential, that it is alive and whether it can work. runtime_version and manifest_digest keep their last value if they are absent. The report is in the robot's view at once on this replica, and on others within seconds.",
+  answers: {
+    200: "When the report arrived, and the terms of the credential. renew_after_s counts down to the time at which the robot should renew.",
+    403: "The credential is not a robot's own, or the installation is frozen because its key is in use on two computers.",
+  },
   scopes: ["robots:self"],
   request: heartbeatSchema,
   bodyBytes: BODY_BYTES.names,
@@ -101,6 +106,13 @@ export const heartbeat = operation("PUT", "/v1/robot-agent/heartbeat", {
 /** Open to everyone: the signature is the proof, and the bearer only tells which value the computer holds. */
 export const renewCredential = operation("POST", "/v1/robot-agent/credential/renew", {
   summary: "Renew the credential of a robot",
+  does: "Issues the next credential of a robot's computer, which signs the request with the key that it enrolled. Also works for some time after the credential expired. The old credential works for ten more minutes, or until the new one is used.",
+  answers: {
+    200: "The new credential as installation_token, which only this answer contains, and its terms.",
+    401: "No computer enrolled with this key, or the signature is wrong; reason is proof_invalid. The robot must enroll again.",
+    403: "The installation is frozen, or its credential expired too long ago or too often; reason says which. An operator can allow it again.",
+    409: "The nonce was used before.",
+  },
   scopes: "signed",
   request: renewalSchema,
   bodyBytes: BODY_BYTES.names,
@@ -110,6 +122,8 @@ export const renewCredential = operation("POST", "/v1/robot-agent/credential/ren
 /** Existing agents ask for work here; this service has none. */
 export const claimRun = operation("POST", "/v1/robot-agent/runs/claim", {
   summary: "Ask for work",
+  does: "Existing agents ask for work here. This service has none, and tells them to ask again in ten seconds.",
+  answers: { 200: "No work." },
   scopes: "signed",
   request: z.looseObject({ lease_duration_s: z.unknown().optional() }).meta({ id: "RunClaim" }),
   bodyBytes: BODY_BYTES.names,
@@ -118,12 +132,22 @@ export const claimRun = operation("POST", "/v1/robot-agent/runs/claim", {
 
 export const getInstallation = operation("GET", "/v1/robots/{robot}/installation", {
   summary: "Get the installation of a robot",
+  does: "Returns the computer that speaks for a robot, or the last one that did: its key, the state of its credential, and its last report.",
+  answers: {
+    200: "The installation.",
+    404: "There is no such robot, or it was never enrolled.",
+  },
   scopes: ["robots:read"],
   response: installationViewSchema,
 });
 
 export const changeInstallation = operation("PATCH", "/v1/robots/{robot}/installation", {
   summary: "Thaw the installation of a robot, or let it recover",
+  does: "Lets a frozen robot work again after a false alarm, or allows a robot that was away for too long to renew its credential. Neither needs anything on the robot.",
+  answers: {
+    200: "The installation.",
+    409: "The installation was revoked.",
+  },
   scopes: ["robots:write"],
   request: installationChangeSchema,
   bodyBytes: BODY_BYTES.names,

@@ -5,7 +5,7 @@ import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_NAME_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { API_KEY_SCOPES, ENROLL_SCOPE } from "./wire/scopes.ts";
 import { text } from "./wire/text.ts";
 
@@ -134,6 +134,13 @@ const operation = operationsOf("customer-auth");
 
 export const createApiKey = operation("POST", "/v1/me/api-keys", {
   summary: "Create an API key",
+  does: "Creates a key. Only this answer contains the key itself. Unless it is created as independent, the new key stops working when the key that created it expires or is revoked; for a session, that is the key with which the session was created. A key with scopes can grant only its own scopes.",
+  answers: {
+    200: "The record of the key, and the key itself as api_key.",
+    403: "The credential lacks api-keys:write or a scope that the new key requests, is restricted but requests an unrestricted key, or may not create an independent key.",
+    409: "The organization has 10000 keys that are not revoked, or 9000 if the credential has scopes. Or the chain of keys that depend on each other would be longer than 16.",
+    422: "An input is invalid, or expires_at is in the past.",
+  },
   scopes: ["api-keys:write"],
   request: apiKeyCreateSchema,
   bodyBytes: BODY_BYTES.names,
@@ -142,6 +149,8 @@ export const createApiKey = operation("POST", "/v1/me/api-keys", {
 
 export const listApiKeys = operation("GET", "/v1/me/api-keys", {
   summary: "List API keys",
+  does: "Lists the records of the organization's keys, including revoked and expired ones, never the keys themselves.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["api-keys:read"],
   query: pageQuerySchema,
   response: apiKeyListSchema,
@@ -149,6 +158,11 @@ export const listApiKeys = operation("GET", "/v1/me/api-keys", {
 
 export const revokeApiKey = operation("DELETE", "/v1/me/api-keys/{key_id}", {
   summary: "Revoke an API key",
+  does: "Revokes a key, the keys that depend on it and the sessions that any of them approved, on every replica from the next request on. A key may revoke itself. Revoking a revoked key changes nothing.",
+  answers: {
+    200: "The record of the key, with revoked_at.",
+    403: "The credential lacks api-keys:write, or the key has more rights than the credential.",
+  },
   scopes: ["api-keys:write"],
   response: apiKeyViewSchema,
 });

@@ -141,6 +141,11 @@ const operation = operationsOf("customer-auth");
 
 export const startLogin = operation("POST", "/v1/cli/login/start", {
   summary: "Start a login of a command line",
+  does: "Step 1 of a login, called by the program that wants a session. A login that is not completed within 10 minutes expires.",
+  answers: {
+    200: "The login waits for a decision.",
+    422: "An input is invalid; callback_url must be a loopback address.",
+  },
   scopes: "public",
   request: loginStartSchema,
   bodyBytes: BODY_BYTES.login,
@@ -149,6 +154,11 @@ export const startLogin = operation("POST", "/v1/cli/login/start", {
 
 export const pollLogin = operation("POST", "/v1/cli/login/poll", {
   summary: "Ask whether a login was approved",
+  does: "Step 4 of a login, called by the program every 5 seconds if no browser can reach its callback_url. A program that polls more often is answered slow_down.",
+  answers: {
+    200: "pending or slow_down: wait interval seconds before the next poll. complete: token is the session token; it is returned only once.",
+    401: "The login does not exist, the verifier does not match, or the login was denied, has expired or was used.",
+  },
   scopes: "public",
   request: loginPollSchema,
   bodyBytes: BODY_BYTES.login,
@@ -157,6 +167,11 @@ export const pollLogin = operation("POST", "/v1/cli/login/poll", {
 
 export const exchangeLogin = operation("POST", "/v1/cli/login/exchange", {
   summary: "Exchange the code of an approved login for a session token",
+  does: "Step 4 of a login, called by the program with the code that the browser sent to its callback_url.",
+  answers: {
+    200: "The session token; it is returned only once.",
+    401: "The login does not exist, the verifier or the code does not match, or the login was denied, has expired or was used.",
+  },
   scopes: "public",
   request: loginExchangeSchema,
   bodyBytes: BODY_BYTES.login,
@@ -165,6 +180,13 @@ export const exchangeLogin = operation("POST", "/v1/cli/login/exchange", {
 
 export const decideLogin = operation("POST", "/v1/cli/login/decide", {
   summary: "Approve or deny a login",
+  does: "Step 3 of a login, called by the page on which a person approves it, or by hand; never by the program that logs in. Needs an unrestricted credential: a session, or a key without scopes.",
+  answers: {
+    200: "The decision is recorded. The person's browser must go to redirect_url, which contains the code if the login was approved.",
+    403: "The credential is a key with scopes; it cannot approve a session, which is unrestricted.",
+    409: "The login has already been approved or denied.",
+    422: "An input is invalid, or no such login is pending.",
+  },
   scopes: "any",
   request: loginDecisionSchema,
   bodyBytes: BODY_BYTES.login,
@@ -173,12 +195,19 @@ export const decideLogin = operation("POST", "/v1/cli/login/decide", {
 
 export const endSession = operation("DELETE", "/v1/cli/session", {
   summary: "End the session the request is sent with",
+  does: "Logs out: the token of this request stops working.",
+  answers: {
+    200: "The session has ended.",
+    403: "The credential is an API key. To end a key, revoke it.",
+  },
   scopes: "any",
   response: sessionEndedSchema,
 });
 
 export const getSession = operation("GET", "/v1/me/session", {
   summary: "Describe the credential of the request",
+  does: "Describes the credential of this request: its organization, its scopes and its expiry.",
+  answers: { 200: "The credential works." },
   scopes: "any",
   response: sessionViewSchema,
 });

@@ -42,12 +42,19 @@ const operation = operationsOf("catalog");
 
 export const getModel = operation("GET", "/v1/models/{slug}", {
   summary: "Get a model",
+  does: "Returns a model of the catalog, with its checkpoints and what each requires of a robot.",
+  answers: {
+    200: "The model.",
+    404: "The catalog has no model with this slug, or no longer has it. The id of a checkpoint is not accepted as a slug.",
+  },
   scopes: ["models:read"],
   response: modelViewSchema,
 });
 
 export const listModels = operation("GET", "/v1/models", {
   summary: "List the models of the catalog",
+  does: "Lists all models of the catalog, oldest first. This list has no pages.",
+  answers: { 200: "The models." },
   scopes: ["models:read"],
   response: modelListSchema,
 });

@@ -47,6 +47,8 @@ const operation = operationsOf("robots");
 
 export const listRefusals = operation("GET", "/v1/me/refusals", {
   summary: "List registrations that were refused",
+  does: "Lists refused registrations that were sent with a credential of the organization, including a credential that no longer works. Requests with the same robot, credential, address and status share one entry, which describes the newest of them. Entries appear within seconds and are kept as long as the audit log, but at most the newest 1000 of an organization and 100 of a robot. This list has no pages.",
+  answers: { 200: "Newest first." },
   scopes: ["robots:read", "audit:read"],
   query: refusalQuerySchema,
   response: refusalListSchema,

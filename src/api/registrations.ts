@@ -3,7 +3,7 @@ import * as z from "zod";
 import { ROBOT_TEXT_NAMES } from "./robot-texts.ts";
 import { robotTextMembers } from "./robot-views.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 
 /** ISO 8601 date-time. */
 const moment = z.string();
@@ -99,6 +99,8 @@ const operation = operationsOf("robots");
 
 export const getRegistration = operation("GET", "/v1/robots/{robot}/registration", {
   summary: "Get the last registration of a robot",
+  does: "Returns everything in the robot's last registration, and its time. A robot uses this to check whether the service still has what it sent.",
+  answers: { 200: "The registration." },
   // A robot checks with its robots:setup key whether the service still has its registration.
   scopes: ["robots:read", "robots:setup", "robots:self"],
   response: registrationViewSchema,
@@ -106,12 +108,16 @@ export const getRegistration = operation("GET", "/v1/robots/{robot}/registration
 
 export const getRobotHistory = operation("GET", "/v1/robots/{robot}/history", {
   summary: "Get the registrations of a robot",
+  does: "Lists the registrations of a robot, from the audit log. Entries older than the retention period of the log are deleted.",
+  answers: { 200: `At most ${HISTORY_SHOWN.maximum}, newest first.` },
   scopes: ["robots:read"],
   response: robotHistorySchema,
 });
 
 export const listRegistrations = operation("GET", "/v1/me/registrations", {
   summary: "List the last registrations of robots",
+  does: "Lists the configuration digest of each robot of the organization and when its registration last changed, in the order of the robots.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["robots:read"],
   query: pageQuerySchema,
   response: registrationListSchema,

@@ -10,7 +10,7 @@ import {
 } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { codePoints, text } from "./wire/text.ts";
 
 /** Bounds of the service document, in code points. */
@@ -97,6 +97,12 @@ const operation = operationsOf("robots");
 
 export const setupRobot = operation("POST", "/v1/robots/setup", {
   summary: "Register a robot",
+  does: "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets. If its type, region or contract changed, its deployments and fleets are evaluated again. If the robot's computer has a credential of its own, a setup by anyone else replaces that computer: its credential ends.",
+  answers: {
+    200: "The registered robot.",
+    403: "The credential lacks the scope robots:setup, or it is a key that is restricted to other robot names, or it would replace the computer of a robot and lacks robots:write.",
+    409: "The robot is online with a credential of its own, and confirm_replace is not true (reason robot_online). Or the organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
+  },
   scopes: ["robots:setup", "robots:self"],
   request: robotSetupSchema,
   bodyBytes: BODY_BYTES.registration,
@@ -105,6 +111,8 @@ export const setupRobot = operation("POST", "/v1/robots/setup", {
 
 export const listRobots = operation("GET", "/v1/robots", {
   summary: "List robots",
+  does: "Lists the robots of the organization, without their contracts and digests. presence tells whether the computer of an enrolled robot reports, and whether the robot can register; last_seen_at may be half a minute behind.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["robots:read"],
   query: robotsQuerySchema,
   response: identifiedRobotListSchema,
@@ -112,6 +120,8 @@ export const listRobots = operation("GET", "/v1/robots", {
 
 export const getRobot = operation("GET", "/v1/robots/{robot}", {
   summary: "Get a robot by its name or id",
+  does: "Returns one robot of the organization.",
+  answers: { 200: "The robot." },
   scopes: ["robots:read", "robots:self"],
   response: identifiedRobotViewSchema,
 });
@@ -123,6 +133,8 @@ export type RobotRemoved = z.output<typeof robotRemovedSchema>;
 
 export const removeRobot = operation("DELETE", "/v1/robots/{robot}", {
   summary: "Remove a robot",
+  does: "Removes a robot: its computer loses its credential, its current deployment is retired, and its name is free for another robot. Fleets keep it as a blocked member; its usage stays, as does its history, at its id.",
+  answers: { 200: "The robot, and when it was removed." },
   scopes: ["robots:write"],
   response: robotRemovedSchema,
 });
@@ -139,6 +151,11 @@ export type RobotChange = z.output<typeof robotChangeSchema>;
 
 export const renameRobot = operation("PATCH", "/v1/robots/{robot}", {
   summary: "Rename a robot",
+  does: "Gives a robot another name. Its id, the computer that speaks for it, its deployments and its fleets stay. Its agent needs the new name, too: a computer registers only under the name of its robot. Keys that are restricted to robot names are not changed.",
+  answers: {
+    200: "The robot.",
+    409: "Another robot has this name.",
+  },
   scopes: ["robots:write"],
   request: robotChangeSchema,
   bodyBytes: BODY_BYTES.names,

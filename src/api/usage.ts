@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 
 /** One entry of the usage ledger. The service document leaves the members open. */
 export const usageRecordSchema = z
@@ -88,6 +88,8 @@ const operation = operationsOf("customer-auth");
 
 export const listUsage = operation("GET", "/v1/me/usage", {
   summary: "List hosted usage",
+  does: "Lists the periods in which robots had an active deployment. A period ends at each full hour (UTC) and when the deployment ends. A period that is still running has no period_end, and its quantity is the time up to now. The quantities of a robot add up to its total time; each second is counted once.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["usage:read"],
   query: usageQuerySchema,
   response: usageListSchema,
@@ -95,6 +97,8 @@ export const listUsage = operation("GET", "/v1/me/usage", {
 
 export const summarizeUsage = operation("GET", "/v1/me/usage/summary", {
   summary: "Sum up usage",
+  does: "Sums up the seconds in which robots had an active deployment, by day (UTC), robot, model, or two of these. A period that is still running counts up to now; a period that is partly outside the requested time counts only with the part inside. The service computes one summary at a time; if too many requests are waiting, it answers 503 with Retry-After.",
+  answers: { 200: "The sums, sorted by day, then by name, and their total." },
   scopes: ["usage:read"],
   query: usageSummaryQuerySchema,
   response: usageSummarySchema,

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { EVENT_TYPES } from "./wire/event-types.ts";
 import { operationsOf } from "./wire/operation.ts";
-import { pageQuerySchema } from "./wire/pages.ts";
+import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
 /** Sent only to the webhook that is tested. */
@@ -104,6 +104,12 @@ const operation = operationsOf("webhooks");
 
 export const createWebhook = operation("POST", "/v1/webhooks", {
   summary: "Create a webhook",
+  does: "Has the service send events by POST, signed as the Standard Webhooks specification says. A webhook is sent what happens from its creation on, and from when it is enabled again; a robot that keeps coming and going causes at most one a minute. An event is sent at least once; its id, in the header webhook-id, is the same each time. A receiver answers 2xx within 15 seconds; otherwise the service tries again, up to 8 attempts in about 28 hours. An answer of 410 disables the webhook. Only this answer contains the secret that verifies the signatures.",
+  answers: {
+    200: "The webhook, and its secret.",
+    409: `The organization has ${WEBHOOKS_MAXIMUM} webhooks.`,
+    422: "An input is invalid. This includes a URL that is not https, or that names an address that is not public, unless the configuration of the service allows it.",
+  },
   scopes: ["webhooks:write"],
   request: webhookCreateSchema,
   bodyBytes: BODY_BYTES.names,
@@ -112,6 +118,8 @@ export const createWebhook = operation("POST", "/v1/webhooks", {
 
 export const listWebhooks = operation("GET", "/v1/webhooks", {
   summary: "List webhooks",
+  does: "Lists the webhooks of the organization, also disabled ones, never their secrets.",
+  answers: { 200: WHOLE_LIST },
   scopes: ["webhooks:read"],
   query: pageQuerySchema,
   response: webhookListSchema,
@@ -119,12 +127,19 @@ export const listWebhooks = operation("GET", "/v1/webhooks", {
 
 export const getWebhook = operation("GET", "/v1/webhooks/{webhook_id}", {
   summary: "Show a webhook",
+  does: "Shows a webhook, never its secret.",
+  answers: { 200: "The webhook." },
   scopes: ["webhooks:read"],
   response: webhookViewSchema,
 });
 
 export const changeWebhook = operation("PATCH", "/v1/webhooks/{webhook_id}", {
   summary: "Change, disable or enable a webhook",
+  does: "Changes where a webhook sends and of what, disables it, or enables it again. What is absent stays, and so does the secret.",
+  answers: {
+    200: "The webhook after the change.",
+    422: "An input is invalid. This includes a URL that creating a webhook refuses.",
+  },
   scopes: ["webhooks:write"],
   request: webhookChangeSchema,
   bodyBytes: BODY_BYTES.names,
@@ -133,12 +148,16 @@ export const changeWebhook = operation("PATCH", "/v1/webhooks/{webhook_id}", {
 
 export const deleteWebhook = operation("DELETE", "/v1/webhooks/{webhook_id}", {
   summary: "Delete a webhook",
+  does: "Deletes a webhook, with what it was sent and what was still to be sent.",
+  answers: { 200: "The webhook is deleted. A request that is under way may still arrive." },
   scopes: ["webhooks:write"],
   response: webhookDeletedSchema,
 });
 
 export const listDeliveries = operation("GET", "/v1/webhooks/{webhook_id}/deliveries", {
   summary: "List what a webhook was sent",
+  does: "Lists the events of the last 30 days for a webhook, and what became of each.",
+  answers: { 200: "The whole list or one page, newest first." },
   scopes: ["webhooks:read"],
   query: pageQuerySchema,
   response: deliveryListSchema,
@@ -146,18 +165,30 @@ export const listDeliveries = operation("GET", "/v1/webhooks/{webhook_id}/delive
 
 export const getDelivery = operation("GET", "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", {
   summary: "Show what became of an event",
+  does: "Shows an event of the last 30 days for a webhook, and what became of it.",
+  answers: { 200: "The delivery." },
   scopes: ["webhooks:read"],
   response: deliveryViewSchema,
 });
 
 export const resendDelivery = operation("POST", "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/resend", {
   summary: "Send an event again",
+  does: "Sends an event again under the same id, with as many attempts as for a new one.",
+  answers: {
+    200: "The delivery, now pending.",
+    409: "The webhook is disabled.",
+  },
   scopes: ["webhooks:write"],
   response: deliveryViewSchema,
 });
 
 export const testWebhook = operation("POST", "/v1/webhooks/{webhook_id}/test", {
   summary: "Send a test event",
+  does: "Sends an event of the type webhook.test to a webhook, whatever events it is for.",
+  answers: {
+    200: "The delivery; the list of deliveries shows what becomes of it.",
+    409: "The webhook is disabled, or too many events already wait for it.",
+  },
   scopes: ["webhooks:write"],
   response: deliveryViewSchema,
 });

@@ -7,6 +7,10 @@ export type Operation = Address & (WithBody | WithoutBody);
 /** Path parameters are written `{like_this}`. */
 interface Address {
   readonly summary: string;
+  /** What it does, in sentences. */
+  readonly does: string;
+  /** What its answers mean, by status, where the status alone does not say it. An operation documents a 409 only if it is here. */
+  readonly answers: Readonly<Partial<Record<401 | 403 | 404 | 409 | 422, string>>> & { readonly 200: string };
   readonly tag: "robots" | "fleets" | "customer-auth" | "catalog" | "webhooks";
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: `/v1/${string}`;

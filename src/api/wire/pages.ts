@@ -22,3 +22,6 @@ export const pageQuerySchema = z.object({
   cursor: text(CURSOR_LENGTH).optional().describe("Start of the page, from the Link header of the previous page."),
 });
 export type PageQuery = z.output<typeof pageQuerySchema>;
+
+/** What the 200 of a list means. */
+export const WHOLE_LIST = "The whole list or one page, oldest first.";

@@ -2,14 +2,13 @@
  * The interface description at /openapi.json: OpenAPI 3.1, generated from the tables and schemas of src/api that also validate
  * requests, so that both always agree.
  *
- * schemas.ts has the bodies, paths.ts the operations, refusals.ts the error answers, examples.ts the example requests. The
- * texts are in overview.ts and operation-descriptions.ts; those of bodies are at their schemas in src/api.
+ * schemas.ts has the bodies, paths.ts the operations with their error answers and examples, overview.ts what applies to all of them. The
+ * other texts are in src/api, at the operations and at the schemas of bodies.
  */
 import { hash } from "node:crypto";
 
 import { OVERVIEW } from "./overview.ts";
-import { paths } from "./paths.ts";
-import { refusalComponents } from "./refusals.ts";
+import { paths, refusalComponents } from "./paths.ts";
 import { componentSchemas } from "./schemas.ts";
 
 /** Version of the interface in its specification, not of this program. */

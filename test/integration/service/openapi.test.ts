@@ -5,7 +5,11 @@ import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/wire/operation.ts";
-import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
+import { PREPARATION_TIMEOUT_MS } from "../../../src/service/deployments/transition.ts";
+import { FLEETS_MAXIMUM } from "../../../src/service/fleets/changes.ts";
+import { API_KEYS_MAXIMUM } from "../../../src/service/keys/queries.ts";
+import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../../../src/service/logins/rules.ts";
+import { EXAMPLES } from "../../../src/service/openapi/paths.ts";
 import type { RunningService } from "../../support/service/service.ts";
 import { testService } from "../../support/service/test-service.ts";
 
@@ -202,6 +206,18 @@ describe("GET /openapi.json", () => {
       if (path.startsWith("/v1/")) expect([operationId, scope]).toEqual([operationId, scopes.get(operationId)]);
     }
     expect(described.find(({ path }) => path === "/readyz")?.responses).toHaveProperty("503");
+  });
+
+  it("limits in the words are those of the service", () => {
+    const { createFleet, createApiKey } = operations;
+    const { getDeployment, startLogin, pollLogin } = beyondSpec;
+    expect(createFleet.answers[409]).toContain(` ${FLEETS_MAXIMUM} fleets`);
+    for (const maximum of [API_KEYS_MAXIMUM.unrestricted, API_KEYS_MAXIMUM.restricted]) {
+      expect(createApiKey.answers[409]).toContain(` ${maximum} `);
+    }
+    expect(getDeployment.does).toContain(`within ${PREPARATION_TIMEOUT_MS / 60_000} minutes`);
+    expect(startLogin.does).toContain(`within ${LOGIN_LIFETIME_MS / 60_000} minutes`);
+    expect(pollLogin.does).toContain(`every ${POLL_INTERVAL_S} seconds`);
   });
 
   it("body with another content type → the error that the description quotes", async () => {
