@@ -17,7 +17,7 @@ export type { Credential, Principal } from "./kernel/auth/authenticate.ts";
 export { endSession, SESSION_LIFETIME_MS } from "./kernel/auth/session-queries.ts";
 export { workingCredentials } from "./kernel/auth/credentials.ts";
 export { CONSOLE_TOKEN_PREFIX, createToken, hashSecret } from "./kernel/auth/token.ts";
-export { createFresh } from "./kernel/fresh.ts";
+export { createFresh } from "./kernel/coalesce.ts";
 export { send } from "./kernel/http/send.ts";
 export { answerJson, answerValue, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
 export type { Answer } from "./kernel/http/answers.ts";

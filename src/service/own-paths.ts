@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 
 import type { Clock } from "../platform/clock.ts";
-import { createFresh } from "./kernel/fresh.ts";
+import { createFresh } from "./kernel/coalesce.ts";
 import { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
 import type { MountContext } from "./kernel/http/mount.ts";
 import { send } from "./kernel/http/send.ts";

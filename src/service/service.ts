@@ -13,7 +13,7 @@ import { createHealthProbe } from "./endpoints/probe.ts";
 import { READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "./installations/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
-import { watchLoopDelay } from "./kernel/loop-delay.ts";
+import { watchLoopDelay } from "./kernel/measured.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";

@@ -5,9 +5,8 @@ import { describe, expect, it } from "vitest";
 
 import { readBody } from "../../src/service/kernel/http/body.ts";
 import { type Json, parseJson } from "../../src/service/kernel/json/parse-json.ts";
-import { readBoolean } from "../../src/service/kernel/validation/boolean.ts";
 import { readDateTime } from "../../src/service/kernel/validation/date-time.ts";
-import { readInteger } from "../../src/service/kernel/validation/integer.ts";
+import { readBoolean, readInteger } from "../../src/service/kernel/validation/lax-values.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
 
 const faultSchema = z.object({ type: z.string(), msg: z.string(), ctx: z.unknown().optional() });

@@ -13,7 +13,7 @@ import { workingCredentials } from "../auth/credentials.ts";
 import { FROZEN, type RobotCredentialRow } from "../auth/robot-credential.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
-import { createShared } from "../shared.ts";
+import { createShared } from "../coalesce.ts";
 import { readClientAddress } from "../traffic/client-address.ts";
 import type { RateLimiter, Verdict } from "../traffic/rate-limiter.ts";
 import { type Answer, refuse } from "./answers.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 
 import { type Clock, isoTime } from "../../../platform/clock.ts";
-import { createFresh } from "../fresh.ts";
+import { createFresh } from "../coalesce.ts";
 import type { Figure, Metrics } from "../metrics.ts";
 import type { Reader } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import type { Json } from "../json/parse-json.ts";
 import type { Fault } from "./finding.ts";
-import type { Read } from "./integer.ts";
+import type { Read } from "./lax-values.ts";
 
 /** A point in time, and whether its text had a time zone; without one it is read as UTC. */
 export interface Moment {

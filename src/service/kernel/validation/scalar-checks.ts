@@ -3,11 +3,10 @@ import * as z from "zod";
 import { codePoints } from "../../../api/wire/text.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import type { Json } from "../json/parse-json.ts";
-import { readBoolean } from "./boolean.ts";
 import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import { readDateTime } from "./date-time.ts";
 import * as faults from "./finding.ts";
-import { readInteger } from "./integer.ts";
+import { readBoolean, readInteger } from "./lax-values.ts";
 
 export function stringCheck(schema: z.ZodString): Check {
   const minimum = bound(schema, "minLength") ?? 0;

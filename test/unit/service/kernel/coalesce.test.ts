@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { createShared } from "../../../../src/service/kernel/shared.ts";
+import { createShared } from "../../../../src/service/kernel/coalesce.ts";
 
 /** Pending questions, each answered by the test. */
 function scene() {
