@@ -15,7 +15,11 @@ export type Migrations = Readonly<Record<string, (database: AnyDatabase) => Prom
  * After that, columns and tables of a later step are described beside `TABLES`, and `Tables` has the rows of both. What a later step drops is
  * in `DROPPED`: stores and backups of the step before have it.
  */
-export const MIGRATIONS: Migrations = { "0001-initial": createTables, "0002-fixed-members": fixMembers };
+export const MIGRATIONS: Migrations = {
+  "0001-initial": createTables,
+  "0002-fixed-members": fixMembers,
+  "0003-no-limits-met": async (database) => void (await sql`drop table limits_met`.execute(database)),
+};
 
 async function createTables(database: AnyDatabase): Promise<void> {
   for (const [name, columns] of INITIAL) {
@@ -40,6 +44,11 @@ const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[]
     case "generations":
       return [
         ["fleet_checks", DROPPED.fleet_checks],
+        [name, columns],
+      ];
+    case "webhooks":
+      return [
+        ["limits_met", DROPPED.limits_met],
         [name, columns],
       ];
     default:

@@ -445,17 +445,6 @@ export const TABLES = {
     last_at: text,
     count: integer,
   },
-  /** Who reached limits of the service: of each limit, the most recent parties. */
-  limits_met: {
-    /** Its name in the configuration. */
-    limit_name: text,
-    /** `key_…`, `ses_…`, `org_…`, or an address. */
-    party: text,
-    organization_id: optionalText,
-    first_at: text,
-    last_at: text,
-    count: integer,
-  },
   /** Where events of an organization are sent. */
   webhooks: {
     id: key,
@@ -513,6 +502,14 @@ export const TABLES = {
 export const DROPPED = {
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
   fleet_checks: { id: key, organization_id: text, subject_id: text, actor: text, request_id: optionalText },
+  limits_met: {
+    limit_name: text,
+    party: text,
+    organization_id: optionalText,
+    first_at: text,
+    last_at: text,
+    count: integer,
+  },
 } satisfies Record<string, Record<string, Column<unknown>>>;
 
 type Row<Columns> = { [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never };

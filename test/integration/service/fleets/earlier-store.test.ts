@@ -23,6 +23,7 @@ const EARLIER = [
   "alter table fleets add column follows_since text",
   "alter table fleets add column left_out_robot_id text",
   "create table fleet_checks (id text not null primary key, organization_id text not null, subject_id text not null, actor text not null, request_id text)",
+  "create table limits_met (limit_name text not null, party text not null, organization_id text, first_at text not null, last_at text not null, count integer not null, primary key (limit_name, party))",
   "create index fleets_that_follow on fleets (organization_id, id) where follows_since is not null",
   "create index audit_log_of_members on audit_log (subject_id, id) where action in ('fleet.join', 'fleet.leave', 'fleet.leave_out')",
   "update fleets set follows_since = created_at, peak_active_robots = 9",
