@@ -86,15 +86,14 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
 
-  app.addHook("onRequest", (request, reply, next) => {
+  app.addHook("onRequest", async (request, reply) => {
     draining.inFlight.track(reply.raw);
     reply.header("x-request-id", request.id);
     if (pathOf(request).startsWith("/v1/")) reply.headers(PRIVATE);
     const unreadable = refuseHead(request);
-    if (unreadable !== null) send(reply.header("connection", "close"), unreadable);
+    if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
     // Before the body is read: unknown paths accept none.
-    else if (request.is404 || hasEmptyParameter(request)) void refusePath(request, reply);
-    else next();
+    if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
   app.addHook("onSend", ({ raw }, reply, payload, next) => {
     leaveUnread(raw, reply);

@@ -39,7 +39,7 @@ Without query parameters a list is complete, oldest first. With \`limit\` (${PAG
 
 ## Rate limits
 
-Requests are counted per credential, and per client address if they have no working credential. \`RateLimit-Policy: "credential";q=10000;w=100\` means that the quota is 10000 requests and that an empty quota is full again after 100 seconds; \`RateLimit: "credential";r=9999;t=1\` gives the remaining requests and the seconds until the quota is full. Beyond the quota the answer is 429, with \`Retry-After\` in seconds. The numbers depend on the configuration of the service, which may also have no rate limits and send no such headers.
+Requests are counted per credential and per organization, and per client address if they have no working credential. \`RateLimit-Policy: "credential";q=10000;w=100\` means that the quota is 10000 requests and that an empty quota is full again after 100 seconds; \`RateLimit: "credential";r=9999;t=1\` gives the remaining requests and the seconds until the quota is full. Beyond the quota the answer is 429, with \`Retry-After\` in seconds. The numbers depend on the configuration of the service, which may also have no rate limits and send no such headers.
 
 ## Repeating a request
 

@@ -190,7 +190,7 @@ const REFUSALS = {
   },
   RateLimited: refusal(
     "429",
-    "This credential or address sent too many requests, or has too many request bytes in flight.",
+    "This credential, its organization or this address sent too many requests, or has too many request bytes in flight.",
     "Retry-After",
   ),
   Unavailable: refusal(
