@@ -195,22 +195,12 @@ function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (!/^100-continue$/i.test(raw.headers.expect ?? "100-continue")) {
     return refuseUnreadable(417, "No expectation but 100-continue can be met");
   }
-  const hosts = countOf("host", raw.rawHeaders);
+  const hosts = raw.headersDistinct["host"]?.length ?? 0;
   if (hosts > 1) return refuseUnreadable(400, "The request has more than one Host header");
   if (hosts === 0 && raw.httpVersionMinor > 0) return refuseUnreadable(400, "The request has no Host header");
   return raw.url === "*" && raw.method !== "OPTIONS"
     ? refuseUnreadable(400, "The target * is for OPTIONS; name the path")
     : null;
-}
-
-/** How often a header was sent; Node keeps only one of some. */
-function countOf(header: string, rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === header.length && name.toLowerCase() === header) count += 1;
-  }
-  return count;
 }
 
 /** The router matches `/v1/robots/` as a robot with an empty name; the path does not exist. */
