@@ -28,13 +28,12 @@ export function getFleetDetails(context: Pick<OperationContext, "store" | "machi
       findFleetDetails(snapshot, organizationId, id, onlineSince),
     );
     if (facts === undefined) return UNKNOWN_FLEET;
-    const selection: object = JSON.parse(facts.selection);
     const details = deriveDetails(facts, nowMs);
     const presence = presenceAt(nowMs, context);
     const installations = await listMemberInstallations(store.reader, id);
     const statuses = new Map(installations.map((row) => [row.robot_id, presenceOf(row, presence).status]));
     const members = details.members.map((member) => ({ ...member, status: statuses.get(member.robot_id) }));
-    return answerValue({ ...details, members, selection });
+    return answerValue({ ...details, members });
   };
 }
 

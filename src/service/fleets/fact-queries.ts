@@ -3,37 +3,18 @@ import { sql } from "kysely";
 import { type EndpointFacts, loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacles } from "../models/index.ts";
 import { type FleetFacts, type GenerationFacts, type MemberGroup, parseWindows } from "./readiness/fleet-facts.ts";
-
-/** Fleets whose members are read in one query; each has at most a thousand. */
-const FLEETS_AT_A_TIME = 5;
-/** Groups of members that are processed before the event loop gets a turn. */
-export const LARGE_FLEET = 100;
 
 /** For readers that do not count robots: all members are taken to be online. */
 export const NOBODY_OFFLINE = "";
 
 /**
- * Reads what the views of these fleets are derived from, in the order of `fleets`.
+ * Reads what the views of these few fleets are derived from, in their order: each has up to a thousand members.
  *
  * @param onlineSince ISO 8601: enrolled members whose last heartbeat is older are offline.
  */
 export async function loadFleetFacts(
-  reader: Reader,
-  fleets: readonly Tables["fleets"][],
-  onlineSince: string,
-): Promise<readonly FleetFacts[]> {
-  const facts: FleetFacts[] = [];
-  for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
-    if (index > 0) await yieldEventLoop();
-    facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME), onlineSince)));
-  }
-  return facts;
-}
-
-async function loadSome(
   reader: Reader,
   fleets: readonly Tables["fleets"][],
   onlineSince: string,
@@ -49,7 +30,6 @@ async function loadSome(
     const active = generationOf(generations, fleet.generation_id);
     const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
     const rows = members.get(fleet.id) ?? [];
-    if (rows.length > LARGE_FLEET) await yieldEventLoop();
     facts.push({
       ...fleet,
       windows: parseWindows(fleet.operating_windows),

@@ -11,12 +11,9 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import { type PresenceContext, storedOnlineSince } from "../installations/index.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
-import { StoreBusyError } from "../kernel/store/unavailable.ts";
-import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
-import { LARGE_FLEET } from "./fact-queries.ts";
-import { findFleetFacts, hasFleet, listFleetFacts } from "./queries.ts";
+import { findFleetFacts, FLEETS_AT_A_TIME, hasFleet, listFleetFacts } from "./queries.ts";
+import { type AssessedFleet, assessFleet } from "./readiness/assessment.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
@@ -42,13 +39,6 @@ export function createFleet(context: FleetsContext): Handler<FleetCreate> {
 
 type FleetsContext = OperationContext & PresenceContext;
 
-/** Fleets of a list that are in memory at once: each may have a thousand members. */
-const LIST_PART_FLEETS = 100;
-/** Fleets that a list reads per turn in the queue. */
-const FLEETS_OF_A_TURN = 10;
-/** Lists that may wait for their turn. */
-const WAITING_LISTS_MAXIMUM = { own: 256, all: 4096 } as const;
-
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
 export function listFleets(context: FleetsContext): Handler<null, PageQuery> {
   return answerFleets(context, ["[", "]"], deriveFleet);
@@ -59,55 +49,29 @@ export function listFleetNeeds(context: FleetsContext): Handler<null, PageQuery>
   return answerFleets(context, ITEMS, deriveNeeds);
 }
 
-/** Answers a list of fleets. Organizations are served round-robin, so that many lists of one do not delay the others. */
 function answerFleets(
   context: FleetsContext,
-  around: List<FleetItem>["around"],
-  viewOf: (facts: FleetFacts, nowMs: number) => unknown,
+  around: List<never>["around"],
+  derive: (fleet: AssessedFleet) => unknown,
 ): Handler<null, PageQuery> {
   const { store, machine } = context;
-  const queue = createFairQueue(WAITING_LISTS_MAXIMUM);
-
-  async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
+  async function fetch(organizationId: string, range: PageRange) {
     if (!(await hasFleet(store.lookup, organizationId, range.after))) return [];
     const nowMs = machine.clock.wallMs();
     const onlineSince = storedOnlineSince(nowMs, context);
-    const facts = await readSnapshot(store.reader, (snapshot) =>
+    const fleets = await readSnapshot(store.reader, (snapshot) =>
       listFleetFacts(snapshot, organizationId, range, onlineSince),
     );
-    const items: FleetItem[] = [];
-    for (const each of facts) {
-      items.push({ id: each.id, view: viewOf(each, nowMs) });
-      if (each.members.length > LARGE_FLEET) await yieldEventLoop();
-    }
-    return items;
+    return fleets.map((facts) => ({ id: facts.id, fleet: assessFleet(facts, nowMs) }));
   }
-
-  async function fetch(organizationId: string, { after, rows }: PageRange): Promise<readonly FleetItem[]> {
-    const items: FleetItem[] = [];
-    while (items.length < rows) {
-      const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, rows - items.length) };
-      const some = await queue.run(organizationId, () => fetchSome(organizationId, part));
-      if (some === null) throw new StoreBusyError("Too many lists of fleets wait");
-      items.push(...some);
-      if (some.length < part.rows) break;
-    }
-    return items;
-  }
-
   return (call) =>
     answerList(call, {
       prefix: "fleet",
       around,
-      fetchedRows: LIST_PART_FLEETS,
+      fetchedRows: FLEETS_AT_A_TIME,
       fetch: (range) => fetch(call.principal.organizationId, range),
-      view: ({ view }) => view,
+      view: ({ fleet }) => derive(fleet),
     });
-}
-
-interface FleetItem {
-  readonly id: string;
-  readonly view: unknown;
 }
 
 /** `GET /v1/fleets/{fleet_id}`. */
@@ -121,7 +85,7 @@ export function getFleet(context: FleetsContext): Handler<null> {
     const facts = await readSnapshot(store.reader, (snapshot) =>
       findFleetFacts(snapshot, organizationId, id, onlineSince),
     );
-    return facts === undefined ? UNKNOWN_FLEET : answerValue(deriveFleet(facts, nowMs));
+    return facts === undefined ? UNKNOWN_FLEET : answerValue(deriveFleet(assessFleet(facts, nowMs)));
   };
 }
 
@@ -164,5 +128,5 @@ async function answerChanged(context: FleetsContext, organizationId: string, fac
   const nowMs = machine.clock.wallMs();
   const onlineSince = storedOnlineSince(nowMs, context);
   const counted = await findFleetFacts(store.reader, organizationId, facts.id, onlineSince);
-  return answerValue(deriveFleet(counted ?? facts, nowMs));
+  return answerValue(deriveFleet(assessFleet(counted ?? facts, nowMs)));
 }

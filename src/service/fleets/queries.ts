@@ -55,8 +55,10 @@ function liveFleets(reader: Reader, organizationId: string) {
 /** Identifies a fleet for tasks that process the fleets of all organizations. */
 export type FleetKey = Pick<Tables["fleets"], "id" | "organization_id">;
 
-/** Fleets per query. */
-export const FLEETS_AT_A_TIME = 100;
+/** Fleets per query that also reads their members: up to a thousand of each. */
+export const FLEETS_AT_A_TIME = 10;
+/** Keys of fleets per query. */
+export const KEYS_AT_A_TIME = 100;
 
 /**
  * Fleets with a generation that may be ready to become active: it is not active, and an endpoint of its checkpoint is healthy.
@@ -75,7 +77,7 @@ export function listFleetsToReconcile(reader: Reader, after: string | null): Pro
     .where("endpoints.health", "=", "healthy")
     .where("generations.fleet_id", ">", after ?? "")
     .orderBy("fleets.id")
-    .limit(FLEETS_AT_A_TIME)
+    .limit(KEYS_AT_A_TIME)
     .execute();
 }
 

@@ -5,6 +5,7 @@ import { readSnapshot } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
+import { assessFleet } from "./readiness/assessment.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 
@@ -31,7 +32,7 @@ export function createReportFleets({
     before: string | null,
     nowMs: number,
   ): Promise<void> {
-    const { id, name, subject, status, blocker } = deriveFleet(facts, nowMs);
+    const { id, name, subject, status, blocker } = deriveFleet(assessFleet(facts, nowMs));
     if (status === before) return;
     const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
     const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;

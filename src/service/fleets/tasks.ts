@@ -9,14 +9,12 @@ import {
   activateGeneration,
   findFleetFacts,
   type FleetKey,
-  FLEETS_AT_A_TIME,
+  KEYS_AT_A_TIME,
   listFleetsToReconcile,
   lockFreeFleet,
   promoteUpdate,
 } from "./queries.ts";
-import { assessActive, assessUpdate, neededEndpoints } from "./readiness/assessment.ts";
-import { updateBlocker } from "./readiness/derive-fleet.ts";
-import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
+import { type AssessedFleet, assessFleet, type Assessment } from "./readiness/assessment.ts";
 
 type ReconcileContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
 
@@ -27,21 +25,18 @@ const REST_RATIO = 10;
 /** What is to happen to a fleet's generations. */
 export type FleetStep =
   | { readonly step: "none" }
-  /** The active generation is ready for the first time. */
-  | { readonly step: "activate"; readonly generation: GenerationFacts }
-  /** The update is ready and replaces the active generation. */
-  | { readonly step: "promote"; readonly generation: GenerationFacts };
+  /** The active generation is ready for the first time, or the update is ready and replaces the active one. */
+  | { readonly step: "activate" | "promote"; readonly assessment: Assessment };
 
 /** An update whose endpoints are all healthy comes first: the generation that it replaces no longer matters. */
-export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
-  const { active, update } = facts;
-  if (update !== null && updateBlocker(facts, update, nowMs) === null) {
-    const { isHealthy, isObserved } = assessUpdate(facts, update, nowMs);
-    if (isHealthy && isObserved) return { step: "promote", generation: update };
-  }
-  if (active.activated_at !== null) return { step: "none" };
-  const { isHealthy, isObserved } = assessActive(facts, nowMs);
-  return isHealthy && isObserved ? { step: "activate", generation: active } : { step: "none" };
+export function nextFleetStep({ active, update }: AssessedFleet): FleetStep {
+  if (update !== null && update.blocker === null && isPrepared(update)) return { step: "promote", assessment: update };
+  if (active.generation.activated_at !== null || !isPrepared(active)) return { step: "none" };
+  return { step: "activate", assessment: active };
+}
+
+function isPrepared({ isHealthy, isObserved }: Assessment): boolean {
+  return isHealthy && isObserved;
 }
 
 /**
@@ -56,7 +51,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
   async function reconcile(key: FleetKey): Promise<void> {
     const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
     const nowMs = machine.clock.wallMs();
-    if (facts === undefined || nextFleetStep(facts, nowMs).step === "none") return;
+    if (facts === undefined || nextFleetStep(assessFleet(facts, nowMs)).step === "none") return;
     // Created outside the transaction, which may run twice: one id for each endpoint that either generation could need.
     const ids = Array.from({ length: facts.active.endpoints.size + (facts.update?.endpoints.size ?? 0) }, () =>
       newId("prep"),
@@ -65,19 +60,20 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
       if ((await lockFreeFleet(transaction, key)) === undefined) return { step: "none" };
       const locked = await findFleetFacts(transaction, key.organization_id, key.id);
       if (locked === undefined) return { step: "none" };
-      const next = nextFleetStep(locked, nowMs);
+      const next = nextFleetStep(assessFleet(locked, nowMs));
       if (next.step === "none") return next;
       const now = isoTime(nowMs);
-      if (next.step === "activate") await activateGeneration(transaction, next.generation.id, now);
-      else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: next.generation.id }, now);
-      await addPreparations(transaction, preparationsOf(locked, next.generation, ids, nowMs));
+      const { id } = next.assessment.generation;
+      if (next.step === "activate") await activateGeneration(transaction, id, now);
+      else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: id }, now);
+      await addPreparations(transaction, preparationsOf(next.assessment, ids, now));
       return next;
     });
     if (done.step === "none") return;
     machine.log.info("generation_active", {
       fleet_id: key.id,
-      generation_id: done.generation.id,
-      checkpoint_id: done.generation.checkpoint_id,
+      generation_id: done.assessment.generation.id,
+      checkpoint_id: done.assessment.generation.checkpoint_id,
     });
     nudge();
   }
@@ -94,7 +90,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
           await yieldEventLoop();
           if (!signal.aborted) await failing.attempt(key.id, () => reconcile(key));
         }
-        if (keys.length < FLEETS_AT_A_TIME) return;
+        if (keys.length < KEYS_AT_A_TIME) return;
         after = keys.at(-1)?.id ?? null;
       }
     },
@@ -106,14 +102,11 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
  * that took longer than `PREPARATION_MAXIMUM_S` are left out.
  */
 function preparationsOf(
-  facts: FleetFacts,
-  generation: GenerationFacts,
+  { generation, endpoints }: Assessment,
   ids: readonly string[],
-  nowMs: number,
+  now: string,
 ): readonly Tables["preparations"][] {
-  const isUpdate = generation === facts.update;
-  const { able } = isUpdate ? assessUpdate(facts, generation, nowMs) : assessActive(facts, nowMs);
-  return [...neededEndpoints(able, generation)].flatMap(([region, { health_since: healthSince }], index) => {
+  return [...endpoints].flatMap(([region, { health_since: healthSince }], index) => {
     const id = ids[index];
     const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
     const seconds = Math.ceil(tookMs / 1000);
@@ -125,7 +118,7 @@ function preparationsOf(
         checkpoint_id: generation.checkpoint_id,
         region,
         seconds,
-        observed_at: isoTime(nowMs),
+        observed_at: now,
       },
     ];
   });

@@ -1,68 +1,106 @@
+import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { type EndpointFacts, missingEndpoint } from "../../endpoints/index.ts";
-import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
+import { allMembersBlocked, allWindowsPast, someMembersBlocked, type UnableMembers } from "./blocker.ts";
+import {
+  type FleetFacts,
+  type GenerationFacts,
+  type MemberGroup,
+  positionIn,
+  robotsIn,
+  type WindowPosition,
+} from "./fleet-facts.ts";
+
+/** A fleet at one time, judged once: its view, details, needs and next step follow from this. */
+export interface AssessedFleet {
+  readonly facts: FleetFacts;
+  readonly nowMs: number;
+  /** A fleet without a schedule is always within. */
+  readonly position: WindowPosition;
+  readonly active: Assessment;
+  /** Null without an update. */
+  readonly update: Assessment | null;
+}
 
 /** Which members of a fleet can run one generation of its model, and the state of the endpoints they need. */
 export interface Assessment {
+  readonly generation: GenerationFacts;
   /** Members that the checkpoint can drive and for whose region it has an endpoint. */
   readonly able: readonly MemberGroup[];
   readonly unable: readonly UnableMembers[];
-  /** All endpoints that `able` needs are healthy. False if it needs none. */
+  /** The endpoints that `able` needs, by region. */
+  readonly endpoints: ReadonlyMap<string, EndpointFacts>;
+  /** All of them are healthy. False if there are none. */
   readonly isHealthy: boolean;
   /** At least one of them is failing. One without a result, because its address changed, does not count. */
   readonly isFailing: boolean;
   /** All of them were probed since the generation was created. */
   readonly isObserved: boolean;
-}
-
-export interface UnableMembers {
-  readonly group: MemberGroup;
-  /** A predicate with the model as its subject: `needs a camera …`, `has no endpoint …`. */
-  readonly reason: string;
+  /** Why the generation cannot become ready, or replace the active one, until a person does something; null if it can. */
+  readonly blocker: FleetNeed | null;
 }
 
 const REMOVED = "runs on no robot that was removed";
 
-export function assessActive({ members, active }: FleetFacts, nowMs: number): Assessment {
-  return assess(members, active, ({ obstacle }) => obstacle, nowMs);
+export function assessFleet(facts: FleetFacts, nowMs: number): AssessedFleet {
+  const { members, readiness_mode: readinessMode, windows } = facts;
+  const position: WindowPosition = readinessMode === "scheduled" ? positionIn(windows, nowMs) : { state: "within" };
+  const active = assess(members, facts.active, ({ obstacle }) => obstacle, nowMs);
+  const update =
+    facts.update === null ? null : assess(members, facts.update, ({ updateObstacle }) => updateObstacle, nowMs);
+  return {
+    facts,
+    nowMs,
+    position,
+    active: { ...active, blocker: activeBlocker(facts, active, position) },
+    update: update === null ? null : { ...update, blocker: updateBlocker(facts, update, active) },
+  };
 }
 
-export function assessUpdate({ members }: FleetFacts, update: GenerationFacts, nowMs: number): Assessment {
-  return assess(members, update, ({ updateObstacle }) => updateObstacle, nowMs);
-}
+type Judged = Omit<Assessment, "blocker">;
 
 function assess(
   members: readonly MemberGroup[],
   generation: GenerationFacts,
   obstacleOf: (group: MemberGroup) => string | null,
   nowMs: number,
-): Assessment {
+): Judged {
   const judged = members.map((group) => ({
     group,
     reason: group.isRemoved ? REMOVED : (obstacleOf(group) ?? missingEndpoint(group.region, generation.endpoints)),
   }));
   const able = judged.flatMap(({ group, reason }) => (reason === null ? [group] : []));
   const unable = judged.flatMap(({ group, reason }) => (reason === null ? [] : [{ group, reason }]));
-  const endpoints = [...neededEndpoints(able, generation).values()];
+  const regions = new Set(able.map(({ region }) => region));
+  const endpoints = new Map([...generation.endpoints].filter(([region]) => regions.has(region)));
+  const needed = [...endpoints.values()];
   return {
+    generation,
     able,
     unable,
-    isHealthy: endpoints.length > 0 && endpoints.every(({ health }) => health === "healthy"),
-    isFailing: endpoints.some(({ health }) => health === "failing"),
-    isObserved: endpoints.every((endpoint) => isObservedSince(endpoint, generation.created_at, nowMs)),
+    endpoints,
+    isHealthy: needed.length > 0 && needed.every(({ health }) => health === "healthy"),
+    isFailing: needed.some(({ health }) => health === "failing"),
+    isObserved: needed.every((endpoint) => isObservedSince(endpoint, generation.created_at, nowMs)),
   };
-}
-
-/** Endpoints of a generation in the regions of these members, by region. */
-export function neededEndpoints(
-  able: readonly MemberGroup[],
-  { endpoints }: GenerationFacts,
-): ReadonlyMap<string, EndpointFacts> {
-  const regions = new Set(able.map(({ region }) => region));
-  return new Map([...endpoints].filter(([region]) => regions.has(region)));
 }
 
 /** Older probe results may be minutes old. A creation time in the future comes from a wrong clock and is not waited for. */
 function isObservedSince({ last_probed_at: lastProbedAt }: EndpointFacts, createdAt: string, nowMs: number): boolean {
   if (lastProbedAt === null) return false;
   return Date.parse(lastProbedAt) >= Date.parse(createdAt) || Date.parse(createdAt) > nowMs;
+}
+
+function activeBlocker(facts: FleetFacts, { able, unable }: Judged, position: WindowPosition): FleetNeed | null {
+  if (able.length === 0) return allMembersBlocked(facts.active.subject, unable);
+  return position.state === "after" ? allWindowsPast() : null;
+}
+
+/** No robot can run the update, or robots that can run the active generation cannot. */
+function updateBlocker(facts: FleetFacts, { generation, able, unable }: Judged, active: Judged): FleetNeed | null {
+  const { subject } = generation;
+  if (robotsIn(facts.members) === 0) return allMembersBlocked(subject, unable);
+  if (able.length === 0) return someMembersBlocked(facts, subject, unable);
+  const working = new Set(active.able);
+  const lost = unable.filter(({ group }) => working.has(group));
+  return lost.length === 0 ? null : someMembersBlocked(facts, subject, lost);
 }

@@ -1,6 +1,12 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { shown } from "../../../documents/texts.ts";
-import type { UnableMembers } from "./assessment.ts";
+import { type FleetFacts, type MemberGroup, robotsIn } from "./fleet-facts.ts";
+
+export interface UnableMembers {
+  readonly group: MemberGroup;
+  /** A predicate with the model as its subject: `needs a camera …`, `has no endpoint …`. */
+  readonly reason: string;
+}
 
 /** Maximum number of reasons in a sentence; of the other robots it gives only the number. */
 const REASONS_MAXIMUM = 3;
@@ -12,14 +18,9 @@ export function needInWords({ reason, action }: FleetNeed): string {
 
 /** For a fleet in which no robot can run the model. */
 export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
-  if (unable.length === 0) {
-    return { reason: "This fleet has no robots.", action: "Delete the fleet, or create it again with robots." };
-  }
-  if (areRemoved(unable)) {
-    return {
-      reason: "All robots of this fleet were removed.",
-      action: "Delete the fleet, or create it again with other robots.",
-    };
+  if (unable.every(isRemoved)) {
+    const reason = unable.length === 0 ? "This fleet has no robots." : "All robots of this fleet were removed.";
+    return { reason, action: "Delete the fleet, or create it again with other robots." };
   }
   return {
     reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
@@ -35,24 +36,30 @@ export function allWindowsPast(): FleetNeed {
   };
 }
 
-/**
- * For a model that some robots of a fleet cannot run.
- *
- * @param unable these robots.
- * @param members how many the fleet has.
- */
-export function someMembersBlocked(subject: string, unable: readonly UnableMembers[], members: number): FleetNeed {
-  if (areRemoved(unable)) {
-    const removed = robotsOf(unable);
-    return {
-      reason: `${removed} of ${members} robots ${removed === 1 ? "was" : "were"} removed: ${whom(exampleOf(unable), removed - 1)}.`,
-      action: "Create the fleet again without them.",
-    };
-  }
+/** For members that were removed, while others can run the model. */
+export function someMembersRemoved({ members }: FleetFacts, removed: readonly UnableMembers[]): FleetNeed {
+  const count = robotsOf(removed);
+  const which = whom(exampleOf(removed), count - 1);
   return {
-    reason: `${robotsOf(unable)} of ${members} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
+    reason: `${count} of ${robotsIn(members)} robots ${count === 1 ? "was" : "were"} removed: ${which}.`,
+    action: "Create the fleet again without them.",
+  };
+}
+
+/** For a model that these robots of a fleet cannot run. */
+export function someMembersBlocked(
+  { members }: FleetFacts,
+  subject: string,
+  unable: readonly UnableMembers[],
+): FleetNeed {
+  return {
+    reason: `${robotsOf(unable)} of ${robotsIn(members)} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
     action: "Set these up again so that they fit, or update the fleet to another model.",
   };
+}
+
+export function isRemoved({ group }: UnableMembers): boolean {
+  return group.isRemoved;
 }
 
 /** The reason that affects most robots first. Independent of the order of the members, which differs between callers. */
@@ -78,9 +85,5 @@ function whom(example: string, others: number): string {
 }
 
 function robotsOf(unable: readonly UnableMembers[]): number {
-  return unable.reduce((sum, { group }) => sum + group.count, 0);
-}
-
-function areRemoved(unable: readonly UnableMembers[]): boolean {
-  return unable.every(({ group }) => group.isRemoved);
+  return robotsIn(unable.map(({ group }) => group));
 }

@@ -7,23 +7,25 @@ import type {
 import { shown } from "../../../documents/texts.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
-import { assessActive } from "./assessment.ts";
-import { deriveFleet, positionOf, type WholeFleetView } from "./derive-fleet.ts";
+import { type AssessedFleet, assessFleet } from "./assessment.ts";
+import { deriveFleet, type WholeFleetView } from "./derive-fleet.ts";
 import {
   type FleetDetailFacts,
   type GenerationFacts,
   type GenerationRow,
   type Member,
   type MemberGroup,
+  parseSelection,
   type WindowPosition,
   windowsOf,
 } from "./fleet-facts.ts";
 import { deriveNeeds } from "./needs.ts";
 
 /** The details of a fleet at `nowMs`, from the same observations as its view. */
-export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<FleetDetails, "selection"> {
-  const view = deriveFleet(facts, nowMs);
-  const { needs, waiting } = deriveNeeds(facts, nowMs);
+export function deriveDetails(facts: FleetDetailFacts, nowMs: number): FleetDetails {
+  const assessed = assessFleet(facts, nowMs);
+  const view = deriveFleet(assessed);
+  const { needs, waiting } = deriveNeeds(assessed);
   return {
     created_at: facts.created_at,
     updated_at: updatedAt(facts.generations),
@@ -31,8 +33,9 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
       starts_at: isoTime(startsMs),
       ends_at: isoTime(endsMs),
     })),
+    selection: parseSelection(facts.selection),
     generations: facts.generations.map((generation) => generationView(generation, view)),
-    members: memberViews(facts, nowMs),
+    members: memberViews(facts.members, assessed),
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
       endpointViews(generation, facts.members),
     ),
@@ -86,10 +89,9 @@ function endpointViews(
 }
 
 /** The state of each member, consistent with the fleet's counts. Below the peak, the oldest members are ready first. */
-export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMemberView[] {
-  const { active, peak_active_robots: peakActiveRobots, members } = facts;
-  const position = positionOf(facts, nowMs);
-  const { able, unable } = assessActive(facts, nowMs);
+function memberViews(members: readonly Member[], { facts, position, active }: AssessedFleet): FleetMemberView[] {
+  const { peak_active_robots: peakActiveRobots } = facts;
+  const { able, unable, generation } = active;
   const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
   const activeCount = able.filter(({ deployment }) => deployment === "active").length;
   let room = peakActiveRobots - activeCount;
@@ -97,12 +99,13 @@ export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMember
   function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
     if (member.isRemoved) return { state: "blocked", waiting_for: null, reason: "The robot was removed." };
     const lack = lacks.get(member);
-    if (lack !== undefined) return { state: "blocked", waiting_for: null, reason: `${shown(active.subject)} ${lack}.` };
+    if (lack !== undefined)
+      return { state: "blocked", waiting_for: null, reason: `${shown(generation.subject)} ${lack}.` };
     if (member.deployment === "active") return { state: "active", waiting_for: null, reason: null };
     if (member.isOffline) return { state: "waiting", waiting_for: "robot", reason: OFFLINE };
     const window = outsideWindows(position);
     if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
-    const endpoint = endpointWait(member.region, active.endpoints.get(member.region));
+    const endpoint = endpointWait(member.region, generation.endpoints.get(member.region));
     if (endpoint !== null) return { state: "waiting", waiting_for: "endpoint", reason: endpoint };
     if (room <= 0) return { state: "waiting", waiting_for: "peak", reason: peakReached(peakActiveRobots, activeCount) };
     room -= 1;

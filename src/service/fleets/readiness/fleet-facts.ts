@@ -1,3 +1,4 @@
+import { type FleetSelectionView, fleetSelectionViewSchema } from "../../../api/fleet-details.ts";
 import type { EndpointFacts } from "../../endpoints/index.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 
@@ -44,6 +45,15 @@ export interface MemberGroup {
   readonly obstacle: string | null;
   /** The same for the update's checkpoint; null if there is no update. */
   readonly updateObstacle: string | null;
+}
+
+export function robotsIn(groups: readonly MemberGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** How the members were selected, from the row of a fleet. */
+export function parseSelection(text: string): FleetSelectionView {
+  return fleetSelectionViewSchema.parse(JSON.parse(text));
 }
 
 /** One member, as a group of one. */

@@ -1,10 +1,10 @@
 import type { FleetNeed, FleetNeeds } from "../../../api/fleet-details.ts";
 import { shown } from "../../../documents/texts.ts";
 import { type EndpointFacts, unhealthySince } from "../../endpoints/index.ts";
-import { assessActive, type Assessment, assessUpdate, neededEndpoints } from "./assessment.ts";
-import { someMembersBlocked } from "./blocker.ts";
-import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
-import type { FleetFacts, GenerationFacts, WindowPosition } from "./fleet-facts.ts";
+import type { AssessedFleet, Assessment } from "./assessment.ts";
+import { isRemoved, someMembersBlocked, someMembersRemoved } from "./blocker.ts";
+import { countWaiting, isCapacityExpected } from "./derive-fleet.ts";
+import { type GenerationFacts, robotsIn } from "./fleet-facts.ts";
 
 /**
  * How long an endpoint may fail during the first preparation of a model before a person is needed: servers that load a model answer
@@ -16,50 +16,40 @@ export const PREPARATION_PATIENCE_MS = 300_000;
 const ENDPOINTS_NAMED = 3;
 
 /** The problems of a fleet that need attention, most urgent first, and what its waiting robots wait for. */
-export function deriveNeeds(facts: FleetFacts, nowMs: number): FleetNeeds {
-  const assessment = assessActive(facts, nowMs);
-  const position = positionOf(facts, nowMs);
+export function deriveNeeds(fleet: AssessedFleet): FleetNeeds {
   return {
-    fleet_id: facts.id,
-    needs: [...needsOfActive(facts, assessment, position, nowMs), ...needsOfUpdate(facts, nowMs)],
-    waiting: countWaiting(facts, assessment, position),
+    fleet_id: fleet.facts.id,
+    needs: [...needsOfActive(fleet), ...needsOfUpdate(fleet)],
+    waiting: countWaiting(fleet),
   };
 }
 
-function needsOfActive(
-  facts: FleetFacts,
-  assessment: Assessment,
-  position: WindowPosition,
-  nowMs: number,
-): readonly FleetNeed[] {
-  const blocker = blockerOf(facts, assessment, position);
-  if (blocker !== null) return [blocker];
-  const { active, members } = facts;
-  const { able, unable } = assessment;
-  const isExpected = active.activated_at === null || (position.state === "within" && isCapacityExpected(facts, able));
+function needsOfActive(fleet: AssessedFleet): readonly FleetNeed[] {
+  const { facts, position, active } = fleet;
+  if (active.blocker !== null) return [active.blocker];
+  const removed = active.unable.filter(isRemoved);
+  const unfit = active.unable.filter((each) => !isRemoved(each));
+  const isUsed = active.generation.activated_at === null || (position.state === "within" && isCapacityExpected(fleet));
   return [
-    ...(unable.length === 0 ? [] : [someMembersBlocked(active.subject, unable, robotsIn(members))]),
-    ...(isExpected ? needOfEndpoints(facts, active, assessment, nowMs) : []),
+    ...(removed.length === 0 ? [] : [someMembersRemoved(facts, removed)]),
+    ...(unfit.length === 0 ? [] : [someMembersBlocked(facts, active.generation.subject, unfit)]),
+    ...(isUsed ? needOfEndpoints(fleet, active) : []),
   ];
 }
 
-function needsOfUpdate(facts: FleetFacts, nowMs: number): readonly FleetNeed[] {
-  const { update } = facts;
+function needsOfUpdate(fleet: AssessedFleet): readonly FleetNeed[] {
+  const { update } = fleet;
   if (update === null) return [];
-  const blocker = updateBlocker(facts, update, nowMs);
-  const needs =
-    blocker === null ? needOfEndpoints(facts, update, assessUpdate(facts, update, nowMs), nowMs) : [blocker];
+  const needs = update.blocker === null ? needOfEndpoints(fleet, update) : [update.blocker];
   return needs.map(({ reason, action }) => ({ reason: `Update: ${reason}`, action }));
 }
 
 /** One need for all endpoints of a generation that fail for longer than a preparation explains. */
 function needOfEndpoints(
-  { active, members }: FleetFacts,
-  generation: GenerationFacts,
-  { able }: Assessment,
-  nowMs: number,
+  { facts, nowMs }: AssessedFleet,
+  { generation, able, endpoints }: Assessment,
 ): readonly FleetNeed[] {
-  const failing = [...neededEndpoints(able, generation)]
+  const failing = [...endpoints]
     .filter(([, endpoint]) => isOverdue(generation, endpoint, nowMs))
     .toSorted(([left], [right]) => (left < right ? -1 : 1));
   if (failing.length === 0) return [];
@@ -71,13 +61,13 @@ function needOfEndpoints(
   const regions = new Set(failing.map(([region]) => region));
   // No robot waits for an update: the fleet keeps its active model.
   const waiting =
-    generation === active
+    generation === facts.active
       ? robotsIn(able.filter(({ region, deployment }) => regions.has(region) && deployment !== "active"))
       : 0;
   const parts = [
     ...named,
     ...(others > 0 ? [`${others} more ${others === 1 ? "fails" : "fail"}`] : []),
-    ...(waiting > 0 ? [`${waiting} of ${robotsIn(members)} robots ${waiting === 1 ? "waits" : "wait"}`] : []),
+    ...(waiting > 0 ? [`${waiting} of ${robotsIn(facts.members)} robots ${waiting === 1 ? "waits" : "wait"}`] : []),
   ];
   const pronoun = failing.length === 1 ? "it" : "them";
   return [

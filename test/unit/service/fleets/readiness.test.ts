@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { fleetViewSchema } from "../../../../src/api/fleets.ts";
 import type { EndpointFacts } from "../../../../src/service/endpoints/queries.ts";
+import { assessFleet } from "../../../../src/service/fleets/readiness/assessment.ts";
 import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
 import { deriveFleet } from "../../../../src/service/fleets/readiness/derive-fleet.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "../../../../src/service/fleets/readiness/fleet-facts.ts";
@@ -66,7 +67,7 @@ function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
     name: "night shift",
     readiness_mode: "always_ready",
     peak_active_robots: 3,
-    selection: "{}",
+    selection: '{"kind":"robots","selector":null}',
     created_at: at(0),
     windows: [],
     active: generation(),
@@ -160,12 +161,12 @@ describe("deriveFleet: status", () => {
     ],
   ];
   it.each(CASES)("%s", (_name, parts, status) => {
-    expect(deriveFleet(fleet(parts), NOW_MS).status).toBe(status);
+    expect(deriveFleet(assessFleet(fleet(parts), NOW_MS)).status).toBe(status);
   });
 
   it("window: includes its start, excludes its end", () => {
     const scheduled = fleet({ readiness_mode: "scheduled", windows: [NOW_MS, NOW_MS + 1] });
-    const statuses = [-1, 0, 1].map((offsetMs) => deriveFleet(scheduled, NOW_MS + offsetMs).status);
+    const statuses = [-1, 0, 1].map((offsetMs) => deriveFleet(assessFleet(scheduled, NOW_MS + offsetMs)).status);
     expect(statuses).toEqual(["preparing", "ready", "blocked"]);
   });
 });
@@ -177,7 +178,7 @@ describe("deriveFleet: blocker", () => {
       blocker,
       active_model: activeModel,
       readiness_estimate: readinessEstimate,
-    } = deriveFleet(fleet({ members }), NOW_MS);
+    } = deriveFleet(assessFleet(fleet({ members }), NOW_MS));
     expect(blocker).toMatchInlineSnapshot(
       `"No robot of this fleet can run pi0.5: r1 and 2 more: pi0.5 needs a camera with role wrist; the robot has none; r9: pi0.5 has no endpoint in the robot's region moon. Set up robots again so that they fit, or update the fleet to another model."`,
     );
@@ -186,7 +187,7 @@ describe("deriveFleet: blocker", () => {
   });
 
   it("schedule over → says so", () => {
-    const { blocker } = deriveFleet(fleet({ readiness_mode: "scheduled", windows: past }), NOW_MS);
+    const { blocker } = deriveFleet(assessFleet(fleet({ readiness_mode: "scheduled", windows: past }), NOW_MS));
     expect(blocker).toMatchInlineSnapshot(
       `"All operating windows are past. Create a fleet with windows that are still to come."`,
     );
@@ -196,14 +197,14 @@ describe("deriveFleet: blocker", () => {
     const members = Array.from({ length: 1000 }, (_, index) =>
       group({ count: 1, example: "x".repeat(64), obstacle: `${"y".repeat(500)}${index}` }),
     );
-    const { blocker } = deriveFleet(fleet({ members }), NOW_MS);
+    const { blocker } = deriveFleet(assessFleet(fleet({ members }), NOW_MS));
     expect(blocker?.length).toBeLessThan(2500);
     expect(blocker).toContain("and 997 more for other reasons");
   });
 });
 
 describe("deriveFleet: counts", () => {
-  const counts = (parts: Partial<FleetFacts>) => deriveFleet(fleet(parts), NOW_MS).robots;
+  const counts = (parts: Partial<FleetFacts>) => deriveFleet(assessFleet(fleet(parts), NOW_MS)).robots;
 
   const CASES: readonly [string, Partial<FleetFacts>, Partial<ReturnType<typeof counts>>][] = [
     ["healthy endpoint → ready", {}, { ready: 3 }],
@@ -265,7 +266,7 @@ describe("deriveFleet: counts", () => {
 });
 
 describe("deriveNeeds: problems that need a person", () => {
-  const needs = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).needs;
+  const needs = (parts: Partial<FleetFacts>) => deriveNeeds(assessFleet(fleet(parts), NOW_MS)).needs;
   const dead = (sinceMs: number): EndpointFacts => ({
     health: "failing",
     health_since: at(-sinceMs),
@@ -373,7 +374,7 @@ describe("deriveNeeds: problems that need a person", () => {
 });
 
 describe("deriveNeeds: reason of waiting robots", () => {
-  const waiting = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).waiting;
+  const waiting = (parts: Partial<FleetFacts>) => deriveNeeds(assessFleet(fleet(parts), NOW_MS)).waiting;
   const mixed = {
     peak_active_robots: 2,
     active: generation({
@@ -387,7 +388,7 @@ describe("deriveNeeds: reason of waiting robots", () => {
 
   it("robots beyond the peak → do not wait for an endpoint", () => {
     expect(waiting(mixed)).toEqual({ endpoint: 19, window: 0, peak: 165, robot: 0 });
-    expect(deriveNeeds(fleet(mixed), NOW_MS).needs[0]?.reason).toContain("19 of 186 robots wait");
+    expect(deriveNeeds(assessFleet(fleet(mixed), NOW_MS)).needs[0]?.reason).toContain("19 of 186 robots wait");
   });
 
   it("outside the windows → all wait for the next one", () => {
@@ -406,7 +407,7 @@ describe("deriveFleet: update", () => {
       activated_at: null,
       ...parts,
     });
-  const view = (parts: Partial<FleetFacts>) => deriveFleet(fleet(parts), NOW_MS).update;
+  const view = (parts: Partial<FleetFacts>) => deriveFleet(assessFleet(fleet(parts), NOW_MS)).update;
   const stale = { ...healthy, last_probed_at: at(-6000) };
 
   it.each([
@@ -429,7 +430,7 @@ describe("deriveFleet: update", () => {
 
   it("update that a current robot cannot run → blocked, the fleet stays unchanged", () => {
     const members = [group({ count: 2 }), group({ count: 1, example: "r7", updateObstacle: needsWrist })];
-    const derived = deriveFleet(fleet({ update: update(), members }), NOW_MS);
+    const derived = deriveFleet(assessFleet(fleet({ update: update(), members }), NOW_MS));
     expect(derived.update).toMatchInlineSnapshot(`
       {
         "blocker": "1 of 3 robots cannot run pi1: r7: pi1 needs a camera with role wrist; the robot has none. Set these up again so that they fit, or update the fleet to another model.",
@@ -460,8 +461,10 @@ describe("deriveFleet: readiness_estimate", () => {
   const preparations = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
   const estimate = (active: Partial<GenerationFacts>, parts: Partial<FleetFacts> = {}) =>
     deriveFleet(
-      fleet({ active: generation({ activated_at: null, endpoints: on(failing), ...active }), ...parts }),
-      NOW_MS,
+      assessFleet(
+        fleet({ active: generation({ activated_at: null, endpoints: on(failing), ...active }), ...parts }),
+        NOW_MS,
+      ),
     ).readiness_estimate;
   const range = (lowerSeconds: number, upperSeconds: number) => ({
     lower_seconds: lowerSeconds,
@@ -503,7 +506,7 @@ describe("deriveFleet: readiness_estimate", () => {
       fleet({ active: generation({ preparations }) }),
       fleet({ active: generation({ preparations, endpoints: on(failing) }) }),
       fleet({ active: generation({ preparations }), members: [group({ obstacle: needsWrist })] }),
-    ].map((facts) => deriveFleet(facts, NOW_MS));
+    ].map((facts) => deriveFleet(assessFleet(facts, NOW_MS)));
     expect(views.map(({ status }) => status)).toEqual(["ready", "degraded", "blocked"]);
     expect(views.map(({ readiness_estimate: readinessEstimate }) => readinessEstimate)).toEqual([null, null, null]);
   });
@@ -523,7 +526,7 @@ describe("deriveFleet: any stored facts", () => {
       subject: fc.constantFrom("pi0.5", "pi1"),
       checkpoint_id: fc.constantFrom("ckpt_a", "ckpt_b"),
       model_slug: fc.constant("pi"),
-      requirements: fc.constant("{}"),
+      requirements: fc.constant('{"kind":"robots","selector":null}'),
       created_at: fc.constantFrom(at(-60_000), at(0), at(HOUR_MS)),
       activated_at: fc.option(fc.constant(at(-1000)), { nil: null }),
       endpoints: fc.array(fc.tuple(region, endpoint)).map((pairs) => new Map(pairs)),
@@ -548,7 +551,7 @@ describe("deriveFleet: any stored facts", () => {
     name: fc.string(),
     readiness_mode: fc.constantFrom("always_ready", "scheduled", "on_demand"),
     peak_active_robots: fc.integer({ min: 1, max: 60 }),
-    selection: fc.constant("{}"),
+    selection: fc.constant('{"kind":"robots","selector":null}'),
     created_at: fc.constant(at(0)),
     windows: fc.constantFrom(within, later, past, [...past, ...later]),
     active: generations("gen_1"),
@@ -559,7 +562,7 @@ describe("deriveFleet: any stored facts", () => {
   it("view: valid by its schema and consistent", () => {
     fc.assert(
       fc.property(facts, (given) => {
-        const view = deriveFleet(given, NOW_MS);
+        const view = deriveFleet(assessFleet(given, NOW_MS));
         fleetViewSchema.strict().parse(view);
         const { registered, ready, active, waiting, blocked } = view.robots;
         expect(ready + active + waiting + blocked).toBe(registered);
@@ -567,7 +570,7 @@ describe("deriveFleet: any stored facts", () => {
         expect(ready + active).toBeLessThanOrEqual(Math.max(given.peak_active_robots, active));
         expect(view.blocker !== null).toBe(view.status === "blocked");
         if (view.update !== null) expect(view.update.blocker !== null).toBe(view.update.status === "blocked");
-        const { needs, waiting: byCause } = deriveNeeds(given, NOW_MS);
+        const { needs, waiting: byCause } = deriveNeeds(assessFleet(given, NOW_MS));
         expect(byCause.endpoint + byCause.window + byCause.peak + byCause.robot).toBe(waiting);
         if (view.status === "blocked" || view.update?.status === "blocked") expect(needs).not.toEqual([]);
         if (view.status === "degraded") expect(needs).not.toEqual([]);
@@ -614,7 +617,7 @@ describe("deriveFleet: any stored facts", () => {
           site: null,
         }));
         const whole = { ...given, members, generations: [] };
-        const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
+        const { registered: _registered, ...counts } = deriveFleet(assessFleet(whole, NOW_MS)).robots;
         const details = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {
           expect(details.filter((member) => member.state === state)).toHaveLength(count);
@@ -629,9 +632,9 @@ describe("deriveFleet: any stored facts", () => {
   it("step: happens once, and only a healthy generation becomes active", () => {
     fc.assert(
       fc.property(facts, (given) => {
-        const next = nextFleetStep(given, NOW_MS);
+        const next = nextFleetStep(assessFleet(given, NOW_MS));
         if (next.step === "none") return;
-        const generationFacts = { ...next.generation, activated_at: at(0) };
+        const generationFacts = { ...next.assessment.generation, activated_at: at(0) };
         const promoted = next.step === "promote";
         const after = {
           ...given,
@@ -641,9 +644,9 @@ describe("deriveFleet: any stored facts", () => {
             ? given.members.map((member) => ({ ...member, obstacle: member.updateObstacle }))
             : given.members,
         };
-        expect(nextFleetStep(after, NOW_MS).step).toBe("none");
+        expect(nextFleetStep(assessFleet(after, NOW_MS)).step).toBe("none");
         expect([...generationFacts.endpoints.values()].some(({ health }) => health === "healthy")).toBe(true);
-        expect(deriveFleet(after, NOW_MS).active_model?.status).toBe("active");
+        expect(deriveFleet(assessFleet(after, NOW_MS)).active_model?.status).toBe("active");
       }),
       { numRuns: times(200, 2000) },
     );
