@@ -150,7 +150,6 @@ export const previewedRobotSchema = z
     robot_type_id: z.string(),
     region: z.string(),
     site: nullableText,
-    labels: z.record(z.string(), z.string()),
     fits: z
       .boolean()
       .nullable()

@@ -241,7 +241,6 @@ const fleetPreviewed = z.strictObject({
         robot_type_id: z.string(),
         region: z.string(),
         site: z.string().nullable(),
-        labels: z.record(z.string(), z.string()),
         fits: z.boolean().nullable(),
         reason: sentence,
       })

@@ -97,7 +97,6 @@ describe("fitGroups", () => {
     robot_type_id: "arm",
     region: "eu",
     site: null,
-    labels: {},
     fits,
     reason,
   });

@@ -12,7 +12,7 @@ test("memberStateInWords: a robot over the peak is not shown as waiting", () => 
 
 test("fitGroups: incompatible groups first, larger groups first", () => {
   const robot = (fits: boolean | null, reason: string | null): PreviewedRobot => {
-    const where = { robot_type_id: "acme.arm.v1", region: "eu", site: null, labels: {} };
+    const where = { robot_type_id: "acme.arm.v1", region: "eu", site: null };
     return { robot_id: "rob_1", robot: "arm", ...where, fits, reason };
   };
   const robots = [
