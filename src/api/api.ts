@@ -21,8 +21,8 @@ import {
   pollEnrolment,
   startEnrolment,
 } from "./enrolments.ts";
-import { getFleetDetails, listFleetNeeds, previewFleet } from "./fleet-details.ts";
-import { createFleet, getFleet, listFleets, removeFleet, updateFleetModel } from "./fleets.ts";
+import { getFleetDetails, listFleetNeeds, previewFleet, previewReconcile } from "./fleet-details.ts";
+import { createFleet, getFleet, listFleets, reconcileFleet, removeFleet, updateFleetModel } from "./fleets.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat, renewCredential } from "./installations.ts";
 import { createApiKey, listApiKeys, revokeApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
@@ -75,6 +75,8 @@ export const beyondSpec = {
   listRefusals,
   listAudit,
   getFleet,
+  previewReconcile,
+  reconcileFleet,
   removeFleet,
   getFleetDetails,
   listFleetNeeds,

@@ -13,13 +13,18 @@ export const SELECTION_KINDS = ["robots", "selector"] as const;
 /** Maximum number of generations in the details: the newest, and always the active one. */
 export const GENERATIONS_SHOWN = { maximum: 100 } as const;
 
+/** Which robot it is, and where. */
+const robotFacts = {
+  robot_id: z.string(),
+  robot: z.string().describe("Name of the robot."),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: nullableText,
+};
+
 export const fleetMemberViewSchema = z
   .object({
-    robot_id: z.string(),
-    robot: z.string().describe("Name of the robot."),
-    robot_type_id: z.string(),
-    region: z.string(),
-    site: nullableText,
+    ...robotFacts,
     state: z.enum(FLEET_MEMBER_STATES).describe("Same values as in the robot counts of the fleet."),
     waiting_for: z
       .enum(["endpoint", "window", "peak", "robot"])
@@ -145,11 +150,7 @@ export type FleetDetails = z.output<typeof fleetDetailsSchema>;
 
 export const previewedRobotSchema = z
   .object({
-    robot_id: z.string(),
-    robot: z.string(),
-    robot_type_id: z.string(),
-    region: z.string(),
-    site: nullableText,
+    ...robotFacts,
     fits: z
       .boolean()
       .nullable()
@@ -170,7 +171,31 @@ export const fleetPreviewedSchema = z
   .meta({ id: "FleetPreviewed" });
 export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
 
+const robots = z.array(z.object(robotFacts).meta({ id: "FleetRobot" }));
+
+/** Answer of `GET /v1/fleets/{fleet_id}/reconcile`. */
+export const fleetMemberChangesSchema = z
+  .object({
+    joining: robots.describe("Robots that match the selector of the fleet and are not members, oldest first."),
+    leaving: robots.describe("Members that were removed or do not match the selector any more, oldest first."),
+    registered: count.describe("Members of the fleet afterwards."),
+    peak_active_robots: count.describe("As it would be afterwards: not more than the fleet has members."),
+  })
+  .meta({ id: "FleetMemberChanges" });
+export type FleetMemberChanges = z.output<typeof fleetMemberChangesSchema>;
+
 const operation = operationsOf("fleets");
+
+export const previewReconcile = operation("GET", "/v1/fleets/{fleet_id}/reconcile", {
+  summary: "Show which robots would join and leave a robot fleet",
+  does: "Shows what reconciling the fleet would change now. Changes nothing.",
+  answers: {
+    200: "Who would join and leave. Both lists are empty if nothing would change.",
+    409: "The fleet would have no robot, or more than 1000.",
+  },
+  scopes: ["fleets:read"],
+  response: fleetMemberChangesSchema,
+});
 
 export const getFleetDetails = operation("GET", "/v1/fleets/{fleet_id}/details", {
   summary: "Explain the status of a robot fleet",

@@ -61,7 +61,7 @@ const ONE_WAY = "exactly one of robots and selector is required";
 export const fleetRobotSelectionSchema = z.strictObject(selectionMembers).refine(isOneWay, ONE_WAY).meta({
   id: "FleetRobotSelection",
   description:
-    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
+    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it by themselves.",
 });
 
 /** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint to check its robots against. */
@@ -233,6 +233,14 @@ export const updateFleetModel = operation("POST", "/v1/fleets/{fleet_id}/model",
   scopes: ["fleets:write"],
   request: fleetModelUpdateSchema,
   bodyBytes: BODY_BYTES.names,
+  response: fleetViewSchema,
+});
+
+export const reconcileFleet = operation("POST", "/v1/fleets/{fleet_id}/reconcile", {
+  summary: "Select the members of a robot fleet again",
+  does: "Takes the robots that the selector of the fleet matches now as its members, once. A fleet with named robots only loses those that were removed. If peak_active_robots is more than the fleet then has members, it becomes their number. Deployments stay, and so does an update in progress, which is then judged by the new members. A repeated request changes nothing.",
+  answers: { 200: "The fleet with its members.", 409: "The fleet would have no robot, or more than 1000." },
+  scopes: ["fleets:write"],
   response: fleetViewSchema,
 });
 

@@ -26,6 +26,7 @@ import {
   updateFleetModel,
 } from "./fleets/operations.ts";
 import { previewFleet } from "./fleets/preview.ts";
+import { previewReconcile, reconcileFleet } from "./fleets/reconcile.ts";
 import type { InstallationContext } from "./installations/copies.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
 import { renewCredential } from "./installations/renewal.ts";
@@ -132,6 +133,8 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithBody(app, context, operations.createFleet, createFleet(context));
   mountWithQuery(app, context, operations.listFleets, listFleets(context));
   mount(app, context, beyondSpec.getFleet, getFleet(context));
+  mount(app, context, beyondSpec.previewReconcile, previewReconcile(context));
+  mount(app, context, beyondSpec.reconcileFleet, reconcileFleet(context));
   mount(app, context, beyondSpec.removeFleet, removeFleet(context));
   mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
   mountWithQuery(app, context, beyondSpec.listFleetNeeds, listFleetNeeds(context));

@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   "enrolment.deny",
   "enrolment.start",
   "fleet.create",
+  "fleet.reconcile",
   "fleet.remove",
   "fleet.update_model",
   "installation.freeze",

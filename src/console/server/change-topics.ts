@@ -35,6 +35,7 @@ const TOPICS_BY_ACTION = {
   "enrolment.deny": ["enrolments"],
   "enrolment.start": ["enrolments", "keys"],
   "fleet.create": ["fleets"],
+  "fleet.reconcile": ["fleets"],
   "fleet.remove": ["fleets"],
   "fleet.update_model": ["fleets"],
   "installation.freeze": ["robots"],

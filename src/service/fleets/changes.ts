@@ -159,7 +159,7 @@ function newGeneration(
 }
 
 /** Reads a fleet that must exist. */
-async function loadFleet(
+export async function loadFleet(
   transaction: Transaction,
   { id, organization_id: organizationId }: FleetKey,
 ): Promise<FleetFacts> {

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { type EndpointFacts, loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacles } from "../models/index.ts";
 import { type FleetFacts, type GenerationFacts, type MemberGroup, parseWindows } from "./readiness/fleet-facts.ts";
 
@@ -30,6 +31,7 @@ export async function loadFleetFacts(
     const active = generationOf(generations, fleet.generation_id);
     const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
     const rows = members.get(fleet.id) ?? [];
+    await yieldEventLoop();
     facts.push({
       ...fleet,
       windows: parseWindows(fleet.operating_windows),

@@ -37,7 +37,7 @@ export function createFleet(context: FleetsContext): Handler<FleetCreate> {
   };
 }
 
-type FleetsContext = OperationContext & PresenceContext;
+export type FleetsContext = OperationContext & PresenceContext;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
 export function listFleets(context: FleetsContext): Handler<null, PageQuery> {
@@ -123,7 +123,11 @@ export function removeFleet({ newId, machine, nudge }: OperationContext): Handle
 }
 
 /** A change itself does not look at which members are offline. */
-async function answerChanged(context: FleetsContext, organizationId: string, facts: FleetFacts): Promise<Answer> {
+export async function answerChanged(
+  context: FleetsContext,
+  organizationId: string,
+  facts: FleetFacts,
+): Promise<Answer> {
   const { store, machine } = context;
   const nowMs = machine.clock.wallMs();
   const onlineSince = storedOnlineSince(nowMs, context);

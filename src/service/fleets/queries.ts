@@ -56,7 +56,7 @@ function liveFleets(reader: Reader, organizationId: string) {
 export type FleetKey = Pick<Tables["fleets"], "id" | "organization_id">;
 
 /** Fleets per query that also reads their members: up to a thousand of each. */
-export const FLEETS_AT_A_TIME = 10;
+export const FLEETS_AT_A_TIME = 5;
 /** Keys of fleets per query. */
 export const KEYS_AT_A_TIME = 100;
 
@@ -81,7 +81,12 @@ export function listFleetsToReconcile(reader: Reader, after: string | null): Pro
     .execute();
 }
 
-/** A fleet, locked for a change of its generations. */
+/** The row of a fleet; undefined if the organization has no such fleet. */
+export function findFleet(reader: Reader, { id, organization_id: organizationId }: FleetKey) {
+  return liveFleets(reader, organizationId).where("id", "=", id).executeTakeFirst();
+}
+
+/** A fleet, locked for a change of its members or generations. */
 export function lockFleet(transaction: Transaction, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).executeTakeFirst();
 }
@@ -120,8 +125,7 @@ export async function insertFleet(
     .executeTakeFirst();
   if (inserted === undefined) return false;
   await transaction.insertInto("generations").values(generation).execute();
-  const members = robotIds.map((robotId) => ({ fleet_id: fleet.id, robot_id: robotId }));
-  await transaction.insertInto("fleet_members").values(members).execute();
+  await insertMembers(transaction, fleet.id, robotIds);
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
     const rows = windows.map(({ startsMs, endsMs }) => ({
@@ -133,6 +137,23 @@ export async function insertFleet(
     await transaction.insertInto("fleet_windows").values(rows).execute();
   }
   return true;
+}
+
+/** Adds and removes members, and sets the peak. The fleet must be locked. */
+export async function replaceMembers(
+  transaction: Transaction,
+  { id }: Pick<Tables["fleets"], "id">,
+  change: { readonly joining: readonly string[]; readonly leaving: readonly string[]; readonly peak: number },
+): Promise<void> {
+  const { joining, leaving, peak } = change;
+  await transaction.deleteFrom("fleet_members").where("fleet_id", "=", id).where("robot_id", "in", leaving).execute();
+  if (joining.length > 0) await insertMembers(transaction, id, joining);
+  await transaction.updateTable("fleets").set({ peak_active_robots: peak }).where("id", "=", id).execute();
+}
+
+async function insertMembers(transaction: Transaction, fleetId: string, robotIds: readonly string[]): Promise<void> {
+  const members = robotIds.map((robotId) => ({ fleet_id: fleetId, robot_id: robotId }));
+  await transaction.insertInto("fleet_members").values(members).execute();
 }
 
 /** Replaces a fleet's update, if it has one, by `generation`; null only removes it. The fleet must be locked. */

@@ -23,6 +23,7 @@ import { loginsConformance } from "./logins.ts";
 import { modelsConformance } from "./models.ts";
 import { pagingConformance } from "./paging.ts";
 import { readinessConformance } from "./readiness.ts";
+import { reconcileConformance } from "./reconcile.ts";
 import { removalConformance } from "./removal.ts";
 import { robotsConformance } from "./robots.ts";
 import type { Target } from "./target.ts";
@@ -52,6 +53,7 @@ const PARTS = [
   isolationConformance,
   lifeCycleConformance,
   removalConformance,
+  reconcileConformance,
 ];
 
 /**

@@ -65,6 +65,8 @@ export function isolationConformance({ target, it }: Tests): void {
       ["renameRobot", () => ({ path: { robot: "r1" }, body: { name: "r9" } })],
       ["removeFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       ["getFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
+      ["previewReconcile", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
+      ["reconcileFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       ["getFleetDetails", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       [
         "updateFleetModel",

@@ -83,7 +83,7 @@ export function removalConformance({ it, itOnce }: Tests): void {
       });
       expect(details.needs).toContainEqual({
         reason: "1 of 2 robots was removed: r1.",
-        action: "Create the fleet again without them.",
+        action: "Take its members again: robot-policy fleets reconcile f.",
       });
       await client.call("removeRobot", at("r2"));
       expect(await client.call("getFleet", { path: { fleet_id: fleet.id } })).toMatchObject({

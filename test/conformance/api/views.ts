@@ -231,19 +231,19 @@ const fleetDetails = z.strictObject({
   waiting,
 });
 
+const fleetRobot = z.strictObject({
+  robot_id: id("rob"),
+  robot: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: z.string().nullable(),
+});
+
 const fleetPreviewed = z.strictObject({
   total: count,
   robots: z.array(
     z
-      .strictObject({
-        robot_id: id("rob"),
-        robot: z.string(),
-        robot_type_id: z.string(),
-        region: z.string(),
-        site: z.string().nullable(),
-        fits: z.boolean().nullable(),
-        reason: sentence,
-      })
+      .strictObject({ ...fleetRobot.shape, fits: z.boolean().nullable(), reason: sentence })
       .refine(({ fits, reason }) => (fits === null ? reason === null : fits || reason !== null)),
   ),
 });
@@ -481,6 +481,13 @@ export const answers = {
   changeInstallation: installationView,
   listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
+  previewReconcile: z.strictObject({
+    joining: z.array(fleetRobot),
+    leaving: z.array(fleetRobot),
+    registered: count,
+    peak_active_robots: count,
+  }),
+  reconcileFleet: fleetView,
   removeFleet: z.strictObject({ fleet_id: id("fleet"), removed_at: time }),
   getFleetDetails: fleetDetails,
   listFleetNeeds: z.strictObject({ items: z.array(z.strictObject({ fleet_id: id("fleet"), needs, waiting })) }),

@@ -91,14 +91,14 @@ function isObservedSince({ last_probed_at: lastProbedAt }: EndpointFacts, create
 }
 
 function activeBlocker(facts: FleetFacts, { able, unable }: Judged, position: WindowPosition): FleetNeed | null {
-  if (able.length === 0) return allMembersBlocked(facts.active.subject, unable);
+  if (able.length === 0) return allMembersBlocked(facts, facts.active.subject, unable);
   return position.state === "after" ? allWindowsPast() : null;
 }
 
 /** No robot can run the update, or robots that can run the active generation cannot. */
 function updateBlocker(facts: FleetFacts, { generation, able, unable }: Judged, active: Judged): FleetNeed | null {
   const { subject } = generation;
-  if (robotsIn(facts.members) === 0) return allMembersBlocked(subject, unable);
+  if (robotsIn(facts.members) === 0) return allMembersBlocked(facts, subject, unable);
   if (able.length === 0) return someMembersBlocked(facts, subject, unable);
   const working = new Set(active.able);
   const lost = unable.filter(({ group }) => working.has(group));

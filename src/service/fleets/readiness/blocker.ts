@@ -1,6 +1,7 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { shown } from "../../../documents/texts.ts";
-import { type FleetFacts, type MemberGroup, robotsIn } from "./fleet-facts.ts";
+import { shellWord } from "../../../platform/text/shell-word.ts";
+import { type FleetFacts, type MemberGroup, parseSelection, robotsIn } from "./fleet-facts.ts";
 
 export interface UnableMembers {
   readonly group: MemberGroup;
@@ -17,10 +18,18 @@ export function needInWords({ reason, action }: FleetNeed): string {
 }
 
 /** For a fleet in which no robot can run the model. */
-export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
+export function allMembersBlocked(
+  { name, selection }: FleetFacts,
+  subject: string,
+  unable: readonly UnableMembers[],
+): FleetNeed {
   if (unable.every(isRemoved)) {
     const reason = unable.length === 0 ? "This fleet has no robots." : "All robots of this fleet were removed.";
-    return { reason, action: "Delete the fleet, or create it again with other robots." };
+    const isSelected = parseSelection(selection).kind === "selector";
+    const action = isSelected
+      ? `${reconcile(name)}, or delete it.`
+      : "Delete the fleet, or create it again with other robots.";
+    return { reason, action };
   }
   return {
     reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
@@ -37,12 +46,12 @@ export function allWindowsPast(): FleetNeed {
 }
 
 /** For members that were removed, while others can run the model. */
-export function someMembersRemoved({ members }: FleetFacts, removed: readonly UnableMembers[]): FleetNeed {
+export function someMembersRemoved({ name, members }: FleetFacts, removed: readonly UnableMembers[]): FleetNeed {
   const count = robotsOf(removed);
   const which = whom(exampleOf(removed), count - 1);
   return {
     reason: `${count} of ${robotsIn(members)} robots ${count === 1 ? "was" : "were"} removed: ${which}.`,
-    action: "Create the fleet again without them.",
+    action: `${reconcile(name)}.`,
   };
 }
 
@@ -60,6 +69,10 @@ export function someMembersBlocked(
 
 export function isRemoved({ group }: UnableMembers): boolean {
   return group.isRemoved;
+}
+
+function reconcile(name: string): string {
+  return `Take its members again: robot-policy fleets reconcile ${shellWord(name)}`;
 }
 
 /** The reason that affects most robots first. Independent of the order of the members, which differs between callers. */

@@ -51,9 +51,15 @@ export function robotsIn(groups: readonly MemberGroup[]): number {
   return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** How the members were selected, from the row of a fleet. */
+/** How the members were selected, from the row of a fleet, with every label: the schema would leave out one called `__proto__`. */
 export function parseSelection(text: string): FleetSelectionView {
-  return fleetSelectionViewSchema.parse(JSON.parse(text));
+  const selection: unknown = JSON.parse(text);
+  if (!isSelection(selection)) throw new Error(`The store has an invalid selection: ${text}`);
+  return selection;
+}
+
+function isSelection(value: unknown): value is FleetSelectionView {
+  return fleetSelectionViewSchema.safeParse(value).success;
 }
 
 /** One member, as a group of one. */

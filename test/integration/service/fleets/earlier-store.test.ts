@@ -123,7 +123,12 @@ describeOnEachStore("a store from when fleets followed their selectors", (_newSt
       });
       expect([left?.members, left?.needs]).toEqual([
         [],
-        [{ reason: "This fleet has no robots.", action: "Delete the fleet, or create it again with other robots." }],
+        [
+          {
+            reason: "This fleet has no robots.",
+            action: "Take its members again: robot-policy fleets reconcile left, or delete it.",
+          },
+        ],
       ]);
       await service.send("DELETE", "/v1/robots/r1");
       expect((await detailsOf(ids[0])).members).toMatchObject([{ robot: "r1", state: "blocked" }]);
