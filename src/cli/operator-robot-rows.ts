@@ -176,6 +176,14 @@ export const fleetRows: readonly OperatorRow[] = [
     load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdateModel,
   },
   {
+    name: "fleets reconcile",
+    summary: "select the robots of a fleet again: its selector once more, or without robots that were removed",
+    argument: "FLEET",
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy fleets reconcile packing"],
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsReconcile,
+  },
+  {
     name: "fleets remove",
     aliases: ["rm"],
     summary: "delete a fleet; its robots stay",

@@ -1,6 +1,7 @@
 import { beyondSpec, operations } from "../../api/api.ts";
+import type { FleetMemberChanges } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
@@ -9,7 +10,7 @@ import { waitTimeout } from "../wait.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
-import { countsText, modelOf, robotsText } from "./words.ts";
+import { countsText, modelOf, namesText, robotsText } from "./words.ts";
 
 /** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
 export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, model) => {
@@ -52,6 +53,40 @@ function startedText(asked: FleetView, model: string, before: FleetView): string
 function endOf({ update, active_model: activeModel }: FleetView) {
   const generationId = update?.generation_id ?? activeModel?.generation_id;
   return generationId === undefined ? endOfCreation : endOfUpdate(generationId);
+}
+
+const NO_RECONCILE = ["does not select the members of a fleet again", "create the fleet again"] as const;
+
+/** `fleets reconcile FLEET`: its selector once more, or without robots that were removed. Says who joins and leaves, and asks at a terminal. */
+export const fleetsReconcile: OperatorCommand = (flags, context, name) =>
+  withNamed(findFleet, flags, context, name, async (service, { value: fleet }) => {
+    const { terminal } = service;
+    const parameters = { fleet_id: fleet.id };
+    const previewed = await service.call(beyondSpec.previewReconcile, { parameters });
+    if (previewed.kind !== "ok") return service.failed(previewed, { missing: NO_RECONCILE });
+    const changes = previewed.value.value;
+    const isChange = changes.joining.length + changes.leaving.length > 0;
+    if (flags.json !== true && isChange) noteMemberChanges(fleet, changes, terminal);
+    return makeChange(service, {
+      row: beyondSpec.reconcileFleet,
+      input: { parameters },
+      explain: () => (isChange ? "Reconcile it?" : null),
+      missing: NO_RECONCILE,
+      show(reconciled) {
+        if (!isChange) terminal.note(`${fleet.name} has these members already; nothing is changed.`);
+        showFleet(reconciled, null, terminal, service.now());
+      },
+    });
+  });
+
+function noteMemberChanges(fleet: FleetView, changes: FleetMemberChanges, terminal: Terminal): void {
+  const { joining, leaving, registered, peak_active_robots: peak } = changes;
+  terminal.note(`${fleet.name} has ${robotsText(fleet.robots.registered)} now, and ${registered} afterwards.`);
+  if (joining.length > 0) terminal.note(`join: ${namesText(joining)}`);
+  if (leaving.length > 0) terminal.note(`leave: ${namesText(leaving)}`);
+  if (peak !== fleet.peak_active_robots) {
+    terminal.note(`At most ${peak} may be active at once, instead of ${fleet.peak_active_robots}.`);
+  }
 }
 
 /** `fleets remove FLEET`: its robots stay, and no capacity is kept for it. Asks once at a terminal. */

@@ -19,7 +19,7 @@ import { FLEET_HINTS, fleetFile, type WrittenFleet } from "./file.ts";
 import { readSelection, selectorInFlags } from "./selection-flags.ts";
 import { showFleet } from "./show.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
-import { robotsText, withRelativeTimes } from "./words.ts";
+import { namesText, robotsText, withRelativeTimes } from "./words.ts";
 import type { Now } from "../times.ts";
 
 const FLAGS = flagPlaces({
@@ -134,9 +134,6 @@ function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Se
   };
 }
 
-/** At most so many members are listed by name before the fleet is created. */
-const NAMED_ROBOTS = 12;
-
 /** Shows the future members. @returns an exit code where the service would refuse them; null also where the service has no preview. */
 async function preview(
   service: Service,
@@ -159,9 +156,7 @@ async function preview(
 }
 
 function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, now: Now): void {
-  const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
-  const more = total - names.length;
-  terminal.note(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
+  terminal.note(`${robotsText(total)}: ${namesText(robots)}`);
   for (const { fit, reason, robots: alike } of fitGroups(robots)) {
     if (fit === "runs" || reason === null) continue;
     const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";

@@ -88,7 +88,7 @@ function selectionText({ selection }: FleetDetails): string {
   const parts = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
-  return `${parts.join(", ")}, as of its creation`;
+  return `${parts.join(", ")}, as of its creation or the last reconcile`;
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal, now: Now): void {

@@ -107,6 +107,16 @@ export function minuteText(iso: string): string {
   return `${iso.slice(0, 16).replace("T", " ")}Z`;
 }
 
+/** At most so many robots are named. */
+const NAMED_ROBOTS = 12;
+
+/** `arm-1, arm-2 and 3 more`. */
+export function namesText(robots: readonly { readonly robot: string }[]): string {
+  const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
+  const more = robots.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
 export function robotsText(count: number): string {
   return `${count} ${count === 1 ? "robot" : "robots"}`;
 }

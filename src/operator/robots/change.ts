@@ -64,7 +64,10 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
       : undefined;
   if (current !== undefined) terminal.note(`It retires ${deploymentText(current, now)}.`);
   const { names, isComplete } = await fleetsOf(robot, service);
-  if (names.length > 0) terminal.note(`It stays a member of ${names.join(", ")}, as a blocked member.`);
+  if (names.length > 0)
+    terminal.note(
+      `It stays a member of ${names.join(", ")}, as a blocked member, until robot-policy fleets reconcile.`,
+    );
   if (!isComplete) terminal.note("Not all fleets could be looked through.");
   return "Remove it?";
 }

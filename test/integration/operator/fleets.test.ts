@@ -182,8 +182,60 @@ describe("fleets update-model", () => {
   });
 });
 
+describe("fleets reconcile", () => {
+  beforeAll(async () => {
+    for (const name of ["pack-1", "pack-2"]) await site.register(name, { site: "packing" });
+    await create("packing", STEADY.slug, "--site", "packing", "--peak", "2", "--wait");
+    await site.register("pack-3", { site: "packing" });
+    await site.run("robots", "remove", "pack-1");
+    await site.run("robots", "remove", "pack-2");
+  });
+
+  it("declined → says who would join and leave, changes nothing", async () => {
+    const { exitCode, err } = await site.runWith({ answers: ["n"] }, "fleets", "reconcile", "packing");
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("[not-confirmed]")]);
+    expect(err.split("\n").slice(0, 4)).toEqual([
+      "packing has 2 robots now, and 1 afterwards.",
+      "join: pack-3",
+      "leave: pack-1, pack-2",
+      "At most 1 may be active at once, instead of 2.",
+    ]);
+    expect(await site.json("fleets", "show", "packing")).toMatchObject({ robots: { registered: 2 } });
+  });
+
+  it("--dry-run → the same, and the request", async () => {
+    const { out, err } = await site.run("fleets", "reconcile", "packing", "--dry-run");
+    expect([out, err]).toEqual([
+      expect.stringMatching(/POST .*\/reconcile/),
+      expect.stringContaining("join: pack-3\n"),
+    ]);
+    const { out: json } = await site.run("fleets", "reconcile", "packing", "--dry-run", "--json");
+    expect(JSON.parse(json)).toMatchObject({ method: "POST", body: null });
+  });
+
+  it("confirmed → the fleet with its members; repeated → says that nothing is changed, asks nothing", async () => {
+    const confirmed = await site.runWith({ answers: ["y"] }, "fleets", "reconcile", "packing");
+    expect(confirmed).toMatchObject({ exitCode: 0, out: expect.stringMatching(/1 ready of 1$/m) });
+    const repeated = await site.runWith({ answers: [] }, "fleets", "reconcile", "packing");
+    expect(repeated).toMatchObject({ exitCode: 0, err: "packing has these members already; nothing is changed.\n" });
+    expect(JSON.parse((await site.run("fleets", "reconcile", "packing", "--json")).out)).toMatchObject({
+      name: "packing",
+      robots: { registered: 1 },
+    });
+  });
+
+  it("no robot is left → exit 7; documented service → says that it does not offer it", async () => {
+    await site.run("robots", "remove", "pack-3");
+    expect(await site.run("fleets", "reconcile", "packing", "--yes")).toMatchObject(
+      endedWith(7, "No robot matches the selector of this fleet any more"),
+    );
+    expect(await site.eleven("fleets", "reconcile", "packing")).toMatchObject(endedWith(6, "[not-offered]"));
+  });
+});
+
 it.each([
   ["show", "."],
+  ["reconcile", ".."],
   ["update-model", "..", STEADY.slug],
   ["remove", ""],
 ])("fleets %s %j: a name that cannot be part of a path → exit 2, no request", async (...args) => {

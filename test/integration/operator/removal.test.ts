@@ -28,7 +28,7 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
     "This removes arm-2 (offline, not seen yet) for good; its history and usage stay.
     Its computer loses its credential.
     It retires pi0.5 on arm-2 (STATUS).
-    It stays a member of packing, lab, as a blocked member.
+    It stays a member of packing, lab, as a blocked member, until robot-policy fleets reconcile.
     Remove it? [y/N] 
     error: nothing was changed [not-confirmed]
       → answer y to go on, or give --yes

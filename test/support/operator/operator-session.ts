@@ -82,6 +82,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("fleets create --name empty --model pi0.5 --robot nobody --peak 0") },
   { words: words("fleets list") },
   { words: words("fleets show packing") },
+  { words: words("fleets reconcile packing") },
   { words: words("fleets update-model packing picky-vla --dry-run") },
   { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), unsteady: true },
   { words: words("fleets show nobody") },
