@@ -1,15 +1,18 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { FleetMemberView } from "../../../api/fleet-details.ts";
+import type { FleetMemberChanges, FleetMemberView } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
+import { Loaded } from "../parts/loaded.tsx";
 import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
+import { RobotNames } from "../robots/names.tsx";
+import { useMemberChanges } from "./data.ts";
 import { PreviewList, usePreview } from "./preview.tsx";
 
 interface ChangeProps {
@@ -71,6 +74,64 @@ function useExisting(members: readonly FleetMemberView[]): readonly string[] {
 function outcomeText({ name, update }: FleetView, subject: string): string {
   if (update === null || update === undefined) return `${name} runs ${subject}.`;
   return `${name} is being updated to ${update.subject}.`;
+}
+
+/** Selects the members of a fleet again; shows beforehand who joins and who leaves. */
+export function ReconcileFleet({ fleet: { id, name, peak_active_robots: peak }, close }: ChangeProps) {
+  const changes = useMemberChanges(id);
+  const { joining = [], leaving = [] } = changes.value ?? {};
+  return (
+    <ChangeDialog
+      title={`Reconcile the members of ${name}`}
+      verb="Reconcile"
+      isReady={joining.length + leaving.length > 0}
+      request={{ method: "POST", path: `/v1/fleets/${encodeURIComponent(id)}/reconcile` }}
+      topics={["fleets"]}
+      done={`The members of ${name} are reconciled.`}
+      close={close}
+    >
+      <p>
+        Robots that match the selector of the fleet join, once. Robots that do not match any more or were removed leave.
+      </p>
+      <Loaded data={changes} what="who would join and leave" lines={3}>
+        {(value) => <MemberChanges changes={value} peakBefore={peak} />}
+      </Loaded>
+    </ChangeDialog>
+  );
+}
+
+interface MemberChangesProps {
+  readonly changes: FleetMemberChanges;
+  readonly peakBefore: number;
+}
+
+function MemberChanges({ changes, peakBefore }: MemberChangesProps) {
+  const { joining, leaving, registered, peak_active_robots: peak } = changes;
+  if (joining.length + leaving.length === 0) return <p role="status">The fleet has these members already.</p>;
+  const groups = [
+    { one: "joins", many: "join", robots: joining },
+    { one: "leaves", many: "leave", robots: leaving },
+  ];
+  return (
+    <div class="preview-box">
+      {groups.map(({ one, many, robots }) =>
+        robots.length === 0 ? null : (
+          <div key={one}>
+            <p class="group-head">
+              <b>
+                {counted(robots.length, "robot")} {robots.length === 1 ? one : many}
+              </b>
+            </p>
+            <RobotNames robots={robots} opensElsewhere />
+          </div>
+        ),
+      )}
+      <p role="status">
+        {`The fleet has ${counted(registered, "robot")} afterwards`}
+        {peak === peakBefore ? "." : `, of which at most ${peak} may be active at once, instead of ${peakBefore}.`}
+      </p>
+    </div>
+  );
 }
 
 /** Deletes a fleet; its robots stay. */

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import type { FleetDetails, FleetNeeds } from "../../../api/fleet-details.ts";
+import type { FleetDetails, FleetMemberChanges, FleetNeeds } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { type Data, useData } from "../data/use-data.ts";
 import { type FleetRow, fleetRows } from "./rows.ts";
@@ -29,6 +29,11 @@ export function useFleet(id: string): Data<FleetView> {
 
 export function useFleetDetails(id: string): Data<FleetDetails> {
   return useData<FleetDetails>(`/v1/fleets/${encodeURIComponent(id)}/details`, TOPICS);
+}
+
+/** What reconciling the fleet would change. */
+export function useMemberChanges(id: string): Data<FleetMemberChanges> {
+  return useData<FleetMemberChanges>(`/v1/fleets/${encodeURIComponent(id)}/reconcile`, TOPICS);
 }
 
 export function fleetPath(id: string): string {

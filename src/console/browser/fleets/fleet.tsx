@@ -14,7 +14,7 @@ import { toneOf } from "../parts/status-badge.tsx";
 import { counted, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { useFleet, useFleetDetails } from "./data.ts";
-import { RemoveFleet, UpdateModel } from "./changes.tsx";
+import { ReconcileFleet, RemoveFleet, UpdateModel } from "./changes.tsx";
 import { GenerationTable } from "./history.tsx";
 import { MembersByReason } from "./members.tsx";
 import { FleetBadge, NeedTexts } from "./needs.tsx";
@@ -39,7 +39,7 @@ export function Fleet({ name: id }: PageParameters) {
       {(value) => (
         <>
           <State row={fleetRow(value, known)} />
-          <Section title="Members" note="Fixed when the fleet was created">
+          <Section title="Members" note="Fixed until they are reconciled">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) =>
                 members.length === 0 ? <p class="muted">None.</p> : <MembersByReason members={members} />
@@ -64,6 +64,9 @@ function Actions({ fleet, details }: ActionsProps) {
     <>
       <DialogButton scope="fleets:write" word="Update model">
         {(close) => <UpdateModel fleet={fleet} members={details?.members ?? []} close={close} />}
+      </DialogButton>
+      <DialogButton scope="fleets:write" word="Reconcile members">
+        {(close) => <ReconcileFleet fleet={fleet} close={close} />}
       </DialogButton>
       <DialogButton scope="fleets:write" word="Delete" kind="danger">
         {(close) => <RemoveFleet fleet={fleet} close={close} />}

@@ -157,7 +157,7 @@ describeConsole("fleets", start, (demo) => {
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
 
-  it("update of the model, a member was removed → preview of the others", async () => {
+  it("update of the model, a member was removed → preview of the others; reconciled → without it", async () => {
     const { service } = demo();
     const robots = ["leaves-1", "stays-1"];
     for (const name of robots) {
@@ -178,6 +178,19 @@ describeConsole("fleets", start, (demo) => {
     const dialog = page.getByRole("dialog", { name: "Update the model of Two by name" });
     await dialog.getByLabel("Model").selectOption("pi0.5");
     await dialog.getByText(/^1 robot; /).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Reconcile members" }).click();
+    const reconcile = page.getByRole("dialog", { name: "Reconcile the members of Two by name" });
+    await reconcile.getByText("1 robot leaves").waitFor();
+    await reconcile.getByRole("link", { name: "leaves-1" }).waitFor();
+    await reconcile.getByText("The fleet has 1 robot afterwards.").waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await reconcile.getByRole("button", { name: "Reconcile" }).click();
+    await page.getByText("The members of Two by name are reconciled.").waitFor();
+    await page.getByRole("link", { name: "leaves-1" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Reconcile members" }).click();
+    await reconcile.getByText("The fleet has these members already.").waitFor();
+    expect(await reconcile.getByRole("button", { name: "Reconcile" }).isDisabled()).toBe(true);
   });
 
   it("a label twice, a selector that matches no robot → said in the form", async () => {

@@ -14,18 +14,20 @@ import {
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
 import { previewFleet } from "../../../../src/service/fleets/preview.ts";
+import { previewReconcile, reconcileFleet } from "../../../../src/service/fleets/reconcile.ts";
 import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
 import { changeOrganizationWebhook } from "../../../../src/service/webhooks/operations.ts";
 import { createReceivers } from "../../../../src/service/webhooks/receivers.ts";
-import { webhookRow } from "../../../support/service/rows.ts";
+import { robotRow, webhookRow } from "../../../support/service/rows.ts";
 import {
   bodyOf,
   changedAfterQuery,
   changedBeforeWrites,
   openServiceParts,
+  PRINCIPAL,
   type ServiceParts,
 } from "../../../support/service/service-parts.ts";
 
@@ -119,6 +121,24 @@ describe("reconcile-fleets", () => {
     expect(await active.execute()).toEqual([]);
   });
 
+  it("members reconciled meanwhile, one of whom the update cannot drive → the active model stays", async () => {
+    await using parts = await openServiceParts();
+    for (const slug of ["pi", "omega"]) await parts.addModel(slug, { last_probed_at: parts.at() });
+    await parts.require("omega", { robot_types: ["arm"] });
+    await parts.register("r1", { site: "lab" });
+    const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } } });
+    await reconcile(parts);
+    await update(parts, id, "omega");
+    await setHealth(parts, "healthy");
+    await parts.register("cart", { site: "lab", robot_type_id: "cart" });
+    const store = changedBeforeWrites(parts.store, async () => {
+      await reconcileFleet(parts.context)(parts.call({ body: null, query: null, path: { fleet_id: id } }));
+    });
+    await reconcile(parts, store);
+    const answer = await getFleet(parts.context)(parts.call({ body: null, query: null, path: { fleet_id: id } }));
+    expect(bodyOf(answer)).toMatchObject({ subject: "pi", robots: { registered: 2 }, update: { status: "blocked" } });
+  });
+
   it("generation becomes active → reported at once", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
@@ -147,6 +167,23 @@ describe("reconcile-fleets", () => {
     const found = await loadPreparations(parts.store.reader, ["pi"]);
     expect(found.get("pi") ?? []).toEqual(seconds);
   });
+});
+
+it("reconciling a selector that matches more robots than a fleet may have → refused, the members stay", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  await parts.register("r1", { site: "lab" });
+  const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } } });
+  const rows = Array.from({ length: 1000 }, (_, index) =>
+    robotRow({ id: `rob_${index}`, organization_id: PRINCIPAL.organizationId, name: `s${index}`, site: "lab" }),
+  );
+  await parts.store.write(async (transaction) => void (await transaction.insertInto("robots").values(rows).execute()));
+  const call = parts.call({ body: null, query: null, path: { fleet_id: id } });
+  for (const operation of [reconcileFleet, previewReconcile]) {
+    const answer = await operation(parts.context)(call);
+    expect([answer.status, bodyOf(answer)]).toMatchObject([409, { detail: expect.stringMatching(/^More than 1000/) }]);
+  }
+  expect(await parts.store.reader.selectFrom("fleet_members").selectAll().execute()).toHaveLength(1);
 });
 
 describe("many mistakes → a bounded number of findings", () => {

@@ -75,7 +75,7 @@ function shown(text: string): string {
   return visible(text).replaceAll(/\s+/g, " ").trim();
 }
 
-interface ChangeDialogProps extends Omit<FormDialogProps, "isReady" | "isBusy" | "errors" | "submit"> {
+interface ChangeDialogProps extends Omit<FormDialogProps, "isBusy" | "errors" | "submit"> {
   readonly request: { readonly method: Write; readonly path: string; readonly body?: unknown };
   /** What the change affects. */
   readonly topics: readonly Topic[];
