@@ -20,6 +20,7 @@ export async function loadFleetFacts(
   fleets: readonly Tables["fleets"][],
   onlineSince: string,
 ): Promise<readonly FleetFacts[]> {
+  if (fleets.length === 0) return [];
   const generationIds = fleets.flatMap(({ generation_id: generationId, update_generation_id: updateGenerationId }) =>
     updateGenerationId === null ? [generationId] : [generationId, updateGenerationId],
   );

@@ -146,7 +146,8 @@ export async function replaceMembers(
   change: { readonly joining: readonly string[]; readonly leaving: readonly string[]; readonly peak: number },
 ): Promise<void> {
   const { joining, leaving, peak } = change;
-  await transaction.deleteFrom("fleet_members").where("fleet_id", "=", id).where("robot_id", "in", leaving).execute();
+  const members = transaction.deleteFrom("fleet_members").where("fleet_id", "=", id);
+  if (leaving.length > 0) await members.where("robot_id", "in", leaving).execute();
   if (joining.length > 0) await insertMembers(transaction, id, joining);
   await transaction.updateTable("fleets").set({ peak_active_robots: peak }).where("id", "=", id).execute();
 }

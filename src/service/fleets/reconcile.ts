@@ -112,7 +112,12 @@ async function planMembers(reader: Reader, fleet: Tables["fleets"]): Promise<Mem
   };
 }
 
-function listRobots(reader: Reader, organizationId: string, ids: readonly string[]) {
+async function listRobots(
+  reader: Reader,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<FleetMemberChanges["joining"]> {
+  if (ids.length === 0) return [];
   return reader
     .selectFrom("robots")
     .select(["id as robot_id", "name as robot", "robot_type_id", "region", "site"])
