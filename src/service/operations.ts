@@ -9,7 +9,6 @@ import {
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { listEndpointRegions, listEndpoints } from "./endpoints/operations.ts";
 import { allowRobotKeys, listAllowedRobotKeys, removeAllowedRobotKey } from "./enrolments/allowed-key-operations.ts";
 import { approveEnrolment, denyEnrolment } from "./enrolments/decide.ts";
 import { createGuessLimit } from "./enrolments/codes.ts";
@@ -34,7 +33,7 @@ import { mount, type MountContext, mountOpen, mountWithBody, mountWithQuery, rou
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
-import { getModel, listCatalogModels } from "./models/operations.ts";
+import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
 import type { StoredBytes } from "./organizations/index.ts";
 import type { HistoryBudget } from "./robots/index.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";

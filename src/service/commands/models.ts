@@ -1,9 +1,9 @@
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { showFindings } from "../kernel/edited-file.ts";
-import { applyCatalogFile, previewCatalogFile, readCatalogFile } from "../models/apply.ts";
+import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
+import { readCatalogFile, regionsWithoutRobots } from "../models/catalog.ts";
 import { type CatalogChange, countChanges } from "../models/plan.ts";
 import { listModels, type OfferedEndpoint, type OfferedModel } from "../models/queries.ts";
-import { regionsWithoutRobots } from "../models/regions-without-robots.ts";
 import { robotRegions } from "../robots/queries.ts";
 import { systemFiles } from "../../platform/files/files.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -31,20 +31,6 @@ export interface Claim {
   readonly expiresAt: string;
 }
 
-/** The regions with endpoints in the catalog, sorted. */
-export async function listRegions(reader: Reader): Promise<readonly string[]> {
-  const rows = await reader
-    .selectFrom("endpoints")
-    .innerJoin("checkpoints", "checkpoints.id", "endpoints.checkpoint_id")
-    .select("region")
-    .distinct()
-    .where("endpoints.withdrawn_at", "is", null)
-    .where("checkpoints.withdrawn_at", "is", null)
-    .orderBy("region")
-    .execute();
-  return rows.map(({ region }) => region);
-}
-
 /** Whether any endpoint is due. Without a lock, because it is checked every second. */
 export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<boolean> {
   return (await dueEndpoints(reader, claim).execute()).length > 0;

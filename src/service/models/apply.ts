@@ -1,52 +1,27 @@
-import type { Finding, Position } from "../../documents/findings.ts";
+/** Applies the catalog file of a site to the store. */
+import type { Finding } from "../../documents/findings.ts";
 import { isoNow } from "../../platform/clock.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { readEditedFile } from "../kernel/edited-file.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import { commandAuthor } from "../kernel/store/audit.ts";
-import { applyCatalog, readStoredCatalog } from "./catalog-queries.ts";
-import { type Catalog, CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
-import { type CatalogChange, type CatalogPlan, countChanges, planCatalog } from "./plan.ts";
+import { audit, type Authorship, commandAuthor } from "../kernel/store/audit.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
+import { type CatalogFile, readCatalogFile } from "./catalog.ts";
+import { type CatalogPlan, countChanges, planCatalog, type StoredCatalog } from "./plan.ts";
 
-/** The outcome of applying a catalog. `refused`: nothing was applied. */
-export type Application =
-  | { readonly state: "applied"; readonly changes: readonly CatalogChange[] }
-  | { readonly state: "refused"; readonly findings: readonly Finding[] };
-
-/** Applies a catalog file to the store, completely or not at all. */
-export async function applyCatalogFile(
+/** Applies a catalog file, completely or not at all. Concurrent calls run one after the other. */
+export function applyCatalogFile(
   context: Pick<OperationContext, "store" | "newId" | "machine">,
   file: CatalogFile,
-): Promise<Application> {
+): Promise<CatalogPlan> {
   const author = commandAuthor(context, null);
-  return toApplication(await context.store.write((job) => applyCatalog(job, file.catalog, author)), file);
+  return context.store.write((transaction) => applyCatalog(transaction, file, author));
 }
 
 /** What `applyCatalogFile` would do now. Changes nothing. */
 export async function previewCatalogFile(
   { store, machine }: Pick<OperationContext, "store" | "machine">,
   file: CatalogFile,
-): Promise<Application> {
-  const now = isoNow(machine.clock);
-  return toApplication(planCatalog(await readStoredCatalog(store.reader), file.catalog, now), file);
-}
-
-function toApplication(plan: CatalogPlan, file: CatalogFile): Application {
-  switch (plan.state) {
-    case "planned":
-      return { state: "applied", changes: plan.changes };
-    case "moved":
-      return {
-        state: "refused",
-        findings: plan.moved.map(({ id, stored_slug: storedSlug, loc }) => ({
-          id: "checkpoint_moved",
-          severity: "error",
-          loc,
-          message: `${id} belongs to the model ${storedSlug} and stays with it; give this checkpoint an id of its own`,
-          ...file.locate(loc),
-        })),
-      };
-  }
+): Promise<CatalogPlan> {
+  return planCatalog(await readStoredCatalog(store.reader), file, isoNow(machine.clock));
 }
 
 /** Maximum number of findings in a log line; the command of `fix` shows all. */
@@ -85,27 +60,62 @@ function describeFindings(findings: readonly Finding[]): readonly string[] {
   return findings.slice(0, LOGGED_FINDINGS_MAXIMUM).map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
-const RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
+/** Id of the only row. */
+const CATALOG_ID = "models";
 
-/** A valid catalog file. */
-export interface CatalogFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly catalog: Catalog;
-  /** Warnings. */
-  readonly findings: readonly Finding[];
-  locate(loc: string): Position;
+async function applyCatalog(transaction: Transaction, file: CatalogFile, author: Authorship): Promise<CatalogPlan> {
+  await lockCatalog(transaction);
+  const plan = planCatalog(await readStoredCatalog(transaction), file, author.at);
+  if (plan.state === "refused") return plan;
+  await transaction.updateTable("catalogs").set({ applied_at: author.at }).where("id", "=", CATALOG_ID).execute();
+  const { unchanged: _, ...counts } = countChanges(plan.changes);
+  if (counts.added + counts.changed + counts.withdrawn === 0) return plan;
+  await writePlan(transaction, plan);
+  await audit(transaction, author, { action: "models.apply", subjectId: CATALOG_ID, details: counts });
+  return plan;
 }
 
-export type CatalogFileReading =
-  | { readonly state: "read"; readonly file: CatalogFile }
-  | { readonly state: "refused"; readonly findings: readonly Finding[]; readonly bytes: Uint8Array | null };
+/** A concurrent change waits here and then reads what this one wrote. So does the result of a probe, which must not be overwritten. */
+async function lockCatalog(transaction: Transaction): Promise<void> {
+  await transaction
+    .insertInto("catalogs")
+    .values({ id: CATALOG_ID, applied_at: null })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet({ id: CATALOG_ID }))
+    .execute();
+  await transaction.selectFrom("endpoints").select("region").forUpdate().execute();
+}
 
-/** Reads the catalog at `path`. A file that cannot be read is a finding, too. */
-export async function readCatalogFile(files: Files, path: string): Promise<CatalogFileReading> {
-  const bytes = await readEditedFile(files, path, RULES);
-  if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
-  const { value: catalog, findings, locate } = readCatalog(bytes);
-  if (catalog === null) return { state: "refused", findings, bytes };
-  return { state: "read", file: { path, bytes, catalog, findings, locate } };
+/** All catalog rows of the store, including withdrawn ones, unordered. */
+async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> {
+  const models = await reader.selectFrom("models").selectAll().execute();
+  const checkpoints = await reader.selectFrom("checkpoints").selectAll().execute();
+  const endpoints = await reader.selectFrom("endpoints").selectAll().execute();
+  return { models, checkpoints, endpoints };
+}
+
+async function writePlan(
+  transaction: Transaction,
+  { models, checkpoints, endpoints }: Extract<CatalogPlan, { state: "planned" }>,
+): Promise<void> {
+  for (const row of models) {
+    await transaction
+      .insertInto("models")
+      .values(row)
+      .onConflict((conflict) => conflict.column("slug").doUpdateSet(row))
+      .execute();
+  }
+  for (const row of checkpoints) {
+    await transaction
+      .insertInto("checkpoints")
+      .values(row)
+      .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+      .execute();
+  }
+  for (const row of endpoints) {
+    await transaction
+      .insertInto("endpoints")
+      .values(row)
+      .onConflict((conflict) => conflict.columns(["checkpoint_id", "region"]).doUpdateSet(row))
+      .execute();
+  }
 }

@@ -15,7 +15,7 @@ const HEALTH_PATH = "/health";
 const dateTimeSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /** A day, in UTC, or a time with its zone, made ISO 8601 in UTC with milliseconds. */
-export const moment = z
+export const dateTime = z
   .string()
   .superRefine((written, ctx) => {
     if (dateTimeSchema.safeParse(written).success) return;

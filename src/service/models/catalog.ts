@@ -8,6 +8,7 @@
 import * as z from "zod";
 
 import { REGION_LENGTH } from "../../api/robots.ts";
+import type { Finding, Position } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
 import { type Doubt, readSettings, type SettingsReading } from "../../documents/read.ts";
 import {
@@ -24,44 +25,22 @@ import {
 } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { defaultHealthUrl, endpointUrl, moment, requirements } from "./catalog-readers.ts";
-import { CHECKPOINT_ID, SLUG } from "./names.ts";
-import { NO_REQUIREMENTS, type Requirements } from "./requirements.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { readEditedFile } from "../kernel/edited-file.ts";
+import { dateTime, defaultHealthUrl, endpointUrl, requirements } from "./catalog-readers.ts";
+import { NO_REQUIREMENTS } from "./requirements.ts";
 
-export interface Catalog {
-  readonly models: readonly CatalogModel[];
-}
+/** Ids of checkpoints, which the operator chooses, are never slugs. */
+export const CHECKPOINT_ID = /^ckpt_[a-z0-9](?:[a-z0-9._-]{0,57}[a-z0-9])?$/;
+/** A model's slug: one path segment, at most 64 characters. */
+export const SLUG = /^(?!ckpt_)[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 
-export interface CatalogModel {
-  /** Its name in the API: `pi0.5`. */
-  readonly slug: string;
-  readonly display_name: string;
-  readonly vendor: string | null;
-  readonly model_type: string | null;
-  readonly license_tier: string | null;
-  /** The checkpoint that the slug refers to. */
-  readonly default_checkpoint_id: string;
-  readonly checkpoints: readonly CatalogCheckpoint[];
-}
+/** The contents of a catalog file, with all defaults. */
+export type Catalog = z.output<typeof catalog>;
+export type CatalogModel = Catalog["models"][number];
+export type CatalogEndpoint = z.output<typeof endpoint>;
 
-export interface CatalogCheckpoint {
-  readonly id: string;
-  /** ISO 8601. */
-  readonly createdAt: string;
-  readonly requirements: Requirements;
-  /** At most one in each region. */
-  readonly endpoints: readonly CatalogEndpoint[];
-  /** JSON Pointer to its id in the file. */
-  readonly loc: string;
-}
-
-export interface CatalogEndpoint {
-  readonly region: string;
-  readonly url: string;
-  readonly health_url: string;
-}
-
-export const CATALOG_LIMIT_BYTES = 1_048_576;
+const CATALOG_LIMIT_BYTES = 1_048_576;
 const MODELS = { minimum: 0, maximum: 256 } as const;
 const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
 const ENDPOINTS = { minimum: 0, maximum: 64 } as const;
@@ -80,17 +59,43 @@ const RULES = {
   hints: HINTS,
 } as const;
 
+const FILE_RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
+
 export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
   return readSettings(bytes, RULES, catalog, unlistedTypes);
 }
 
+/** A valid catalog file. */
+export interface CatalogFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly catalog: Catalog;
+  /** Warnings. */
+  readonly findings: readonly Finding[];
+  locate(loc: string): Position;
+}
+
+export type CatalogFileReading =
+  | { readonly state: "read"; readonly file: CatalogFile }
+  | { readonly state: "refused"; readonly findings: readonly Finding[]; readonly bytes: Uint8Array | null };
+
+/** Reads the catalog at `path`. A file that cannot be read is a finding, too. */
+export async function readCatalogFile(files: Files, path: string): Promise<CatalogFileReading> {
+  const bytes = await readEditedFile(files, path, FILE_RULES);
+  if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
+  const { value: catalog, findings, locate } = readCatalog(bytes);
+  if (catalog === null) return { state: "refused", findings, bytes };
+  return { state: "read", file: { path, bytes, catalog, findings, locate } };
+}
+
+/** At most one of a checkpoint in each region. */
 const endpoint = z
   .object({
     region: text(REGION_LENGTH.maximum),
     url: endpointUrl,
     health_url: endpointUrl.optional(),
   })
-  .transform(({ region, url, health_url: healthUrl = defaultHealthUrl(url) }): CatalogEndpoint => ({
+  .transform(({ region, url, health_url: healthUrl = defaultHealthUrl(url) }) => ({
     region,
     url,
     health_url: healthUrl,
@@ -101,7 +106,7 @@ const checkpoint = z.object({
     CHECKPOINT_ID,
     "a checkpoint id such as ckpt_pi05_base: ckpt_, then lower-case letters, digits and . _ -, at most 64 in all",
   ),
-  created_at: moment,
+  created_at: dateTime,
   requirements: requirements.default(NO_REQUIREMENTS),
   endpoints: uniqueBy("region", ENDPOINTS, endpoint),
 });
@@ -148,9 +153,10 @@ const catalog = z
     const ids = lists.flatMap((each, index) => textsAt(each, "id", ["models", index, "checkpoints"]));
     refuseRepeated(ctx, ids);
   }, OF_MAPPING)
-  .transform(({ models }): Catalog => ({ models: models.map(completeModel) }));
+  .transform(({ models }) => ({ models: models.map(completeModel) }));
 
-function completeModel(written: z.output<typeof model>, index: number): CatalogModel {
+/** `loc` is the JSON Pointer to the id of a checkpoint. */
+function completeModel(written: z.output<typeof model>, index: number) {
   const { slug, display_name: displayName = slug, vendor = null, checkpoints } = written;
   const { model_type: modelType = null, license_tier: licenseTier = null } = written;
   return {
@@ -159,7 +165,7 @@ function completeModel(written: z.output<typeof model>, index: number): CatalogM
     vendor,
     model_type: modelType,
     license_tier: licenseTier,
-    // At least one is required.
+    // The one that the slug refers to. At least one is required.
     default_checkpoint_id: written.default_checkpoint ?? newestFirst(checkpoints)[0]?.id ?? "",
     checkpoints: checkpoints.map(({ id, created_at: createdAt, requirements, endpoints }, position) => ({
       id,
@@ -187,4 +193,32 @@ function unlistedTypes({ models }: Catalog): readonly Doubt[] {
       }),
     ),
   );
+}
+
+/**
+ * Warns of endpoint regions without robots, which are often typos: a deployment uses an endpoint only if its region equals the robot's.
+ *
+ * @param robotRegions regions of all robots of all organizations; if empty, there are no warnings.
+ */
+export function regionsWithoutRobots(
+  { catalog, locate }: CatalogFile,
+  robotRegions: readonly string[],
+): readonly Finding[] {
+  if (robotRegions.length === 0) return [];
+  const told = new Set(robotRegions);
+  const findings: Finding[] = [];
+  for (const [model, { checkpoints }] of catalog.models.entries()) {
+    for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
+      for (const [endpoint, { region }] of endpoints.entries()) {
+        if (told.has(region)) continue;
+        told.add(region);
+        const near = nearest(region, robotRegions);
+        const hint = near === undefined ? "" : `; did you mean ${near}?`;
+        const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;
+        const message = `no robot is in the region ${shown(region)}${hint}`;
+        findings.push({ id: "region_without_robots", severity: "warning", loc, message, ...locate(loc) });
+      }
+    }
+  }
+  return findings;
 }

@@ -3,5 +3,5 @@
  * resources.
  */
 export { findObstacle, findObstacles } from "./obstacles.ts";
-export { listModels, resolveSubject } from "./queries.ts";
+export { resolveSubject } from "./queries.ts";
 export type { Subject } from "./queries.ts";

@@ -1,7 +1,10 @@
+/** Answers requests about the catalog: its models, and the endpoints and regions in which they are served. */
+import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
-import { answerValue, refuse } from "../kernel/http/answers.ts";
+import { ENDPOINT_STATUS } from "../endpoints/index.ts";
+import { type Answer, answerValue, refuse } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { findModel, listModels, type OfferedModel } from "./queries.ts";
+import { findModel, listModels, listRegions, type OfferedModel } from "./queries.ts";
 
 /** `GET /v1/models/{slug}`: one model of the catalog. Checkpoint ids are not accepted. */
 export function getModel({ store }: OperationContext): Handler<null> {
@@ -31,4 +34,31 @@ function modelView({ checkpoints, created_at: createdAt, ...model }: OfferedMode
     })),
     created_at: createdAt,
   };
+}
+
+/** `GET /v1/endpoints`: every endpoint of the catalog, in the order of `GET /v1/models`, without URLs. */
+export function listEndpoints({ store }: OperationContext): Handler<null> {
+  return async () => {
+    const models = await listModels(store.reader);
+    return answerValue({ items: models.flatMap(endpointViews) });
+  };
+}
+
+function endpointViews({ slug, checkpoints }: OfferedModel): readonly EndpointView[] {
+  return checkpoints.flatMap(({ id, endpoints }) =>
+    endpoints.map(({ region, health, health_since: since, last_probed_at: checkedAt, last_error: detail }) => ({
+      model_slug: slug,
+      checkpoint_id: id,
+      region,
+      status: ENDPOINT_STATUS[health],
+      since,
+      checked_at: checkedAt,
+      detail,
+    })),
+  );
+}
+
+/** `GET /v1/regions`: the regions with endpoints. */
+export function listEndpointRegions({ store }: OperationContext): () => Promise<Answer> {
+  return async () => answerValue({ regions: await listRegions(store.reader) });
 }

@@ -1,5 +1,6 @@
+import type { Finding } from "../../documents/findings.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { Catalog, CatalogEndpoint, CatalogModel } from "./catalog.ts";
+import type { CatalogEndpoint, CatalogFile, CatalogModel } from "./catalog.ts";
 import { printRequirements } from "./requirements.ts";
 
 /** The catalog rows of the store, including withdrawn ones. */
@@ -19,28 +20,17 @@ export interface CatalogChange {
   readonly region: string | null;
 }
 
-/** A checkpoint that the catalog has under one model and the store under another. */
-export interface MovedCheckpoint {
-  readonly id: string;
-  readonly stored_slug: string;
-  /** JSON Pointer into the file. */
-  readonly loc: string;
-}
-
-/** The changes that make the store equal to a catalog. */
+/** What applying a catalog does. `refused`: nothing. */
 export type CatalogPlan =
   | {
       readonly state: "planned";
       readonly changes: readonly CatalogChange[];
-      /** Rows to write, whole; a model that is there keeps its created_at. */
+      /** Rows to write, whole. */
       readonly models: readonly Tables["models"][];
       readonly checkpoints: readonly Tables["checkpoints"][];
-      /** Endpoints without a probe result: new, back again, or with a new health URL. */
-      readonly freshEndpoints: readonly Tables["endpoints"][];
-      /** Endpoints that keep their health. */
-      readonly keptEndpoints: readonly Pick<Tables["endpoints"], "checkpoint_id" | "region" | "url" | "withdrawn_at">[];
+      readonly endpoints: readonly Tables["endpoints"][];
     }
-  | { readonly state: "moved"; readonly moved: readonly MovedCheckpoint[] };
+  | { readonly state: "refused"; readonly findings: readonly Finding[] };
 
 /**
  * Compares a catalog with what is stored.
@@ -50,27 +40,44 @@ export type CatalogPlan =
  *
  * @param now ISO 8601.
  */
-export function planCatalog(stored: StoredCatalog, { models }: Catalog, now: string): CatalogPlan {
-  const moved = movedCheckpoints(stored, models);
-  if (moved.length > 0) return { state: "moved", moved };
+export function planCatalog(
+  stored: StoredCatalog,
+  file: Pick<CatalogFile, "catalog" | "locate">,
+  now: string,
+): CatalogPlan {
+  const findings = movedCheckpoints(stored, file);
+  if (findings.length > 0) return { state: "refused", findings };
+  const { models } = file.catalog;
   const ofModels = compare("model", stored.models, modelRows(stored, models, now), ({ slug }) => [slug], now);
   const checkpoints = models.flatMap(checkpointRows);
   const ofCheckpoints = compare("checkpoint", stored.checkpoints, checkpoints, ({ id }) => [id], now);
   const ids = new Set(checkpoints.map(({ id }) => id));
-  const endpointsBefore = stored.endpoints.filter(({ checkpoint_id: checkpointId }) => ids.has(checkpointId));
-  const known = new Map(endpointsBefore.map((row) => [endpointKey(row), row]));
-  const endpoints = models.flatMap((model) => endpointRows(known, model, now));
-  const ofEndpoints = compare("endpoint", endpointsBefore, endpoints, endpointName, now);
-  const writtenEndpoints = writtenRows(ofEndpoints);
-  const isNew = (row: Tables["endpoints"]) => isFresh(known.get(endpointKey(row)), row);
+  const known = stored.endpoints.filter(({ checkpoint_id: checkpointId }) => ids.has(checkpointId));
+  const byName = new Map(known.map((row) => [endpointName(row).join(" "), row]));
+  const endpoints = models.flatMap((model) => endpointRows(byName, model, now));
+  const ofEndpoints = compare("endpoint", known, endpoints, endpointName, now);
   return {
     state: "planned",
-    changes: [...ofModels, ...ofCheckpoints, ...ofEndpoints].map(withoutRow),
-    models: writtenRows(ofModels),
-    checkpoints: writtenRows(ofCheckpoints),
-    freshEndpoints: writtenEndpoints.filter(isNew),
-    keptEndpoints: writtenEndpoints.filter((row) => !isNew(row)),
+    changes: [...ofModels.changes, ...ofCheckpoints.changes, ...ofEndpoints.changes],
+    models: ofModels.rows,
+    checkpoints: ofCheckpoints.rows,
+    endpoints: ofEndpoints.rows,
   };
+}
+
+function movedCheckpoints(
+  stored: StoredCatalog,
+  { catalog, locate }: Pick<CatalogFile, "catalog" | "locate">,
+): readonly Finding[] {
+  const slugs = new Map(stored.checkpoints.map(({ id, model_slug: modelSlug }) => [id, modelSlug]));
+  return catalog.models.flatMap(({ slug, checkpoints }) =>
+    checkpoints.flatMap(({ id, loc }) => {
+      const storedSlug = slugs.get(id) ?? slug;
+      if (storedSlug === slug) return [];
+      const message = `${id} belongs to the model ${storedSlug} and stays with it; give this checkpoint an id of its own`;
+      return [{ id: "checkpoint_moved", severity: "error" as const, loc, message, ...locate(loc) }];
+    }),
+  );
 }
 
 export function countChanges(changes: readonly CatalogChange[]): Readonly<Record<CatalogChange["change"], number>> {
@@ -79,60 +86,40 @@ export function countChanges(changes: readonly CatalogChange[]): Readonly<Record
   return counts;
 }
 
-/** A change with the new row. */
-interface Comparison<Row> extends CatalogChange {
-  readonly row: Row;
-}
-
-function withoutRow({ change, kind, name, region }: CatalogChange): CatalogChange {
-  return { change, kind, name, region };
-}
-
 interface Withdrawable {
   readonly withdrawn_at: string | null;
 }
 
-/** Compares the rows that the catalog lists with those stored, which are withdrawn if it does not list them. */
+/** Compares the rows that the catalog lists with those stored, which are withdrawn if it does not list them. @returns `rows` to write. */
 function compare<Row extends Withdrawable>(
   kind: CatalogChange["kind"],
   stored: readonly Row[],
   listed: readonly Row[],
   identify: (row: Row) => readonly [name: string, region?: string],
   now: string,
-): readonly Comparison<Row>[] {
+): { readonly changes: readonly CatalogChange[]; readonly rows: readonly Row[] } {
   // Unambiguous, because slugs and checkpoint ids contain no space.
   const keyOf = (row: Row) => identify(row).join(" ");
   const before = new Map(stored.map((row) => [keyOf(row), row]));
   const keys = new Set(listed.map(keyOf));
   const gone = stored.filter((row) => row.withdrawn_at === null && !keys.has(keyOf(row)));
-  const comparison = (change: CatalogChange["change"], row: Row): Comparison<Row> => {
-    const [name, region = null] = identify(row);
-    return { change, kind, name, region, row };
-  };
-  return [
-    ...listed.map((row) => comparison(changeOf(before.get(keyOf(row)), row), row)),
-    ...gone.map((row) => comparison("withdrawn", { ...row, withdrawn_at: now })),
+  const compared = [
+    ...listed.map((row) => ({ change: changeOf(before.get(keyOf(row)), row), row })),
+    ...gone.map((row) => ({ change: "withdrawn" as const, row: { ...row, withdrawn_at: now } })),
   ];
+  return {
+    changes: compared.map(({ change, row }) => {
+      const [name, region = null] = identify(row);
+      return { change, kind, name, region };
+    }),
+    rows: compared.filter(({ change }) => change !== "unchanged").map(({ row }) => row),
+  };
 }
 
 function changeOf<Row extends Withdrawable>(before: Row | undefined, after: Row): CatalogChange["change"] {
   if (before === undefined || before.withdrawn_at !== null) return "added";
   const [old, next] = [before, after].map((row) => JSON.stringify(Object.entries(row).sort()));
   return old === next ? "unchanged" : "changed";
-}
-
-function writtenRows<Row>(comparisons: readonly Comparison<Row>[]): readonly Row[] {
-  return comparisons.filter(({ change }) => change !== "unchanged").map(({ row }) => row);
-}
-
-function movedCheckpoints(stored: StoredCatalog, models: readonly CatalogModel[]): readonly MovedCheckpoint[] {
-  const slugs = new Map(stored.checkpoints.map(({ id, model_slug: modelSlug }) => [id, modelSlug]));
-  return models.flatMap(({ slug, checkpoints }) =>
-    checkpoints.flatMap(({ id, loc }) => {
-      const storedSlug = slugs.get(id);
-      return storedSlug === undefined || storedSlug === slug ? [] : [{ id, stored_slug: storedSlug, loc }];
-    }),
-  );
 }
 
 function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: string): readonly Tables["models"][] {
@@ -153,7 +140,7 @@ function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["c
   }));
 }
 
-/** @param known the stored endpoints by key. */
+/** @param known by checkpoint and region. An endpoint that is new, back again, or has another health URL has no probe result yet; others keep theirs. */
 function endpointRows(
   known: ReadonlyMap<string, Tables["endpoints"]>,
   { checkpoints }: CatalogModel,
@@ -161,16 +148,11 @@ function endpointRows(
 ): readonly Tables["endpoints"][] {
   return checkpoints.flatMap(({ id, endpoints }) =>
     endpoints.map((endpoint) => {
-      const before = known.get(endpointKey({ checkpoint_id: id, ...endpoint }));
-      if (before === undefined || isFresh(before, endpoint)) return unobserved(id, endpoint, now);
-      return { ...before, url: endpoint.url };
+      const before = known.get(`${id} ${endpoint.region}`);
+      const isKept = before?.withdrawn_at === null && before.health_url === endpoint.health_url;
+      return isKept ? { ...before, url: endpoint.url } : unobserved(id, endpoint, now);
     }),
   );
-}
-
-/** Whether what is known of an endpoint's health does not hold for it: it is new, back again, or has another health URL. */
-function isFresh(known: Tables["endpoints"] | undefined, { health_url: healthUrl }: CatalogEndpoint): boolean {
-  return known === undefined || known.withdrawn_at !== null || known.health_url !== healthUrl;
 }
 
 /** The row of an endpoint without a probe result: its first probe is due immediately. */
@@ -191,12 +173,6 @@ function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string
   };
 }
 
-type EndpointName = Pick<Tables["endpoints"], "checkpoint_id" | "region">;
-
-function endpointName({ checkpoint_id: checkpointId, region }: EndpointName): readonly [string, string] {
-  return [checkpointId, region];
-}
-
-function endpointKey(endpoint: EndpointName): string {
-  return endpointName(endpoint).join(" ");
+function endpointName(endpoint: Tables["endpoints"]): readonly [string, string] {
+  return [endpoint.checkpoint_id, endpoint.region];
 }

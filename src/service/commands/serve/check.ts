@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platf
 import { formatListenAddress, type ListenAddress } from "../../kernel/connections/listen-address.ts";
 import { readCertificatePair } from "../../kernel/connections/tls.ts";
 import { showFindings } from "../../kernel/edited-file.ts";
-import { readCatalogFile } from "../../models/apply.ts";
+import { readCatalogFile } from "../../models/catalog.ts";
 import type { ServiceConfiguration } from "../../service.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./configuration.ts";

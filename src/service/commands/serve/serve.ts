@@ -10,7 +10,7 @@ import { type FileFindings, showFindings } from "../../kernel/edited-file.ts";
 import { createLog } from "../../kernel/log.ts";
 import { describeLocation } from "../../kernel/store/store-problem.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
-import { readCatalogFile } from "../../models/apply.ts";
+import { readCatalogFile } from "../../models/catalog.ts";
 import { createService, type Service, type ServiceConfiguration } from "../../service.ts";
 import type { CommandContext } from "../command-context.ts";
 import { check } from "./check.ts";

@@ -7,15 +7,15 @@ import { modelListSchema, modelViewSchema } from "../../../../src/api/models.ts"
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { listRegions } from "../../../../src/service/endpoints/queries.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { createMetrics, type Figure } from "../../../../src/service/kernel/metrics.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { addStoreFigures } from "../../../../src/service/kernel/store/store-figures.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
-import { applyCatalogFile, readCatalogFile } from "../../../../src/service/models/apply.ts";
-import { findModel, listModels, resolveSubject } from "../../../../src/service/models/queries.ts";
+import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
+import { readCatalogFile } from "../../../../src/service/models/catalog.ts";
+import { findModel, listModels, listRegions, resolveSubject } from "../../../../src/service/models/queries.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import { startService } from "../../../support/service/service.ts";
@@ -191,6 +191,23 @@ function onStore(locate: () => Promise<StoreLocation>): void {
       ]);
       const offered = (await slugs(one)).toSorted();
       expect([left.toSorted(), right.toSorted()]).toContainEqual(offered);
+    }
+  });
+
+  it("applied while the result of a probe is written → the result is not lost", async () => {
+    const location = await locate();
+    await using one = await openStore(location, machine);
+    await using other = await openStore(location, machine);
+    await apply(one, model("a"));
+    for (let round = 0; round < 10; round += 1) {
+      const moved = `http://gpu-${round}, health_url: http://a.lab.example/health`;
+      const reason = `answered ${500 + round}`;
+      await Promise.all([
+        apply(one, model("a").replace("http://a.lab.example", moved)),
+        other.write((transaction) => transaction.updateTable("endpoints").set({ last_error: reason }).execute()),
+      ]);
+      const endpoints = (await findModel(one.reader, "a"))?.checkpoints[0]?.endpoints;
+      expect(endpoints).toMatchObject([{ url: `http://gpu-${round}`, last_error: reason }]);
     }
   });
 

@@ -6,8 +6,7 @@ import { describe, expect, it } from "vitest";
 import { renderFindings } from "../../../../src/documents/excerpt.ts";
 import { FINDING_LIMIT } from "../../../../src/documents/findings.ts";
 import type { SettingsReading } from "../../../../src/documents/read.ts";
-import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
-import { isCheckpointId, isSlug } from "../../../../src/service/models/names.ts";
+import { type Catalog, CHECKPOINT_ID, readCatalog, SLUG } from "../../../../src/service/models/catalog.ts";
 import { parseRequirements, printRequirements } from "../../../../src/service/models/requirements.ts";
 
 const EXAMPLE = readFileSync(new URL("../../../../config/models.example.yaml", import.meta.url));
@@ -299,7 +298,7 @@ describe("requirements of a catalog", () => {
   });
 });
 
-describe("isSlug, isCheckpointId", () => {
+describe("SLUG, CHECKPOINT_ID", () => {
   it.each([
     ["pi0.5", true, false],
     ["a", true, false],
@@ -323,6 +322,6 @@ describe("isSlug, isCheckpointId", () => {
     [`ckpt_${"a".repeat(59)}`, false, true],
     [`ckpt_${"a".repeat(60)}`, false, false],
   ])("%j → slug %s, checkpoint id %s", (text, slug, checkpointId) => {
-    expect([isSlug(text), isCheckpointId(text)]).toEqual([slug, checkpointId]);
+    expect([SLUG.test(text), CHECKPOINT_ID.test(text)]).toEqual([slug, checkpointId]);
   });
 });

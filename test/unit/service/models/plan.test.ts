@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
+import { readCatalog } from "../../../../src/service/models/catalog.ts";
 import { type CatalogPlan, planCatalog, type StoredCatalog } from "../../../../src/service/models/plan.ts";
 
 const NOW = "2026-03-01T00:00:00.000Z";
@@ -10,38 +10,29 @@ const NOTHING: StoredCatalog = { models: [], checkpoints: [], endpoints: [] };
 const PI =
   "{slug: pi, checkpoints: [{id: ckpt_pi, created_at: 2026-01-01, endpoints: [{region: us, url: http://gpu}]}]}";
 
-function catalog(...models: readonly string[]): Catalog {
-  const reading = readCatalog(Buffer.from(`models: [${models.join(", ")}]`));
-  if (reading.value === null) throw new Error(JSON.stringify(reading.findings));
-  return reading.value;
+function catalog(...models: readonly string[]) {
+  const { value, findings, locate } = readCatalog(Buffer.from(`models: [${models.join(", ")}]`));
+  if (value === null) throw new Error(JSON.stringify(findings));
+  return { catalog: value, locate };
 }
 
 type Planned = Extract<CatalogPlan, { state: "planned" }>;
 
-function plan(stored: StoredCatalog, wanted: Catalog, now = LATER): Planned {
+function plan(stored: StoredCatalog, wanted: ReturnType<typeof catalog>, now = LATER): Planned {
   const made = planCatalog(stored, wanted, now);
   if (made.state !== "planned") throw new Error(JSON.stringify(made));
   return made;
 }
 
 /** The stored rows after a plan has been applied. */
-function carryOut(
-  before: StoredCatalog,
-  { models, checkpoints, freshEndpoints, keptEndpoints }: Planned,
-): StoredCatalog {
+function carryOut(before: StoredCatalog, { models, checkpoints, endpoints }: Planned): StoredCatalog {
   const replace = <Row>(rows: readonly Row[], written: readonly Row[], keyOf: (row: Row) => string) => [
     ...new Map([...rows, ...written].map((row) => [keyOf(row), row])).values(),
   ];
-  const kept = before.endpoints.flatMap((row) => {
-    const written = keptEndpoints.find(
-      ({ checkpoint_id: checkpointId, region }) => checkpointId === row.checkpoint_id && region === row.region,
-    );
-    return written === undefined ? [] : [{ ...row, url: written.url, withdrawn_at: written.withdrawn_at }];
-  });
   return {
     models: replace(before.models, models, ({ slug }) => slug),
     checkpoints: replace(before.checkpoints, checkpoints, ({ id }) => id),
-    endpoints: replace(before.endpoints, [...freshEndpoints, ...kept], (row) => `${row.checkpoint_id} ${row.region}`),
+    endpoints: replace(before.endpoints, endpoints, (row) => `${row.checkpoint_id} ${row.region}`),
   };
 }
 
@@ -62,13 +53,13 @@ describe("planCatalog", () => {
     const made = plan(NOTHING, catalog(PI), NOW);
     expect(changes(made)).toEqual(["added model pi", "added checkpoint ckpt_pi", "added endpoint ckpt_pi us"]);
     expect(made.models).toMatchObject([{ slug: "pi", default_checkpoint_id: "ckpt_pi", created_at: NOW }]);
-    expect(made.freshEndpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
+    expect(made.endpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
   });
 
   it("same catalog → no changes, no writes", () => {
     const made = plan(storedPi(), catalog(PI));
     expect(new Set(made.changes.map(({ change }) => change))).toEqual(new Set(["unchanged"]));
-    expect([made.models, made.checkpoints, made.freshEndpoints, made.keptEndpoints]).toEqual([[], [], [], []]);
+    expect([made.models, made.checkpoints, made.endpoints]).toEqual([[], [], []]);
   });
 
   it.each([
@@ -136,11 +127,11 @@ describe("planCatalog", () => {
   it("checkpoint of another model, even a withdrawn one → refused", () => {
     const moved = catalog(PI.replace("slug: pi", "slug: other"));
     const expected = {
-      state: "moved",
-      moved: [{ id: "ckpt_pi", stored_slug: "pi", loc: "/models/0/checkpoints/0/id" }],
+      state: "refused",
+      findings: [{ id: "checkpoint_moved", loc: "/models/0/checkpoints/0/id", line: 1 }],
     };
-    expect(planCatalog(storedPi(), moved, LATER)).toEqual(expected);
+    expect(planCatalog(storedPi(), moved, LATER)).toMatchObject(expected);
     const without = carryOut(storedPi(), plan(storedPi(), catalog()));
-    expect(planCatalog(without, moved, LATER)).toEqual(expected);
+    expect(planCatalog(without, moved, LATER)).toMatchObject(expected);
   });
 });
