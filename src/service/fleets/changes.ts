@@ -8,16 +8,8 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { resolveSubject } from "../models/index.ts";
 import { forgetReport } from "../webhooks/index.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
-import {
-  countFleets,
-  findFleetFacts,
-  type FleetKey,
-  insertFleet,
-  lockFleet,
-  removeLocked,
-  replaceUpdate,
-} from "./queries.ts";
-import { type FleetFacts, type GenerationFacts, printWindows } from "./readiness/fleet-facts.ts";
+import { type FleetKey, insertMembers, liveFleets, lockFleet, supersede } from "./queries.ts";
+import { parseWindows, printWindows, windowsOf } from "./readiness/fleet-facts.ts";
 import { membershipFindings, unknownSubject } from "./rules.ts";
 
 /** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */
@@ -26,6 +18,11 @@ export const FLEETS_MAXIMUM = 10_000;
 const FULL = refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
 export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
+/** What a change did that was not refused. */
+export interface Changed {
+  readonly isChanged: boolean;
+}
+
 /** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
 export async function makeFleet(
   transaction: Transaction,
@@ -33,7 +30,7 @@ export async function makeFleet(
   body: FleetCreate,
   { fleetId, generationId }: { readonly fleetId: string; readonly generationId: string },
   author: Authorship,
-): Promise<FleetFacts | Answer> {
+): Promise<Changed | Answer> {
   const { name, subject: wanted } = body;
   const subject = await resolveSubject(transaction, wanted);
   const robotIds = await selectMembers(transaction, organizationId, body.selection);
@@ -42,34 +39,38 @@ export async function makeFleet(
   if (findings.length > 0) return refuseInvalid(findings);
   if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return FULL;
   const { checkpoint_id: checkpointId } = subject;
-  const fleet = {
-    id: fleetId,
-    organization_id: organizationId,
-    name,
-    peak_active_robots: body.peak_active_robots,
-    readiness_mode: body.readiness_mode,
-    operating_windows: printWindows(body.operating_windows),
-    selection: printSelection(body.selection),
-    generation_id: generationId,
-    update_generation_id: null,
-    created_at: author.at,
-    removed_at: null,
-  };
-  const generation = newGeneration(generationId, fleetId, wanted, checkpointId, author.at);
-  const members = robotIds.filter((id) => id !== null);
-  if (!(await insertFleet(transaction, fleet, generation, members))) {
-    return refuse("Conflict", `A fleet called ${JSON.stringify(name)} exists already`);
-  }
+  const windows = printWindows(body.operating_windows);
+  const inserted = await transaction
+    .insertInto("fleets")
+    .values({
+      id: fleetId,
+      organization_id: organizationId,
+      name,
+      peak_active_robots: body.peak_active_robots,
+      readiness_mode: body.readiness_mode,
+      operating_windows: windows,
+      selection: printSelection(body.selection),
+      generation_id: generationId,
+      update_generation_id: null,
+      created_at: author.at,
+      removed_at: null,
+    })
+    .onConflict((conflict) => conflict.columns(["organization_id", "name"]).where("removed_at", "is", null).doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  // Also where a fleet with this name is created concurrently.
+  if (inserted === undefined) return refuse("Conflict", `A fleet called ${JSON.stringify(name)} exists already`);
+  await insertGeneration(transaction, generationId, fleetId, wanted, checkpointId, author.at);
+  await insertMembers(
+    transaction,
+    fleetId,
+    robotIds.filter((id) => id !== null),
+  );
+  await insertWindows(transaction, organizationId, fleetId, windows);
   await bringProbesForward(transaction, checkpointId, author.at);
   const details = { name, subject: wanted, checkpoint_id: checkpointId, robots: robotIds.length };
   await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
-  return loadFleet(transaction, fleet);
-}
-
-/** A fleet after a change that may have changed nothing. */
-export interface Changed {
-  readonly isChanged: boolean;
-  readonly facts: FleetFacts;
+  return { isChanged: true };
 }
 
 /**
@@ -85,27 +86,55 @@ export async function updateModel(
 ): Promise<Changed | Answer> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return UNKNOWN_FLEET;
-  const before = await loadFleet(transaction, key);
-  const { active, update } = before;
-  const checkpointId = await wantedCheckpoint(transaction, wanted, active);
+  const { update_generation_id: updateId } = fleet;
+  const active = await findGeneration(transaction, fleet.generation_id);
+  const current = updateId === null ? active : await findGeneration(transaction, updateId);
+  const subject = await resolveSubject(transaction, wanted);
+  // The active subject remains valid when it has left the catalog, so that an update can still be cancelled.
+  const isActive = wanted === active.subject || wanted === active.checkpoint_id;
+  const checkpointId = subject?.checkpoint_id ?? (isActive ? active.checkpoint_id : undefined);
   if (checkpointId === undefined) return refuseInvalid([unknownSubject(wanted)]);
-  if (checkpointId === (update ?? active).checkpoint_id) return { isChanged: false, facts: before };
+  if (checkpointId === current.checkpoint_id) return { isChanged: false };
   const isReturn = checkpointId === active.checkpoint_id;
-  const generation = newGeneration(generationId, fleet.id, wanted, checkpointId, author.at);
-  await replaceUpdate(transaction, fleet, isReturn ? null : generation, author.at);
-  if (!isReturn) await bringProbesForward(transaction, checkpointId, author.at);
+  if (updateId !== null) await supersede(transaction, updateId, author.at);
+  if (!isReturn) {
+    await insertGeneration(transaction, generationId, fleet.id, wanted, checkpointId, author.at);
+    await bringProbesForward(transaction, checkpointId, author.at);
+  }
+  await transaction
+    .updateTable("fleets")
+    .set({ update_generation_id: isReturn ? null : generationId })
+    .where("id", "=", fleet.id)
+    .execute();
   const details = { subject: wanted, checkpoint_id: checkpointId, generation_id: isReturn ? active.id : generationId };
   await audit(transaction, author, { action: "fleet.update_model", subjectId: fleet.id, details });
-  return { isChanged: true, facts: await loadFleet(transaction, key) };
+  return { isChanged: true };
 }
 
-/** Removes a fleet. Its robots and their deployments stay. @returns false if there is no such fleet. */
+/**
+ * Removes a fleet: its generations need no endpoints any more, and its name is free. Its robots and their deployments stay.
+ *
+ * @returns false if there is no such fleet.
+ */
 export async function removeFleetFrom(transaction: Transaction, key: FleetKey, author: Authorship): Promise<boolean> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return false;
-  await removeLocked(transaction, key, author.at);
-  await forgetReport(transaction, key.id);
-  await audit(transaction, author, { action: "fleet.remove", subjectId: fleet.id, details: { name: fleet.name } });
+  const { id } = fleet;
+  await transaction.updateTable("fleets").set({ removed_at: author.at }).where("id", "=", id).execute();
+  await transaction
+    .updateTable("generations")
+    .set({ superseded_at: author.at })
+    .where("fleet_id", "=", id)
+    .where("superseded_at", "is", null)
+    .execute();
+  await transaction.deleteFrom("fleet_members").where("fleet_id", "=", id).execute();
+  await transaction
+    .deleteFrom("fleet_windows")
+    .where("organization_id", "=", key.organization_id)
+    .where("fleet_id", "=", id)
+    .execute();
+  await forgetReport(transaction, id);
+  await audit(transaction, author, { action: "fleet.remove", subjectId: id, details: { name: fleet.name } });
   return true;
 }
 
@@ -129,41 +158,37 @@ function printSelection({ selector }: FleetCreate["selection"]): string {
   return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
 }
 
-/** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */
-async function wantedCheckpoint(
-  transaction: Transaction,
-  wanted: string,
-  active: GenerationFacts,
-): Promise<string | undefined> {
-  const subject = await resolveSubject(transaction, wanted);
-  if (subject !== undefined) return subject.checkpoint_id;
-  return wanted === active.subject || wanted === active.checkpoint_id ? active.checkpoint_id : undefined;
+async function countFleets(transaction: Transaction, organizationId: string): Promise<number> {
+  const fleets = liveFleets(transaction, organizationId).clearSelect();
+  const counted = fleets.select(({ fn }) => fn.countAll<number>().as("count"));
+  return (await counted.executeTakeFirstOrThrow()).count;
 }
 
-function newGeneration(
+function findGeneration(transaction: Transaction, id: string): Promise<Tables["generations"]> {
+  return transaction.selectFrom("generations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+async function insertGeneration(
+  transaction: Transaction,
   id: string,
   fleetId: string,
   subject: string,
   checkpointId: string,
   createdAt: string,
-): Tables["generations"] {
-  return {
-    id,
-    fleet_id: fleetId,
-    subject,
-    checkpoint_id: checkpointId,
-    created_at: createdAt,
-    activated_at: null,
-    superseded_at: null,
-  };
+): Promise<void> {
+  const generation = { id, fleet_id: fleetId, subject, checkpoint_id: checkpointId, created_at: createdAt };
+  await transaction.insertInto("generations").values(generation).execute();
 }
 
-/** Reads a fleet that must exist. */
-export async function loadFleet(
+/** The windows of a fleet once more, for queries of what begins and ends next. */
+async function insertWindows(
   transaction: Transaction,
-  { id, organization_id: organizationId }: FleetKey,
-): Promise<FleetFacts> {
-  const facts = await findFleetFacts(transaction, organizationId, id);
-  if (facts === undefined) throw new Error(`The fleet ${id} is gone within its own transaction`);
-  return facts;
+  organizationId: string,
+  fleetId: string,
+  printed: string,
+): Promise<void> {
+  const rows = windowsOf(parseWindows(printed)).map(({ startsMs, endsMs }) => {
+    return { organization_id: organizationId, fleet_id: fleetId, starts_ms: startsMs, ends_ms: endsMs };
+  });
+  if (rows.length > 0) await transaction.insertInto("fleet_windows").values(rows).execute();
 }

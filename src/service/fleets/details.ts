@@ -65,21 +65,17 @@ export function listMemberInstallations(
     .execute();
 }
 
+/** The newest, and always the active one: more updates may have come after it than are shown, none of which replaced it. */
 async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
-  const rows: readonly GenerationRow[] = await reader
+  const rows = await reader
     .selectFrom("generations")
     .select(["id", "subject", "created_at", "activated_at", "superseded_at"])
     .where("fleet_id", "=", id)
+    .orderBy(({ eb }) => eb.case().when("id", "=", active.id).then(0).else(1).end())
     .orderBy("id", "desc")
     .limit(GENERATIONS_SHOWN.maximum)
     .execute();
-  if (rows.some((row) => row.id === active.id)) return rows;
-  // More updates came after the active generation than are shown, and none replaced it.
-  const { subject, created_at: createdAt, activated_at: activatedAt } = active;
-  return [
-    ...rows.slice(0, -1),
-    { id: active.id, subject, created_at: createdAt, activated_at: activatedAt, superseded_at: null },
-  ];
+  return rows.toSorted((left, right) => (left.id < right.id ? 1 : -1));
 }
 
 async function loadMembers(reader: Reader, facts: FleetFacts, onlineSince: string): Promise<readonly Member[]> {

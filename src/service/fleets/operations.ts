@@ -12,10 +12,9 @@ import { type PresenceContext, storedOnlineSince } from "../installations/index.
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
 import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
-import { findFleetFacts, FLEETS_AT_A_TIME, hasFleet, listFleetFacts } from "./queries.ts";
+import { findFleetFacts, type FleetKey, FLEETS_AT_A_TIME, hasFleet, listFleetFacts } from "./queries.ts";
 import { type AssessedFleet, assessFleet } from "./readiness/assessment.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
-import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
 import { fleetFindings } from "./rules.ts";
 
@@ -33,7 +32,7 @@ export function createFleet(context: FleetsContext): Handler<FleetCreate> {
     if (isAnswer(made)) return made;
     logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
     nudge();
-    return answerChanged(context, principal.organizationId, made);
+    return answerFleet(context, { id: ids.fleetId, organization_id: principal.organizationId });
   };
 }
 
@@ -76,17 +75,8 @@ function answerFleets(
 
 /** `GET /v1/fleets/{fleet_id}`. */
 export function getFleet(context: FleetsContext): Handler<null> {
-  const { store, machine } = context;
-  return async ({ principal, path }) => {
-    const { organizationId } = principal;
-    const id = path["fleet_id"] ?? "";
-    const nowMs = machine.clock.wallMs();
-    const onlineSince = storedOnlineSince(nowMs, context);
-    const facts = await readSnapshot(store.reader, (snapshot) =>
-      findFleetFacts(snapshot, organizationId, id, onlineSince),
-    );
-    return facts === undefined ? UNKNOWN_FLEET : answerValue(deriveFleet(assessFleet(facts, nowMs)));
-  };
+  return ({ principal, path }) =>
+    answerFleet(context, { id: path["fleet_id"] ?? "", organization_id: principal.organizationId });
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
@@ -104,7 +94,7 @@ export function updateFleetModel(context: FleetsContext): Handler<FleetModelUpda
       logChange(machine, "fleet_model_updated", author, { fleet_id: id, subject });
       nudge();
     }
-    return answerChanged(context, key.organization_id, changed.facts);
+    return answerFleet(context, key);
   };
 }
 
@@ -122,15 +112,13 @@ export function removeFleet({ newId, machine, nudge }: OperationContext): Handle
   };
 }
 
-/** A change itself does not look at which members are offline. */
-export async function answerChanged(
-  context: FleetsContext,
-  organizationId: string,
-  facts: FleetFacts,
-): Promise<Answer> {
+/** The view of a fleet now, also after a change of it. */
+export async function answerFleet(context: FleetsContext, { id, organization_id }: FleetKey): Promise<Answer> {
   const { store, machine } = context;
   const nowMs = machine.clock.wallMs();
   const onlineSince = storedOnlineSince(nowMs, context);
-  const counted = await findFleetFacts(store.reader, organizationId, facts.id, onlineSince);
-  return answerValue(deriveFleet(assessFleet(counted ?? facts, nowMs)));
+  const facts = await readSnapshot(store.reader, (snapshot) =>
+    findFleetFacts(snapshot, organization_id, id, onlineSince),
+  );
+  return facts === undefined ? UNKNOWN_FLEET : answerValue(deriveFleet(assessFleet(facts, nowMs)));
 }

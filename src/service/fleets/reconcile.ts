@@ -7,10 +7,10 @@ import { authorship, type Handler, logChange } from "../kernel/operation.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import { type Reader, readSnapshot, type Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { type Changed, loadFleet, UNKNOWN_FLEET } from "./changes.ts";
+import { type Changed, UNKNOWN_FLEET } from "./changes.ts";
 import { selectRobotIds } from "./member-queries.ts";
-import { answerChanged, type FleetsContext } from "./operations.ts";
-import { findFleet, type FleetKey, lockFleet, replaceMembers } from "./queries.ts";
+import { answerFleet, type FleetsContext } from "./operations.ts";
+import { findFleet, type FleetKey, insertMembers, lockFleet } from "./queries.ts";
 import { parseSelection } from "./readiness/fleet-facts.ts";
 
 /** `POST /v1/fleets/{fleet_id}/reconcile`: a repeated request changes nothing. */
@@ -25,7 +25,7 @@ export function reconcileFleet(context: FleetsContext): Handler<null> {
       logChange(machine, "fleet_reconciled", author, { fleet_id: key.id });
       nudge();
     }
-    return answerChanged(context, key.organization_id, changed.facts);
+    return answerFleet(context, key);
   };
 }
 
@@ -61,13 +61,15 @@ async function reconcileMembers(
   const plan = await planMembers(transaction, fleet);
   if (isAnswer(plan)) return plan;
   const { joining, leaving, peak } = plan;
-  const isChanged = joining.length + leaving.length > 0;
-  if (isChanged) {
-    await replaceMembers(transaction, fleet, plan);
-    const details = { name: fleet.name, joined: joining.length, left: leaving.length, peak_active_robots: peak };
-    await audit(transaction, author, { action: "fleet.reconcile", subjectId: fleet.id, details });
-  }
-  return { isChanged, facts: await loadFleet(transaction, key) };
+  if (joining.length + leaving.length === 0) return { isChanged: false };
+  const { id, name } = fleet;
+  const members = transaction.deleteFrom("fleet_members").where("fleet_id", "=", id);
+  if (leaving.length > 0) await members.where("robot_id", "in", leaving).execute();
+  await insertMembers(transaction, id, joining);
+  await transaction.updateTable("fleets").set({ peak_active_robots: peak }).where("id", "=", id).execute();
+  const details = { name, joined: joining.length, left: leaving.length, peak_active_robots: peak };
+  await audit(transaction, author, { action: "fleet.reconcile", subjectId: id, details });
+  return { isChanged: true };
 }
 
 /** Ids of robots, oldest first. */
@@ -104,12 +106,11 @@ async function planMembers(reader: Reader, fleet: Tables["fleets"]): Promise<Mem
   if (wanted.length === 0) return selector === null ? ALL_REMOVED : NO_MATCH;
   if (wanted.length > maximum) return TOO_MANY;
   const [before, after] = [new Set(members.map(({ id }) => id)), new Set(wanted)];
-  return {
-    joining: wanted.filter((id) => !before.has(id)),
-    leaving: [...before].filter((id) => !after.has(id)),
-    registered: wanted.length,
-    peak: Math.min(fleet.peak_active_robots, wanted.length),
-  };
+  const joining = wanted.filter((id) => !before.has(id));
+  const leaving = [...before].filter((id) => !after.has(id));
+  const isChange = joining.length + leaving.length > 0;
+  const { peak_active_robots: peak } = fleet;
+  return { joining, leaving, registered: wanted.length, peak: isChange ? Math.min(peak, wanted.length) : peak };
 }
 
 async function listRobots(

@@ -1,20 +1,14 @@
 import { isoTime } from "../../platform/clock.ts";
 import { addPreparations, PREPARATION_MAXIMUM_S } from "../endpoints/index.ts";
 import type { OperationContext } from "../kernel/operation.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import {
-  activateGeneration,
-  findFleetFacts,
-  type FleetKey,
-  KEYS_AT_A_TIME,
-  listFleetsToReconcile,
-  lockFreeFleet,
-  promoteUpdate,
-} from "./queries.ts";
+import { findFleetFacts, type FleetKey, lockFreeFleet, supersede } from "./queries.ts";
 import { type AssessedFleet, assessFleet, type Assessment } from "./readiness/assessment.ts";
+import type { FleetFacts } from "./readiness/fleet-facts.ts";
 
 type ReconcileContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
 
@@ -52,10 +46,6 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
     const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
     const nowMs = machine.clock.wallMs();
     if (facts === undefined || nextFleetStep(assessFleet(facts, nowMs)).step === "none") return;
-    // Created outside the transaction, which may run twice: one id for each endpoint that either generation could need.
-    const ids = Array.from({ length: facts.active.endpoints.size + (facts.update?.endpoints.size ?? 0) }, () =>
-      newId("prep"),
-    );
     const done = await store.write(async (transaction): Promise<FleetStep> => {
       if ((await lockFreeFleet(transaction, key)) === undefined) return { step: "none" };
       const locked = await findFleetFacts(transaction, key.organization_id, key.id);
@@ -63,10 +53,11 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
       const next = nextFleetStep(assessFleet(locked, nowMs));
       if (next.step === "none") return next;
       const now = isoTime(nowMs);
-      const { id } = next.assessment.generation;
-      if (next.step === "activate") await activateGeneration(transaction, id, now);
-      else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: id }, now);
-      await addPreparations(transaction, preparationsOf(next.assessment, ids, now));
+      await activate(transaction, locked, next.assessment.generation.id, now);
+      await addPreparations(
+        transaction,
+        preparationsOf(next.assessment, () => newId("prep"), now),
+      );
       return next;
     });
     if (done.step === "none") return;
@@ -97,23 +88,63 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
   };
 }
 
+/** Generations of a locked fleet: the active one is ready for the first time, or the update replaces it. */
+async function activate(transaction: Transaction, fleet: FleetFacts, generationId: string, now: string): Promise<void> {
+  await transaction
+    .updateTable("generations")
+    .set({ activated_at: now })
+    .where("id", "=", generationId)
+    .where("activated_at", "is", null)
+    .execute();
+  if (generationId === fleet.active.id) return;
+  await supersede(transaction, fleet.active.id, now);
+  await transaction
+    .updateTable("fleets")
+    .set({ generation_id: generationId, update_generation_id: null })
+    .where("id", "=", fleet.id)
+    .execute();
+}
+
+/** Keys of fleets per query. */
+const KEYS_AT_A_TIME = 100;
+
+/**
+ * Fleets with a generation that may be ready to become active: it is not active, and an endpoint of its checkpoint is healthy.
+ *
+ * @param after id of the last fleet of the batch before; null for the first.
+ */
+function listFleetsToReconcile(reader: Reader, after: string | null): Promise<readonly FleetKey[]> {
+  return reader
+    .selectFrom("generations")
+    .innerJoin("endpoints", "endpoints.checkpoint_id", "generations.checkpoint_id")
+    .innerJoin("fleets", "fleets.id", "generations.fleet_id")
+    .select(["fleets.id", "fleets.organization_id"])
+    .distinct()
+    .where("generations.activated_at", "is", null)
+    .where("generations.superseded_at", "is", null)
+    .where("endpoints.health", "=", "healthy")
+    .where("generations.fleet_id", ">", after ?? "")
+    .orderBy("fleets.id")
+    .limit(KEYS_AT_A_TIME)
+    .execute();
+}
+
 /**
  * Preparation times of the endpoints that became healthy after the generation was created. Endpoints that already were healthy or
  * that took longer than `PREPARATION_MAXIMUM_S` are left out.
  */
 function preparationsOf(
   { generation, endpoints }: Assessment,
-  ids: readonly string[],
+  newPreparationId: () => string,
   now: string,
 ): readonly Tables["preparations"][] {
-  return [...endpoints].flatMap(([region, { health_since: healthSince }], index) => {
-    const id = ids[index];
+  return [...endpoints].flatMap(([region, { health_since: healthSince }]) => {
     const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
     const seconds = Math.ceil(tookMs / 1000);
-    if (id === undefined || seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
+    if (seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
     return [
       {
-        id,
+        id: newPreparationId(),
         model_slug: generation.model_slug,
         checkpoint_id: generation.checkpoint_id,
         region,
