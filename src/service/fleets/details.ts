@@ -10,11 +10,11 @@ import {
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
-import { judgeMembers, membersOf, NOBODY_OFFLINE } from "./fact-queries.ts";
+import { judgeMembers, membersOf } from "./fact-queries.ts";
 import { UNKNOWN_FLEET } from "./changes.ts";
 import { findFleetFacts } from "./queries.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";
-import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
+import type { FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
 
 /** `GET /v1/fleets/{fleet_id}/details`: members, generations, endpoints and windows, each with what keeps it from being ready. */
 export function getFleetDetails(context: Pick<OperationContext, "store" | "machine"> & PresenceContext): Handler<null> {
@@ -30,39 +30,22 @@ export function getFleetDetails(context: Pick<OperationContext, "store" | "machi
     if (facts === undefined) return UNKNOWN_FLEET;
     const details = deriveDetails(facts, nowMs);
     const presence = presenceAt(nowMs, context);
-    const installations = await listMemberInstallations(store.reader, id);
-    const statuses = new Map(installations.map((row) => [row.robot_id, presenceOf(row, presence).status]));
+    const statuses = new Map(
+      facts.members
+        .filter((row) => row.installation_id !== null)
+        .map((row) => [row.robot_id, presenceOf(row, presence).status]),
+    );
     const members = details.members.map((member) => ({ ...member, status: statuses.get(member.robot_id) }));
     return answerValue({ ...details, members });
   };
 }
 
 /** Reads what the details of a fleet are derived from; undefined if the organization has no such fleet. */
-export async function findFleetDetails(
-  reader: Reader,
-  organizationId: string,
-  fleetId: string,
-  onlineSince = NOBODY_OFFLINE,
-): Promise<FleetDetailFacts | undefined> {
+async function findFleetDetails(reader: Reader, organizationId: string, fleetId: string, onlineSince: string) {
   const facts = await findFleetFacts(reader, organizationId, fleetId, onlineSince);
   if (facts === undefined) return undefined;
   const members = await loadMembers(reader, facts, onlineSince);
   return { ...facts, members, generations: await loadGenerations(reader, facts) };
-}
-
-/** The live installations of the members of a fleet. */
-export function listMemberInstallations(
-  reader: Reader,
-  fleetId: string,
-): Promise<readonly (LiveRow & { readonly robot_id: string })[]> {
-  return reader
-    .selectFrom("fleet_members")
-    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
-    .innerJoin("installations", "installations.id", "robots.installation_id")
-    .select(["robots.id as robot_id", "robots.installation_id"])
-    .select(LIVE_COLUMNS)
-    .where("fleet_id", "=", fleetId)
-    .execute();
 }
 
 /** The newest, and always the active one: more updates may have come after it than are shown, none of which replaced it. */
@@ -78,9 +61,14 @@ async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Prom
   return rows.toSorted((left, right) => (left.id < right.id ? 1 : -1));
 }
 
-async function loadMembers(reader: Reader, facts: FleetFacts, onlineSince: string): Promise<readonly Member[]> {
+async function loadMembers(
+  reader: Reader,
+  facts: FleetFacts,
+  onlineSince: string,
+): Promise<readonly (Member & LiveRow)[]> {
   const rows = await membersOf(reader, [facts.id], onlineSince)
-    .select(["robots.id as robot_id", "robots.name as example", "site"])
+    .select(["robots.id as robot_id", "robots.name as example", "site", "robots.installation_id"])
+    .select(LIVE_COLUMNS)
     .select(({ lit }) => lit(1).as("count"))
     .orderBy("robots.id")
     .execute();

@@ -205,13 +205,13 @@ export function regionsWithoutRobots(
   robotRegions: readonly string[],
 ): readonly Finding[] {
   if (robotRegions.length === 0) return [];
-  const told = new Set(robotRegions);
+  const known = new Set(robotRegions);
   const findings: Finding[] = [];
   for (const [model, { checkpoints }] of catalog.models.entries()) {
     for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
       for (const [endpoint, { region }] of endpoints.entries()) {
-        if (told.has(region)) continue;
-        told.add(region);
+        if (known.has(region)) continue;
+        known.add(region);
         const near = nearest(region, robotRegions);
         const hint = near === undefined ? "" : `; did you mean ${near}?`;
         const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;

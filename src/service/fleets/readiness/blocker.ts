@@ -80,11 +80,11 @@ function reasons(subject: string, unable: readonly UnableMembers[]): string {
   const byReason = [...Map.groupBy(unable, ({ reason }) => reason)]
     .map(([reason, groups]) => ({ reason, robots: robotsOf(groups), example: exampleOf(groups) }))
     .toSorted((left, right) => right.robots - left.robots || (left.example < right.example ? -1 : 1));
-  const told = byReason
+  const named = byReason
     .slice(0, REASONS_MAXIMUM)
     .map(({ reason, robots, example }) => `${whom(example, robots - 1)}: ${shown(subject)} ${reason}`);
   const rest = byReason.slice(REASONS_MAXIMUM).reduce((sum, { robots }) => sum + robots, 0);
-  return rest === 0 ? told.join("; ") : `${told.join("; ")}; and ${rest} more for other reasons`;
+  return rest === 0 ? named.join("; ") : `${named.join("; ")}; and ${rest} more for other reasons`;
 }
 
 /** The first of these robots by name. */

@@ -94,7 +94,7 @@ function memberViews(members: readonly Member[], { facts, position, active }: As
   const { able, unable, generation } = active;
   const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
   const activeCount = able.filter(({ deployment }) => deployment === "active").length;
-  let room = peakActiveRobots - activeCount;
+  let free = peakActiveRobots - activeCount;
 
   function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
     if (member.isRemoved) return { state: "blocked", waiting_for: null, reason: "The robot was removed." };
@@ -107,8 +107,8 @@ function memberViews(members: readonly Member[], { facts, position, active }: As
     if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
     const endpoint = endpointWait(member.region, generation.endpoints.get(member.region));
     if (endpoint !== null) return { state: "waiting", waiting_for: "endpoint", reason: endpoint };
-    if (room <= 0) return { state: "waiting", waiting_for: "peak", reason: peakReached(peakActiveRobots, activeCount) };
-    room -= 1;
+    if (free <= 0) return { state: "waiting", waiting_for: "peak", reason: peakReached(peakActiveRobots, activeCount) };
+    free -= 1;
     return { state: "ready", waiting_for: null, reason: null };
   }
 

@@ -65,14 +65,14 @@ function countRobots(fleet: AssessedFleet): FleetView["robots"] {
   return { registered, ready: registered - blocked - active - waiting, active, waiting, blocked };
 }
 
-/** The waiting robots by what they wait for: the robot itself, which is offline, else a window, else their endpoint, else room below the peak. */
+/** The waiting robots by what they wait for: the robot itself, which is offline, else a window, else their endpoint, else a place below the peak. */
 export function countWaiting({ facts, position, active: { able, endpoints } }: AssessedFleet): WaitingCounts {
   const robot = robotsIn(able.filter((group) => !isActive(group) && group.isOffline));
   const idle = able.filter((group) => !isActive(group) && !group.isOffline);
   if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0, robot };
   const prepared = robotsIn(idle.filter(({ region }) => endpoints.get(region)?.health === "healthy"));
-  const room = Math.max(0, facts.peak_active_robots - robotsIn(able.filter(isActive)));
-  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - room), robot };
+  const free = Math.max(0, facts.peak_active_robots - robotsIn(able.filter(isActive)));
+  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - free), robot };
 }
 
 function isActive({ deployment }: MemberGroup): boolean {
