@@ -11,7 +11,7 @@ import { beginUsage, judge, type Moment, moveDeployment } from "./transition.ts"
 import { type DeploymentRow, findOffer, insertDeployment, lockCurrentDeployment } from "./queries.ts";
 
 /** The requested deployment, and ids for what may be created. */
-export interface DeploymentWish extends DeploymentCreate {
+export interface WantedDeployment extends DeploymentCreate {
   readonly organization_id: string;
   readonly deploymentId: string;
   readonly generationId: string;
@@ -32,28 +32,28 @@ export interface Deployed {
  */
 export async function deploy(
   transaction: Transaction,
-  wish: DeploymentWish,
+  wanted: WantedDeployment,
   moment: Moment,
   author: Authorship,
 ): Promise<Deployed | Answer> {
-  const { organization_id: organizationId } = wish;
-  const subject = await resolveSubject(transaction, wish.model);
+  const { organization_id: organizationId } = wanted;
+  const subject = await resolveSubject(transaction, wanted.model);
   // Locked, so that deployments of one robot are created one after the other.
-  const robot = await lockRobot(transaction, organizationId, wish.robot);
-  if (subject === undefined || robot === undefined) return refuseInvalid(unknown(wish, subject, robot));
+  const robot = await lockRobot(transaction, organizationId, wanted.robot);
+  if (subject === undefined || robot === undefined) return refuseInvalid(unknown(wanted, subject, robot));
   const current = await lockCurrentDeployment(transaction, organizationId, robot.id);
   if (current !== undefined && isSame(current, subject, robot)) {
     return { isNew: false, id: current.id, replacedId: null };
   }
   const { requirements, health } = await findOffer(transaction, subject.checkpoint_id, robot.region);
   const obstacle = await findObstacle(transaction, { ...robot, robot_id: robot.id }, requirements);
-  if (obstacle !== null) return refuseInvalid([robotFinding(wish, `the model ${obstacle}`)]);
+  if (obstacle !== null) return refuseInvalid([robotFinding(wanted, `the model ${obstacle}`)]);
   if (health === null) {
     const lack = `the model has no endpoint in the robot's region ${shown(robot.region)}`;
-    return refuseInvalid([robotFinding(wish, lack)]);
+    return refuseInvalid([robotFinding(wanted, lack)]);
   }
   if (current !== undefined) await retire(transaction, current, moment);
-  const deployment = newDeployment(wish, robot, subject, moment.now);
+  const deployment = newDeployment(wanted, robot, subject, moment.now);
   const verdict = judge({ ...deployment, isCompatible: true, health }, Date.parse(moment.now));
   const isActive = verdict.status === "active";
   await insertDeployment(transaction, {
@@ -98,16 +98,16 @@ function isSame(current: DeploymentRow, { checkpoint_id: checkpointId }: Subject
   return current.checkpoint_id === checkpointId && current.region === region && current.status !== "failed";
 }
 
-function newDeployment(wish: DeploymentWish, robot: RobotFullRow, subject: Subject, now: string): DeploymentRow {
+function newDeployment(wanted: WantedDeployment, robot: RobotFullRow, subject: Subject, now: string): DeploymentRow {
   return {
-    id: wish.deploymentId,
-    organization_id: wish.organization_id,
+    id: wanted.deploymentId,
+    organization_id: wanted.organization_id,
     robot_id: robot.id,
     model_slug: subject.model_slug,
     checkpoint_id: subject.checkpoint_id,
     region: robot.region,
     status: "preparing",
-    generation_id: wish.generationId,
+    generation_id: wanted.generationId,
     last_error_code: null,
     created_at: now,
     activated_at: null,
@@ -120,15 +120,15 @@ function newDeployment(wish: DeploymentWish, robot: RobotFullRow, subject: Subje
 
 /** Findings in the order of the body's members. */
 function unknown(
-  wish: DeploymentWish,
+  wanted: WantedDeployment,
   foundSubject: Subject | undefined,
   foundRobot: RobotFullRow | undefined,
 ): readonly Finding[] {
-  const noModel = { ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: wish.model };
-  const noRobot = robotFinding(wish, "there is no such robot");
+  const noModel = { ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: wanted.model };
+  const noRobot = robotFinding(wanted, "there is no such robot");
   return [...(foundSubject === undefined ? [noModel] : []), ...(foundRobot === undefined ? [noRobot] : [])];
 }
 
-function robotFinding({ robot }: DeploymentWish, message: string): Finding {
+function robotFinding({ robot }: WantedDeployment, message: string): Finding {
   return { ...ruleBroken(message), loc: ["body", "robot"], input: robot };
 }

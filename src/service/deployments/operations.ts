@@ -15,7 +15,7 @@ export function createDeployment(context: MeteringContext): Handler<DeploymentCr
   return async (call) => {
     const { organizationId } = call.principal;
     const moment = momentNow(context);
-    const wish = {
+    const wanted = {
       ...call.body,
       organization_id: organizationId,
       deploymentId: newId("dep"),
@@ -23,7 +23,7 @@ export function createDeployment(context: MeteringContext): Handler<DeploymentCr
     };
     const author = authorship(call, newId, moment.now);
     const outcome = await call.write(async (transaction) => {
-      const deployed = await deploy(transaction, wish, moment, author);
+      const deployed = await deploy(transaction, wanted, moment, author);
       if (isAnswer(deployed)) return deployed;
       return { ...deployed, view: await findDeployment(transaction, organizationId, deployed.id) };
     });

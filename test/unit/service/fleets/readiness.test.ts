@@ -322,6 +322,21 @@ describe("deriveNeeds: problems that need a person", () => {
     `);
   });
 
+  it("some robots were removed, others cannot run the model → a need each", () => {
+    const members = [
+      group(),
+      group({ count: 2, example: "r4", isRemoved: true }),
+      group({ count: 1, example: "r6", obstacle: needsWrist }),
+    ];
+    expect(needs({ members })).toMatchObject([
+      {
+        reason: "2 of 6 robots were removed: r4 and 1 more.",
+        action: "Take its members again: robot-policy fleets reconcile 'night shift'.",
+      },
+      { reason: `1 of 6 robots cannot run pi0.5: r6: pi0.5 ${needsWrist}.` },
+    ]);
+  });
+
   it("several reasons → the same sentence for any order of the robots", () => {
     const needsArm = "needs a robot of type yam; the robot is so101";
     const one = (example: string, obstacle: string) => group({ count: 1, example, obstacle });
