@@ -91,7 +91,8 @@ export function ReconcileFleet({ fleet: { id, name, peak_active_robots: peak }, 
       close={close}
     >
       <p>
-        Robots that match the selector of the fleet join, once. Robots that do not match any more or were removed leave.
+        A fleet with a selector takes the robots that match it now, once. Robots that were removed leave, and so do
+        those that do not match any more.
       </p>
       <Loaded data={changes} what="who would join and leave" lines={3}>
         {(value) => <MemberChanges changes={value} peakBefore={peak} />}
