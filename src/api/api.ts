@@ -2,14 +2,13 @@
  * The /v1 wire contract between the three programs, as zod schemas, without any I/O.
  *
  * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, refusals.ts, contract.ts and
- * robot-views.ts; enrolments.ts, allowed-keys.ts and installations.ts for robots with a credential of their own; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
+ * robot-views.ts; enrolments.ts and installations.ts for robots with a credential of their own; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
  * audit.ts, webhooks.ts). wire/ has what they share: what an operation is, the query of lists, the bodies of refusals, the bounds of texts. This file is
  * the table of all operations; words/ is what several programs say of answers. The service validates, answers and describes itself from
  * these tables; clients build requests and decode answers with them. A robot computer loads robot-terms.ts, robot-views.ts and
  * wire/errors.ts alone.
  */
 import { getAccount } from "./account.ts";
-import { allowKeys, listAllowedKeys, removeAllowedKey } from "./allowed-keys.ts";
 import { listAudit } from "./audit.ts";
 import { createDeployment, getDeployment, listDeployments, pollDeployment, retireDeployment } from "./deployments.ts";
 import { listEndpoints, listRegions } from "./endpoints.ts";
@@ -95,9 +94,6 @@ export const beyondSpec = {
   denyEnrolment,
   listEnrolments,
   getEnrolment,
-  allowKeys,
-  listAllowedKeys,
-  removeAllowedKey,
   createWebhook,
   listWebhooks,
   getWebhook,

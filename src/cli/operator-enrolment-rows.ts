@@ -54,39 +54,6 @@ export const enrolmentRows: readonly OperatorRow[] = [
     load: async () => (await import("../operator/enrolments/pending.ts")).robotsDeny,
   },
   {
-    name: "robots allow",
-    summary: "let the computers with these keys enroll without an approval, each once",
-    flags: [
-      {
-        flag: "--keys <file>",
-        summary: "file with a public key or fingerprint per line, # begins a comment; - for stdin",
-        required: true,
-      },
-      {
-        flag: "--expires <when>",
-        summary: "until when: 2030-01-31 (UTC), or 7d, 12h from now, 90d at most (default: 30d)",
-      },
-      DRY_RUN_FLAG,
-    ],
-    examples: ["robot-policy robots allow --keys batch-7.txt --expires 14d"],
-    load: async () => (await import("../operator/enrolments/allow.ts")).robotsAllow,
-  },
-  {
-    name: "robots allowed",
-    summary: "list the allowed keys, who allowed them, and when they were used",
-    flags: LIST_FLAGS,
-    examples: ["robot-policy robots allowed"],
-    load: async () => (await import("../operator/enrolments/allow.ts")).robotsAllowed,
-  },
-  {
-    name: "robots disallow",
-    summary: "take a key off the list, by its fingerprint or id",
-    argument: "KEY",
-    flags: [YES_FLAG, DRY_RUN_FLAG],
-    examples: ["robot-policy robots disallow SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk"],
-    load: async () => (await import("../operator/enrolments/allow.ts")).robotsDisallow,
-  },
-  {
     name: "robots installation",
     summary: "show the computer that is enrolled as this robot, and its credential",
     argument: "ROBOT",

@@ -9,7 +9,6 @@ import {
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { allowRobotKeys, listAllowedRobotKeys, removeAllowedRobotKey } from "./enrolments/allowed-key-operations.ts";
 import { approveEnrolment, denyEnrolment } from "./enrolments/decide.ts";
 import { createGuessLimit } from "./enrolments/codes.ts";
 import { pollEnrolment } from "./enrolments/poll.ts";
@@ -110,9 +109,6 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithBody(app, context, beyondSpec.denyEnrolment, denyEnrolment(context, guesses));
   mount(app, context, beyondSpec.listEnrolments, listEnrolments(context));
   mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, guesses));
-  mountWithBody(app, context, beyondSpec.allowKeys, allowRobotKeys(context));
-  mountWithQuery(app, context, beyondSpec.listAllowedKeys, listAllowedRobotKeys(context));
-  mount(app, context, beyondSpec.removeAllowedKey, removeAllowedRobotKey(context));
   mountWithBody(app, context, beyondSpec.createWebhook, createOrganizationWebhook(context));
   mountWithQuery(app, context, beyondSpec.listWebhooks, listOrganizationWebhooks(context));
   mount(app, context, beyondSpec.getWebhook, getOrganizationWebhook(context));

@@ -57,7 +57,6 @@ service:
   ${line("enrolment_key_file", enrolmentKeyFile, "/var/lib/robot-policy-agent/enrolment-key")}
 
   # The organization in which the robot enrolls, as robot-policy whoami shows it: no other one can approve it.
-  # Where a service has several, a list of allowed keys needs it.
   # organization_id: org_0123456789abcdefghijklmnop
 
   # How often an enrolled robot tells the service that it is alive, in seconds.

@@ -1,7 +1,5 @@
 /** Changes that the audit log records: RESOURCE.VERB. */
 export const AUDIT_ACTIONS = [
-  "allowed_keys.add",
-  "allowed_keys.remove",
   "api_key.create",
   "api_key.revoke",
   "deployment.create",

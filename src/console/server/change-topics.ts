@@ -25,8 +25,6 @@ export function readableTopics(topics: readonly Topic[], principal: Principal): 
  * computers to enroll.
  */
 const TOPICS_BY_ACTION = {
-  "allowed_keys.add": ["enrolments"],
-  "allowed_keys.remove": ["enrolments"],
   "api_key.create": ["keys"],
   "api_key.revoke": ["keys", "enrolments"],
   "deployment.create": ["deployments", "fleets", "usage"],

@@ -12,7 +12,6 @@ import {
   lockRobotNamed,
 } from "../robots/index.ts";
 import { announce } from "../webhooks/index.ts";
-import { lockAllowed, useAllowed } from "./allowed-keys.ts";
 import { giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { type EnrolmentRow, type EnrolmentState, shownOf, stateAt, UNDECIDED } from "./rules.ts";
 
@@ -68,10 +67,6 @@ export async function installEnrolled(
   if (row.installation_id !== null) {
     return { state: "installed-before", organizationId, installationId: row.installation_id };
   }
-  if (row.allowed_key_id !== null && (await lockAllowed(transaction, row.allowed_key_id)) === undefined) {
-    await updateEnrolment(transaction, row.id, { status: "denied" });
-    return { state: "denied" };
-  }
   let existing = await lockRobotNamed(transaction, organizationId, approved.robot.name);
   if (existing === undefined) {
     const identity = { id: installing.ids.robot, madeBy: approved.madeBy };
@@ -92,7 +87,7 @@ async function takeOver(
   context: InstallContext,
 ): Promise<InstallOutcome> {
   const { row } = approved;
-  if (row.key_id !== null || row.allowed_key_id !== null) return leaveToPerson(transaction, row);
+  if (row.key_id !== null) return leaveToPerson(transaction, row);
   const presence = presenceAt(Date.parse(installing.now), context);
   if (row.confirm_replace === 0 && (await isRobotOnline(transaction, existing, presence))) {
     await updateEnrolment(transaction, row.id, { status: "denied" });
@@ -125,7 +120,6 @@ async function complete(
     context.identity,
   );
   await updateEnrolment(transaction, row.id, { installation_id: installationId });
-  if (row.allowed_key_id !== null) await useAllowed(transaction, row.allowed_key_id, robotId, installing.now);
   const { requested_name: _requestedName, ...shown } = shownOf(row);
   await audit(transaction, authorOf(approved, installing), {
     action: replaced === null ? "robot.enroll" : "robot.replace_computer",
@@ -154,7 +148,7 @@ async function complete(
   return { state: "installed", organizationId, installationId, enrolled, replaced };
 }
 
-/** A robot of that name was added since a key or the list approved the enrolment: these never take over a robot, so a person decides. */
+/** A robot of that name was added since a key approved the enrolment: a key never takes over a robot, so a person decides. */
 async function leaveToPerson(transaction: Transaction, row: EnrolmentRow): Promise<InstallOutcome> {
   await updateEnrolment(transaction, row.id, UNDECIDED);
   await giveBackUses(transaction, [row]);

@@ -156,7 +156,7 @@ export async function deleteEnded(transaction: Transaction, before: string, maxi
   return deleted.length;
 }
 
-/** Denies the enrolments that one of these keys approved and that have no installation yet; computers that it allowed wait for a person. */
+/** Denies the enrolments that one of these keys approved and that have no installation yet. */
 export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonly string[]): Promise<void> {
   for (const ids of chunksOf(keyIds)) {
     await transaction
@@ -166,7 +166,6 @@ export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonl
       .where("status", "=", "approved")
       .where("installation_id", "is", null)
       .execute();
-    await transaction.deleteFrom("allowed_keys").where("made_by", "in", ids).where("used_at", "is", null).execute();
   }
 }
 

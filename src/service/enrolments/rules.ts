@@ -20,7 +20,6 @@ export const UNDECIDED = {
   decided_name: null,
   decided_region: null,
   key_id: null,
-  allowed_key_id: null,
 } as const satisfies Partial<EnrolmentRow>;
 
 /** A region as it is stored; null for an empty one. */
@@ -106,6 +105,5 @@ export function shownOf(row: EnrolmentRow) {
     address: row.client_address,
     key_fingerprint: keyFingerprint(row.public_key),
     ...(row.key_id === null ? {} : { key_id: row.key_id }),
-    ...(row.allowed_key_id === null ? {} : { allowed_key_id: row.allowed_key_id }),
   };
 }

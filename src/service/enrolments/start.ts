@@ -10,7 +10,6 @@ import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 import type { Room } from "../robots/index.ts";
-import { approveByList, prepareAllowed } from "./allowed-keys.ts";
 import { approveByKey, prepareBulk } from "./bulk.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
 import { areTooManyWaiting, endOneOfLargest, expireWaitingOf, insertEnrolment } from "./queries.ts";
@@ -59,7 +58,7 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
       expires_at: isoTime(nowMs + identity.codeTtlMs),
     };
     const started = await (call.actor === null
-      ? start(context, room, row, call.requestId)
+      ? start(context, row)
       : startWithKey(context, room, row, call, call.actor));
     if (isAnswer(started)) return started;
     machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started) });
@@ -76,36 +75,16 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
   };
 }
 
-async function start(
-  context: EnrolmentsContext,
-  room: Room,
-  row: EnrolmentRow,
-  requestId: string,
-): Promise<EnrolmentRow | Answer> {
-  const { store, machine, newId, limitMet } = context;
+function start({ store, machine, limitMet }: EnrolmentsContext, row: EnrolmentRow): Promise<EnrolmentRow | Answer> {
   const codes = newCodes(machine);
-  const allowed = await prepareAllowed(store.lookup, room, row);
-  const auditId = newId("aud");
-  const started = await store.write(async (transaction) => {
-    if (allowed === null) {
-      if (await areTooManyWaiting(transaction, row.created_at)) {
-        const ended = await endOneOfLargest(transaction, row.client_site, row.created_at);
-        limitMet("enrolments.waiting");
-        if (ended === null) return TOO_MANY_WAITING;
-      }
-      return insert(transaction, row.public_key, codes, async () => row);
+  return store.write(async (transaction) => {
+    if (await areTooManyWaiting(transaction, row.created_at)) {
+      const ended = await endOneOfLargest(transaction, row.client_site, row.created_at);
+      limitMet("enrolments.waiting");
+      if (ended === null) return TOO_MANY_WAITING;
     }
-    const inserted = await insert(transaction, row.public_key, codes, () => approveByList(transaction, row, allowed));
-    if (isApproved(inserted)) {
-      const { organization_id: organizationId, created_by: actor } = allowed.entry;
-      const author = { auditId, at: row.created_at, organizationId, actor, requestId };
-      const { approval_id: subjectId, ...details } = shownOf(inserted);
-      await audit(transaction, author, { action: "enrolment.approve", subjectId, details });
-    }
-    return inserted;
+    return insert(transaction, row.public_key, codes, async () => row);
   });
-  if (allowed !== null && isApproved(started)) room.organization.take(allowed.owner);
-  return started;
 }
 
 async function startWithKey(
@@ -130,12 +109,8 @@ async function startWithKey(
     }
     return inserted;
   });
-  if (isApproved(started)) room.organization.take(principal);
+  if (!isAnswer(started) && started.status === "approved") room.organization.take(principal);
   return started;
-}
-
-function isApproved(started: EnrolmentRow | Answer): started is EnrolmentRow {
-  return !isAnswer(started) && started.status === "approved";
 }
 
 /**

@@ -42,7 +42,6 @@ function securityOf({ scopes, isOpen }: Operation): Part {
 }
 
 const PARAMETERS: Readonly<Record<string, string>> = {
-  allowed_key_id: "Id of the allowed key.",
   delivery_id: "Id of the delivery.",
   deployment_id: "Id of the deployment.",
   fleet_id: "Id of the fleet.",

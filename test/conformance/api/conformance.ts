@@ -12,7 +12,6 @@ import { deploymentsConformance } from "./deployments.ts";
 import { detailsConformance } from "./details.ts";
 import { fleetDetailsConformance } from "./fleet-details.ts";
 import { fleetStatesConformance } from "./fleet-states.ts";
-import { allowedKeysConformance } from "./enrolments/allowed.ts";
 import { bulkEnrolmentsConformance } from "./enrolments/bulk.ts";
 import { enrolmentsConformance } from "./enrolments/enrolments.ts";
 import { enrolmentStartsConformance } from "./enrolments/starts.ts";
@@ -47,7 +46,6 @@ const PARTS = [
   enrolmentsConformance,
   bulkEnrolmentsConformance,
   enrolmentStartsConformance,
-  allowedKeysConformance,
   webhooksConformance,
   pagingConformance,
   isolationConformance,

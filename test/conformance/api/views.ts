@@ -451,22 +451,6 @@ export const answers = {
     status: z.literal("denied"),
     requested_name: z.string(),
   }),
-  allowKeys: z.strictObject({ added: count, expires_at: time }),
-  listAllowedKeys: z.strictObject({
-    items: z.array(
-      z.strictObject({
-        id: id("akey"),
-        key_fingerprint: z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/),
-        created_at: time,
-        expires_at: time,
-        allowed_by: actor,
-        used_at: time.nullable(),
-        robot_id: id("rob").nullable(),
-        robot: z.string().nullable(),
-      }),
-    ),
-  }),
-  removeAllowedKey: z.strictObject({ id: id("akey"), removed_at: time }),
   listEnrolments: z.strictObject({ items: z.array(enrolmentView) }),
   getEnrolment: enrolmentView,
   heartbeat: z.strictObject({ robot_id: id("rob"), accepted_at: time, ...credentialTerms }),

@@ -180,7 +180,6 @@ describe("usage", () => {
     ["usage --since yesterday", "--since 'yesterday' is neither a date"],
     ["usage --until 2026-02-30", "--until '2026-02-30' is neither a date"],
     ["keys create cell --expires 2030-02-30", "--expires '2030-02-30' is neither a date"],
-    ["robots allow --keys keys.txt --expires 2030-02-30", "--expires '2030-02-30' is neither a date"],
     ["usage --since 1d --until 2d", "--since is not before --until"],
     ["usage --csv --json", "--csv and --json"],
     ["usage --by week", "Allowed choices are robot, model, day"],

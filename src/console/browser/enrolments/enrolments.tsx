@@ -21,17 +21,10 @@ const FILTERING: Filtering<EnrolmentView> = {
 /** `/enrolments`: robot computers that wait for approval, and a field for the code of one. */
 export function Enrolments() {
   const enrolments = useEnrolments();
-  const mayApprove = mayDo("robots:write");
-  const allowed = mayApprove ? (
-    <a class="button" href="/enrolments/allowed">
-      Allowed keys
-    </a>
-  ) : undefined;
   return (
     <ListPage
       title="Enrolments"
-      actions={allowed}
-      before={mayApprove ? <CodeForm /> : null}
+      before={mayDo("robots:write") ? <CodeForm /> : null}
       data={enrolments}
       emptyTitle="No robot waits for approval"
       empty={<NoEnrolments />}

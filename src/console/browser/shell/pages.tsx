@@ -2,7 +2,6 @@ import type { ComponentChildren, FunctionComponent } from "preact";
 
 import type { Section } from "../../sections.ts";
 import { Audit } from "../audit/audit.tsx";
-import { AllowedKeys } from "../enrolments/allowed-keys.tsx";
 import { Deployment } from "../deployments/deployment.tsx";
 import { Deployments } from "../deployments/deployments.tsx";
 import { Enrolment } from "../enrolments/enrolment.tsx";
@@ -32,7 +31,6 @@ const PAGES: Readonly<
   // Existing clients send the operator who approves a robot computer to this path.
   "/account/robot": Enrolments,
   "/enrolments": Enrolments,
-  "/enrolments/allowed": AllowedKeys,
   "/enrolments/:name": Enrolment,
   "/robots": Robots,
   "/robots/:name": Robot,

@@ -19,6 +19,7 @@ export const MIGRATIONS: Migrations = {
   "0001-initial": createTables,
   "0002-fixed-members": fixMembers,
   "0003-no-limits-met": async (database) => void (await sql`drop table limits_met`.execute(database)),
+  "0004-no-allowed-keys": dropAllowedKeys,
 };
 
 async function createTables(database: AnyDatabase): Promise<void> {
@@ -40,6 +41,13 @@ const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[]
     case "fleets": {
       const { created_at, removed_at, ...others } = TABLES.fleets;
       return [[name, { ...others, ...DROPPED.fleets, created_at, removed_at }]];
+    }
+    case "enrolments": {
+      const { installation_id, ...others } = TABLES.enrolments;
+      return [
+        [name, { ...others, ...DROPPED.enrolments, installation_id }],
+        ["allowed_keys", DROPPED.allowed_keys],
+      ];
     }
     case "generations":
       return [
@@ -66,6 +74,14 @@ async function fixMembers(database: AnyDatabase): Promise<void> {
   for (const column of Object.keys(DROPPED.fleets)) {
     await database.schema.alterTable("fleets").dropColumn(column).execute();
   }
+}
+
+/** What the list approved and no computer has fetched ends: the computer starts again, and waits for a person. */
+async function dropAllowedKeys(database: AnyDatabase): Promise<void> {
+  await sql`update enrolments set status = 'expired'
+    where allowed_key_id is not null and status = 'approved' and installation_id is null`.execute(database);
+  await database.schema.alterTable("enrolments").dropColumn("allowed_key_id").execute();
+  await sql`drop table allowed_keys`.execute(database);
 }
 
 /** Primary keys of several columns. */

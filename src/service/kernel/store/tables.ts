@@ -161,25 +161,7 @@ export const TABLES = {
     confirm_replace: integer,
     /** The key for enrolments that approved it at its start; null if a person decides. */
     key_id: optionalText,
-    /** The entry of the list of allowed keys that approved it at its start; null if a person decides. */
-    allowed_key_id: optionalText,
     installation_id: optionalText,
-  },
-  /** Keys whose computers enroll without a person, each once. */
-  allowed_keys: {
-    id: key,
-    organization_id: referenceTo("organizations.id"),
-    /** `SHA256:…`. Unique in an organization. */
-    key_fingerprint: text,
-    created_at: text,
-    /** ISO 8601; the entry is deleted a day later. */
-    expires_at: text,
-    /** `key_…` or `ses_…`. */
-    created_by: text,
-    /** The key itself, or the key that the session goes back to: the entry ends with it, unless it was used. */
-    made_by: text,
-    used_at: optionalText,
-    robot_id: optionalText,
   },
   /** A computer that may speak for a robot; at most one of a robot is not revoked. */
   installations: {
@@ -498,9 +480,24 @@ export const TABLES = {
   },
 } satisfies Record<string, Record<string, Column<unknown>>>;
 
-/** What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector. */
+/**
+ * What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector,
+ * and computers whose keys were on a list enrolled without an approval.
+ */
 export const DROPPED = {
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
+  enrolments: { allowed_key_id: optionalText },
+  allowed_keys: {
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    key_fingerprint: text,
+    created_at: text,
+    expires_at: text,
+    created_by: text,
+    made_by: text,
+    used_at: optionalText,
+    robot_id: optionalText,
+  },
   fleet_checks: { id: key, organization_id: text, subject_id: text, actor: text, request_id: optionalText },
   limits_met: {
     limit_name: text,

@@ -42,7 +42,7 @@ export function createPruning(
 /** Deletes rows that expired longest ago, of those that expired before `before` (ISO 8601); returns how many. */
 export async function deleteExpired(
   { transaction, maximum }: Pruning,
-  table: "allowed_keys" | "login_exchanges" | "sessions",
+  table: "login_exchanges" | "sessions",
   before: string,
 ): Promise<number> {
   const expired = transaction.selectFrom(table).select("id").where("expires_at", "<", before);

@@ -38,7 +38,6 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/models/pi0.5", /^π0\.5/],
   ["/deployments", /^Deployments/],
   ["/enrolments", /^Enrolments/],
-  ["/enrolments/allowed", /^Allowed keys/],
   ["/keys", /^Keys/],
   ["/webhooks", /^Webhooks/],
   ["/usage", /^Usage/],

@@ -1,4 +1,4 @@
-/** Stores of programs that had fleets whose robots joined and left by a selector. */
+/** Stores of earlier programs: fleets whose robots joined and left by a selector, computers that a list of keys let enroll. */
 import { join } from "node:path";
 
 import { sql } from "kysely";
@@ -17,7 +17,10 @@ import { insertModel } from "../../../support/service/rows.ts";
 import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
-/** What the schema had then and has not now, with a change that was still to come: r2 would have joined the fleet `lab`. */
+/**
+ * What the schema had then and has not now, with changes that were still to come: r2 would have joined the fleet `lab`, and a computer whose
+ * key was on the list would have fetched its credential.
+ */
 const EARLIER = [
   "delete from migrations where name <> '0001-initial'",
   "alter table fleets add column follows_since text",
@@ -30,6 +33,12 @@ const EARLIER = [
   "update fleets set left_out_robot_id = (select id from robots where name = 'r2') where name = 'lab'",
   "delete from fleet_members where fleet_id = (select id from fleets where name = 'left')",
   "insert into fleet_checks select id, organization_id, id, 'key_1', null from robots where name = 'r2'",
+  "alter table enrolments add column allowed_key_id text",
+  "create table allowed_keys (id text not null primary key, organization_id text, key_fingerprint text, created_at text, expires_at text, created_by text, made_by text, used_at text, robot_id text)",
+  "create unique index allowed_keys_by_fingerprint on allowed_keys (key_fingerprint, organization_id)",
+  "create index allowed_keys_by_organization on allowed_keys (organization_id, id)",
+  "insert into allowed_keys select 'akey_1', organization_id, 'SHA256:a', created_at, created_at, 'key_1', 'key_1', null, null from fleets where name = 'lab'",
+  "insert into enrolments (id, status, public_key, user_code, poll_token_sha256, requested_name, labels, configuration_digest, client_address, client_site, created_at, expires_at, confirm_replace, allowed_key_id) select 'renr_1', 'approved', 'key', 'WXYZ2345', '', 'r9', '{}', '', '', '', created_at, '2099-01-01T00:00:00.000Z', 0, 'akey_1' from fleets where name = 'lab'",
   "insert into audit_log (id, organization_id, at, actor, action, subject_id, details) select 'aud_00000000000000000000000000', organization_id, created_at, 'key_1', 'fleet.join', id, '{}' from fleets where name = 'lab'",
 ];
 
@@ -142,6 +151,9 @@ describeOnEachStore("a store from when fleets followed their selectors", (_newSt
     await using store = await openStore(location, testMachine);
     const tables = await store.reader.introspection.getTables();
     const columns = tables.flatMap(({ name, columns: all }) => all.map((column) => `${name}.${column.name}`));
-    expect(columns.filter((column) => /fleet_checks|follows|left_out/.test(column))).toEqual([]);
+    expect(columns.filter((column) => /fleet_checks|follows|left_out|allowed_key/.test(column))).toEqual([]);
+    expect(await store.reader.selectFrom("enrolments").select(["id", "status"]).execute()).toEqual([
+      { id: "renr_1", status: "expired" },
+    ]);
   });
 });

@@ -10,9 +10,9 @@ import { beforeEach, describe, expect, it, type SuiteOptions } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
+import { MIGRATIONS } from "../../../../../src/service/kernel/store/migrations.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
-import { MIGRATIONS } from "../../../../../src/service/kernel/store/migrations.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { execute } from "../../../../support/programs/execute.ts";
 import { SERVICE_PROGRAM } from "../../../../support/programs/programs-built.ts";
