@@ -30,17 +30,7 @@ import { listRefusals } from "./refusals.ts";
 import { getRegistration, getRobotHistory, listRegistrations } from "./registrations.ts";
 import { getRobot, listRobots, removeRobot, renameRobot, setupRobot } from "./robots.ts";
 import { listUsage, summarizeUsage } from "./usage.ts";
-import {
-  changeWebhook,
-  createWebhook,
-  deleteWebhook,
-  getDelivery,
-  getWebhook,
-  listDeliveries,
-  listWebhooks,
-  resendDelivery,
-  testWebhook,
-} from "./webhooks.ts";
+import { createWebhook, deleteWebhook, listWebhooks, rotateWebhook, testWebhook } from "./webhooks.ts";
 import type { Operation } from "./wire/operation.ts";
 
 /** The operations of the service document, section 4. */
@@ -96,13 +86,9 @@ export const beyondSpec = {
   getEnrolment,
   createWebhook,
   listWebhooks,
-  getWebhook,
-  changeWebhook,
-  deleteWebhook,
-  listDeliveries,
-  getDelivery,
-  resendDelivery,
   testWebhook,
+  rotateWebhook,
+  deleteWebhook,
   startLogin,
   pollLogin,
   exchangeLogin,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { AUDIT_ACTIONS } from "./wire/audit-actions.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
+import { text } from "./wire/text.ts";
 
 // /openapi.json takes a description from the schema object, so an object shared more widely would show its description everywhere.
 /** ISO 8601 date-time. */
@@ -33,13 +34,23 @@ export type AuditEntryView = z.output<typeof auditEntrySchema>;
 /** Answer of `GET /v1/me/audit`. */
 export const auditListSchema = z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" });
 
+/** Query of `GET /v1/me/audit`. */
+export const auditQuerySchema = pageQuerySchema.extend({
+  after: text({ pattern: /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/ })
+    .optional()
+    .describe("Id of an entry: only those after it, oldest first, for programs that follow the log."),
+});
+export type AuditQuery = z.output<typeof auditQuerySchema>;
+
 const operation = operationsOf("customer-auth");
 
 export const listAudit = operation("GET", "/v1/me/audit", {
   summary: "List who changed what",
   does: "Lists who changed what in the organization: keys, fleets, deployments, logins. Registrations are in the history of each robot. Entries older than the retention period of the audit log are deleted.",
-  answers: { 200: "The whole list or one page, newest first." },
+  answers: {
+    200: "The whole list or one page, newest first; with after, oldest first. Entries of the same few seconds may become visible in another order than that of their ids: a program that must miss none asks with the id of an entry that is a minute old, and skips those that it has seen.",
+  },
   scopes: ["audit:read"],
-  query: pageQuerySchema,
+  query: auditQuerySchema,
   response: auditListSchema,
 });

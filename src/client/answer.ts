@@ -3,7 +3,7 @@ import * as z from "zod";
 import { errorBodySchema, type ValidationError, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
-import { RETRY_AFTER_CAP_MS } from "../platform/retry.ts";
+import { parseRetryAfter } from "../platform/retry.ts";
 import type { AnsweredCall } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import type { Secret } from "./secret.ts";
@@ -151,36 +151,6 @@ function redactingReviver(secret: Secret): (name: string, value: unknown) => unk
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [secret.redactFrom(name), member]));
   };
-}
-
-/** The form of dates that HTTP requires (RFC 9110 section 5.6.7). Date.parse alone accepts nearly any text, such as "7" and "May". */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
-/**
- * The delay that an answer asks for (RFC 9110 section 10.2.3).
- *
- * A date is compared with the answer's Date header where there is one, because a robot's clock may be wrong by decades.
- *
- * @returns milliseconds, 0 for a past date, at most `RETRY_AFTER_CAP_MS`; null for a missing or invalid value.
- */
-export function parseRetryAfter(
-  retryAfter: string | undefined,
-  date: string | undefined,
-  wallMs: number,
-): number | null {
-  const value = (retryAfter ?? "").trim();
-  if (/^\d+(?:\.\d+)?$/.test(value)) return boundedDelay(Number(value) * 1000);
-  const untilMs = parseHttpDate(value);
-  return untilMs === null ? null : boundedDelay(untilMs - (parseHttpDate(date ?? "") ?? wallMs));
-}
-
-function boundedDelay(delayMs: number): number {
-  return Math.min(RETRY_AFTER_CAP_MS, Math.max(0, Math.ceil(delayMs)));
-}
-
-function parseHttpDate(text: string): number | null {
-  const timeMs = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(timeMs) ? null : timeMs;
 }
 
 function readRequestId(answer: HttpAnswer, secret: Secret): string | null {

@@ -52,8 +52,6 @@ export interface OperatorFlags extends TextFlags {
   /** The robot whose computer is replaced, also if it is online. */
   readonly replace?: string;
   readonly times?: string;
-  /** A file with public keys. */
-  readonly keys?: string;
 
   // Of fleets and deployments
   readonly model?: string;
@@ -76,11 +74,6 @@ export interface OperatorFlags extends TextFlags {
   readonly by?: string;
   /** Types of events. */
   readonly event?: readonly string[];
-  readonly allEvents?: boolean;
-  /** The URL of a webhook; `url` is that of the service. */
-  readonly receiver?: string;
-  readonly disable?: boolean;
-  readonly enable?: boolean;
   readonly csv?: boolean;
   readonly refused?: boolean;
   /** False with `--no-browser`, for a browser on another computer. */

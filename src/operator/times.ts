@@ -25,11 +25,6 @@ export function timeUntil(iso: Text, now: Now): string {
   return now.isAbsolute ? inFull(iso) : words.relativeTime(iso, now.ms);
 }
 
-/** The same of what waits behind others: `due` once it is over. */
-export function timeDue(iso: Text, now: Now): string {
-  return now.isAbsolute ? inFull(iso) : words.dueTime(iso, now.ms);
-}
-
 function inFull(iso: Text): string {
   const timeMs = Date.parse(iso ?? "");
   return Number.isNaN(timeMs) ? (iso ?? "") : `${new Date(timeMs).toISOString().slice(0, 19)}Z`;

@@ -156,6 +156,7 @@ export async function assemble(
       ...context,
       ...installations,
       receivers,
+      sender,
       gate,
       refusals,
       storedBytes,

@@ -67,11 +67,11 @@ export async function enrolmentsMark(reader: Reader, organizationId: string): Pr
   return JSON.stringify(waiting);
 }
 
-/** A text that changes when a webhook begins to fail or to drop events, and when it works again. */
+/** A text that changes when a webhook begins to fail, and when it works again. */
 export async function webhooksMark(reader: Reader, organizationId: string): Promise<string> {
   const webhooks = await reader
     .selectFrom("webhooks")
-    .select(["id", "failing_since", "full_since"])
+    .select(["id", "last_error"])
     .where("organization_id", "=", organizationId)
     .orderBy("id")
     .execute();

@@ -47,21 +47,14 @@ import type { MeteringContext } from "./usage/clock.ts";
 import { listOrganizationUsage } from "./usage/operations.ts";
 import { summarizeUsage } from "./usage/summary.ts";
 import {
-  getWebhookDelivery,
-  listWebhookDeliveries,
-  resendToWebhook,
-  testOrganizationWebhook,
-} from "./webhooks/delivery-operations.ts";
-import {
-  changeOrganizationWebhook,
   createOrganizationWebhook,
   deleteOrganizationWebhook,
-  getOrganizationWebhook,
   listOrganizationWebhooks,
+  rotateWebhookSecret,
+  testOrganizationWebhook,
   type WebhooksContext,
 } from "./webhooks/operations.ts";
 
-/** What the operations need. */
 export interface OperationsContext extends MountContext, MeteringContext, InstallationContext, WebhooksContext {
   readonly refusals: Pick<Refusals, "note">;
   readonly storedBytes: StoredBytes;
@@ -111,13 +104,9 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, guesses));
   mountWithBody(app, context, beyondSpec.createWebhook, createOrganizationWebhook(context));
   mountWithQuery(app, context, beyondSpec.listWebhooks, listOrganizationWebhooks(context));
-  mount(app, context, beyondSpec.getWebhook, getOrganizationWebhook(context));
-  mountWithBody(app, context, beyondSpec.changeWebhook, changeOrganizationWebhook(context));
-  mount(app, context, beyondSpec.deleteWebhook, deleteOrganizationWebhook(context));
-  mountWithQuery(app, context, beyondSpec.listDeliveries, listWebhookDeliveries(context));
-  mount(app, context, beyondSpec.getDelivery, getWebhookDelivery(context));
-  mount(app, context, beyondSpec.resendDelivery, resendToWebhook(context));
   mount(app, context, beyondSpec.testWebhook, testOrganizationWebhook(context));
+  mount(app, context, beyondSpec.rotateWebhook, rotateWebhookSecret(context));
+  mount(app, context, beyondSpec.deleteWebhook, deleteOrganizationWebhook(context));
   mountOpen(app, context, beyondSpec.startLogin, startLogin(context));
   mountOpen(app, context, beyondSpec.pollLogin, pollLogin(context));
   mountOpen(app, context, beyondSpec.exchangeLogin, exchangeLogin(context));

@@ -9,10 +9,9 @@ import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
 import type { MeteringContext } from "./usage/clock.ts";
-import { createDeliverer } from "./webhooks/deliver.ts";
+import { createDeliverer, createPruneOutbox } from "./webhooks/deliver.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 import type { Sender } from "./webhooks/receivers.ts";
-import { createTendWebhooks } from "./webhooks/tasks.ts";
 
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;
@@ -40,7 +39,7 @@ export function createTasks(
     createPruneEnrolments(context),
     createReportFleets(context),
     deliverer.task,
-    createTendWebhooks(context, webhooks),
+    createPruneOutbox(context, webhooks),
   ];
   if (auditRetentionDays !== null) tasks.push(createAuditPruning(context.store, context.machine, auditRetentionDays));
   return tasks;

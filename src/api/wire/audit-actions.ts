@@ -28,9 +28,8 @@ export const AUDIT_ACTIONS = [
   "robot.setup",
   "session.create",
   "session.end",
-  "webhook.change",
   "webhook.create",
   "webhook.delete",
-  "webhook.disable",
+  "webhook.rotate_secret",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -53,10 +53,9 @@ const TOPICS_BY_ACTION = {
   "robot.setup": ["robots", "fleets"],
   "session.create": [],
   "session.end": [],
-  "webhook.change": ["webhooks"],
   "webhook.create": ["webhooks"],
   "webhook.delete": ["webhooks"],
-  "webhook.disable": ["webhooks"],
+  "webhook.rotate_secret": ["webhooks"],
 } satisfies Readonly<Record<AuditAction, readonly Topic[]>>;
 
 const BY_ACTION: ReadonlyMap<string, readonly Topic[]> = new Map(Object.entries(TOPICS_BY_ACTION));

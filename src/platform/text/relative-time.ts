@@ -33,11 +33,6 @@ export function pastTime(iso: string | null | undefined, nowMs: number, dateOf =
   return relativeTime(iso, Math.max(nowMs, Date.parse(iso ?? "") || nowMs), dateOf);
 }
 
-/** A time of something to come: `due` once it is over, for what waits behind others. */
-export function dueTime(iso: string | null | undefined, nowMs: number, dateOf = isoDate): string {
-  return typeof iso === "string" && Date.parse(iso) <= nowMs ? "due" : relativeTime(iso, nowMs, dateOf);
-}
-
 /** In UTC. */
 function isoDate(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, "YYYY-MM-DD".length);

@@ -1,12 +1,30 @@
 /** The audit log: its list, and its retention (tasks.ts). Resources write entries with kernel/store/audit.ts. */
 import * as z from "zod";
 
-import type { AuditEntryView } from "../../api/audit.ts";
-import { listHandler } from "../kernel/lists/answer-list.ts";
+import type { AuditEntryView, AuditQuery } from "../../api/audit.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type AuditRow, type LabelledEntry, listChanges } from "./queries.ts";
 
-/** `GET /v1/me/audit`: the changes in an organization except registrations, newest first. */
-export const listOrganizationAudit = listHandler("aud", listChanges, viewEntry);
+/** `GET /v1/me/audit`: the changes in an organization except registrations, newest first; with `after` those after an entry, oldest first. */
+export function listOrganizationAudit({ store }: Pick<OperationContext, "store">): Handler<null, AuditQuery> {
+  return (call) => {
+    const { after } = call.query;
+    const order = after === undefined ? "newest" : "oldest";
+    return answerList(call, {
+      prefix: "aud",
+      around: ITEMS,
+      fetch: (range) =>
+        listChanges(
+          store.reader,
+          call.principal.organizationId,
+          { ...range, after: range.after ?? after ?? null },
+          order,
+        ),
+      view: viewEntry,
+    });
+  };
+}
 
 const detailsSchema = z.record(z.string(), z.unknown());
 

@@ -39,8 +39,13 @@ export type LabelledEntry = AuditRow & {
   readonly subject_model: string | null;
 };
 
-/** The changes in an organization except registrations, newest first: entries before the id `after`. */
-export async function listChanges(reader: Reader, organizationId: string, range: PageRange): Promise<LabelledEntry[]> {
+/** The changes in an organization except registrations: entries behind the id `after` in this order. */
+export async function listChanges(
+  reader: Reader,
+  organizationId: string,
+  range: PageRange,
+  order: "oldest" | "newest",
+): Promise<LabelledEntry[]> {
   const query = reader
     .selectFrom("audit_log")
     .leftJoin("api_keys as keys", "keys.id", "audit_log.subject_id")
@@ -57,7 +62,7 @@ export async function listChanges(reader: Reader, organizationId: string, range:
     )
     .where("audit_log.organization_id", "=", organizationId)
     .where("audit_log.action", "<>", sql.lit("robot.setup"));
-  const entries = await inRange(query, "audit_log.id", range, "newest").execute();
+  const entries = await inRange(query, "audit_log.id", range, order).execute();
   const actors = entries.map(({ actor }) => actor);
   const names = await nameActors(reader, organizationId, actors);
   return entries.map((entry) => Object.assign(entry, { label: names.get(entry.actor) ?? null }));

@@ -4,7 +4,13 @@ import { errorCode } from "../../platform/files/files.ts";
 
 /** What a request came to. `failed` has a reason in a few words. `abandoned`: the service stopped the request, so nothing is known. */
 export type Sent =
-  | { readonly state: "answered"; readonly status: number }
+  | {
+      readonly state: "answered";
+      readonly status: number;
+      /** Headers of the answer. */
+      readonly retryAfter?: string | undefined;
+      readonly date?: string | undefined;
+    }
   | { readonly state: "failed"; readonly reason: string }
   | { readonly state: "abandoned" };
 
@@ -70,7 +76,8 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
           signal: AbortSignal.any([signal, deadline]),
         });
         await finish(answer.body, answerBytes);
-        return { state: "answered", status: answer.statusCode };
+        const { date, "retry-after": retryAfter } = answer.headers;
+        return { state: "answered", status: answer.statusCode, retryAfter: single(retryAfter), date: single(date) };
       } catch (error) {
         if (signal.aborted) return { state: "abandoned" };
         if (deadline.aborted) return { state: "failed", reason: `no answer within ${timeoutMs} ms` };
@@ -82,6 +89,10 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
       await (await library)?.agent.destroy();
     },
   };
+}
+
+function single(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" ? header : header?.[0];
 }
 
 /** An incomplete or endless body does not change the result, which is the status. */

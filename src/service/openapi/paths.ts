@@ -42,7 +42,6 @@ function securityOf({ scopes, isOpen }: Operation): Part {
 }
 
 const PARAMETERS: Readonly<Record<string, string>> = {
-  delivery_id: "Id of the delivery.",
   deployment_id: "Id of the deployment.",
   fleet_id: "Id of the fleet.",
   key_id: "Id of the API key.",

@@ -25,7 +25,6 @@ const ROW_BYTES = 400;
 const TEXT_BYTES = {
   robots: sql<number>`octet_length(labels) + coalesce(octet_length(contract), 0) + octet_length(recent_changes)`,
   fleets: sql<number>`octet_length(operating_windows) + octet_length(selection)`,
-  webhook_deliveries: sql<number>`octet_length(body)`,
   audit_log: sql<number>`octet_length(details)`,
 } as const;
 type Table = keyof typeof TEXT_BYTES;
@@ -96,7 +95,6 @@ export function createStoredBytes(
     const sums = [
       ...(await readTable("robots", "", signal)),
       ...(await readTable("fleets", "", signal)),
-      ...(await readTable("webhook_deliveries", "", signal)),
       ...(await countAudit(signal)),
     ];
     for (const { organization_id: id, bytes } of sums) {

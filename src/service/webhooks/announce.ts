@@ -20,25 +20,28 @@ export interface Announced {
 const BODY_BYTES_MAXIMUM = 16 * 1024;
 
 /**
- * Enters an event for each webhook that wants it, in the transaction that the event tells of, or counts it for a webhook that is full.
- * Without a webhook that costs one query by an index.
+ * Adds an event to the outbox for each webhook that wants it, in the transaction that the event tells of. Without a webhook that costs one
+ * query by an index.
  */
 export async function announce(
   transaction: Transaction,
   { newId }: { readonly newId: NewId },
   { organizationId, type, at, data }: Announced,
 ): Promise<void> {
-  const listening = await findListening(transaction, { organizationId });
-  const wanting = listening.filter(({ events }) => wants(events, type));
-  for (const { id, full_since: fullSince } of wanting) if (fullSince !== null) await countDropped(transaction, id);
-  const open = wanting.filter(({ full_since: fullSince }) => fullSince === null);
-  if (open.length === 0) return;
+  const webhooks = await findWebhooks(transaction, { organizationId });
+  const wanting = webhooks.filter(({ events }) => wants(events, type));
+  if (wanting.length === 0) return;
   const body = printEvent(type, at, await data());
   const eventId = newId("evt");
-  const rows = open.map(({ id }) =>
-    newDelivery({ id: newId("whd"), organizationId, webhookId: id, eventId, type, body }, at),
-  );
-  await transaction.insertInto("webhook_deliveries").values(rows).execute();
+  const rows = wanting.map(({ id }): Tables["webhook_outbox"] => ({
+    id: newId("whd"),
+    webhook_id: id,
+    event_id: eventId,
+    body,
+    attempts: 0,
+    next_attempt_at: at,
+  }));
+  await transaction.insertInto("webhook_outbox").values(rows).execute();
 }
 
 /** Whether a webhook with these events, a JSON array or null for all, wants a type. */
@@ -55,48 +58,13 @@ export function printEvent(type: string, at: string, data: Data): string {
   return JSON.stringify({ type, timestamp: at, data: { ...ids, is_shortened: true } });
 }
 
-export function newDelivery(
-  of: Readonly<Record<"id" | "organizationId" | "webhookId" | "eventId" | "type" | "body", string>>,
-  at: string,
-): Tables["webhook_deliveries"] {
-  return {
-    id: of.id,
-    organization_id: of.organizationId,
-    webhook_id: of.webhookId,
-    event_id: of.eventId,
-    event_type: of.type,
-    body: of.body,
-    status: "pending",
-    attempts: 0,
-    created_at: at,
-    next_attempt_at: at,
-    claim_id: null,
-    last_attempt_at: null,
-    last_status: null,
-    last_error: null,
-  };
-}
-
-/** Prepared, because new robots ask it in their registration. */
-const findListening = prepare<
-  { readonly organizationId: string },
-  Pick<Tables["webhooks"], "id" | "events" | "full_since">
->((database, parameter) =>
-  database
-    .selectFrom("webhooks")
-    .select(["id", "events", "full_since"])
-    .where("organization_id", "=", parameter("organizationId"))
-    .where("removed_at", "is", null)
-    .where("disabled_at", "is", null)
-    .orderBy("id"),
+/** Prepared, because new robots ask it in their registration. The lock makes the deletion of a webhook wait for its events. */
+const findWebhooks = prepare<{ readonly organizationId: string }, Pick<Tables["webhooks"], "id" | "events">>(
+  (database, parameter) =>
+    database
+      .selectFrom("webhooks")
+      .select(["id", "events"])
+      .where("organization_id", "=", parameter("organizationId"))
+      .orderBy("id")
+      .forKeyShare(),
 );
-
-/** Counts nothing while another transaction counts: robots that register at the same time must not wait for each other's commits. */
-async function countDropped(transaction: Transaction, id: string): Promise<void> {
-  const free = transaction.selectFrom("webhooks").select("id").where("id", "=", id).forNoKeyUpdate().skipLocked();
-  await transaction
-    .updateTable("webhooks")
-    .set(({ eb }) => ({ dropped_events: eb("dropped_events", "+", 1) }))
-    .where("id", "=", free)
-    .execute();
-}

@@ -5,5 +5,5 @@
 export { announce } from "./announce.ts";
 export { forgetReport, forgetReports, listListening, report } from "./reports.ts";
 export type { Listening } from "./reports.ts";
-export { WEBHOOK_SETTINGS } from "./rules.ts";
-export type { WebhookSettings } from "./rules.ts";
+export { WEBHOOK_SETTINGS } from "./deliver.ts";
+export type { WebhookSettings } from "./deliver.ts";

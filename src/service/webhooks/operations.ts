@@ -1,144 +1,178 @@
 import * as z from "zod";
 
-import { type WebhookChange, type WebhookCreate, WEBHOOKS_MAXIMUM, type WebhookView } from "../../api/webhooks.ts";
-import { isoNow } from "../../platform/clock.ts";
-import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import {
+  SECRET_OVERLAP_HOURS,
+  TEST_EVENT,
+  type WebhookCreate,
+  WEBHOOKS_MAXIMUM,
+  type WebhookView,
+} from "../../api/webhooks.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import type { ServiceMachine } from "../kernel/machine.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { giveUpPending } from "./delivery-queries.ts";
-import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook, type WebhookRow } from "./queries.ts";
-import type { Receivers } from "./receivers.ts";
+import { lockOrganization } from "../organizations/index.ts";
+import { printEvent } from "./announce.ts";
+import { failureOf, noteOutcome, signedMessage } from "./deliver.ts";
+import type { Receivers, Sender } from "./receivers.ts";
 
-export interface WebhooksContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge"> {
+export interface WebhooksContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
   readonly receivers: Pick<Receivers, "problemOf">;
+  readonly sender: Pick<Sender, "send">;
 }
 
-export const UNKNOWN_WEBHOOK = refuse("NotFound", "Webhook not found");
+type WebhookRow = Tables["webhooks"];
+
+const UNKNOWN_WEBHOOK = refuse("NotFound", "Webhook not found");
 const TOO_MANY = refuse(
   "Conflict",
   `The organization has ${WEBHOOKS_MAXIMUM} webhooks; delete those that it does not need`,
 );
-
-/** Its failures before are forgotten, so that the next one does not disable it again; nothing is pending, so it is not full. */
-const ENABLED = { disabled_at: null, disabled_reason: null, failing_since: null, full_since: null };
+const TEST_UNDER_WAY = refuse("Conflict", "Another test of a webhook is under way; wait for its answer");
 
 /** Of the length that the Standard Webhooks specification recommends. */
 const SECRET_BYTES = 32;
+const HOUR_MS = 60 * 60 * 1000;
+/** Shorter than that of events: a client waits. */
+const TEST_TIMEOUT_MS = 10_000;
 
-/** `POST /v1/webhooks`: the only answer that contains the secret. */
+/** `POST /v1/webhooks`: only this answer and that of a rotation contain the secret. */
 export function createOrganizationWebhook({ newId, machine, receivers }: WebhooksContext): Handler<WebhookCreate> {
   return async (call) => {
     const { url, events } = call.body;
-    const invalid = refuseReceiver(url, receivers);
-    if (invalid !== null) return invalid;
+    const problem = receivers.problemOf(url);
+    if (problem !== null) return refuseInvalid([{ ...ruleBroken(problem), loc: ["body", "url"], input: url }]);
     const at = isoNow(machine.clock);
-    const secret = `whsec_${Buffer.from(machine.random.bytes(SECRET_BYTES)).toString("base64")}`;
     const row: WebhookRow = {
       id: newId("wh"),
       organization_id: call.principal.organizationId,
       url: new URL(url).href,
-      events: printEvents(events),
-      secret,
+      events: (events ?? null) === null ? null : JSON.stringify([...new Set(events)]),
+      secret: newSecret(machine),
       created_at: at,
-      listening_since: at,
-      failing_since: null,
-      full_since: null,
-      dropped_events: 0,
-      disabled_at: null,
-      disabled_reason: null,
-      removed_at: null,
+      previous_secret: null,
+      previous_secret_until: null,
+      last_error: null,
+      last_error_at: null,
     };
     const author = authorship(call, newId, at);
-    const details = { host: hostOf(row), events: row.events };
     const isAdded = await call.write(async (transaction) => {
       if (!(await addWebhook(transaction, row, WEBHOOKS_MAXIMUM))) return false;
+      const details = { host: hostOf(row), events: row.events };
       await audit(transaction, author, { action: "webhook.create", subjectId: row.id, details });
       return true;
     });
     if (!isAdded) return TOO_MANY;
     logChange(machine, "webhook_created", author, { webhook_id: row.id });
-    return answerValue({ ...webhookView(row), secret });
+    return answerValue({ ...webhookView(row), secret: row.secret });
   };
 }
 
 /** `GET /v1/webhooks`. */
 export const listOrganizationWebhooks = listHandler("wh", listWebhookRows, webhookView);
 
-/** `GET /v1/webhooks/{webhook_id}`. */
-export function getOrganizationWebhook({ store }: WebhooksContext): Handler<null> {
-  return async ({ principal, path }) => {
-    const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
-    return webhook === undefined ? UNKNOWN_WEBHOOK : answerValue(webhookView(webhook));
-  };
-}
-
-/** `PATCH /v1/webhooks/{webhook_id}`: an event that was entered before goes to the new URL, too. What changes nothing is not audited. */
-export function changeOrganizationWebhook({ newId, machine, receivers }: WebhooksContext): Handler<WebhookChange> {
+/** `POST /v1/webhooks/{webhook_id}/rotate`: the former secret signs beside the new one until receivers have that. */
+export function rotateWebhookSecret({ newId, machine }: WebhooksContext): Handler<null> {
   return async (call) => {
-    const { url = null, events, disabled = null } = call.body;
-    const invalid = url === null ? null : refuseReceiver(url, receivers);
-    if (invalid !== null) return invalid;
     const id = call.path["webhook_id"] ?? "";
-    const at = isoNow(machine.clock);
+    const nowMs = machine.clock.wallMs();
+    const at = isoTime(nowMs);
+    const secret = newSecret(machine);
     const author = authorship(call, newId, at);
-    const changed = await call.write(async (transaction) => {
-      const webhook = await lockWebhook(transaction, call.principal.organizationId, id);
+    const rotated = await call.write(async (transaction) => {
+      const webhook = await ofOrganization(transaction, call.principal.organizationId)
+        .where("id", "=", id)
+        .forUpdate()
+        .executeTakeFirst();
       if (webhook === undefined) return null;
-      const isDisabled = webhook.disabled_at !== null;
-      const newUrl = url === null ? webhook.url : new URL(url).href;
-      const newEvents = events === undefined ? webhook.events : printEvents(events);
-      const change = {
-        // Failures of the old receiver say nothing about the new one.
-        ...(newUrl === webhook.url ? {} : { url: newUrl, failing_since: null }),
-        ...(newEvents === webhook.events ? {} : { events: newEvents, listening_since: at }),
-        ...(disabled === true && !isDisabled ? { disabled_at: at, disabled_reason: "requested" as const } : {}),
-        ...(disabled === false && isDisabled ? { ...ENABLED, listening_since: at } : {}),
-      };
-      if (Object.keys(change).length === 0) return { row: webhook, isChanged: false };
-      const row = { ...webhook, ...change };
-      // Before it is enabled, because the task that gives up comes later.
-      if (disabled === false && isDisabled) await giveUpPending(transaction, id);
+      const until = isoTime(nowMs + SECRET_OVERLAP_HOURS * HOUR_MS);
+      const change = { secret, previous_secret: webhook.secret, previous_secret_until: until };
       await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
-      const details = { host: hostOf(row), events: row.events, is_disabled: row.disabled_at !== null };
-      await audit(transaction, author, { action: "webhook.change", subjectId: id, details });
-      return { row, isChanged: true };
+      const details = { host: hostOf(webhook) };
+      await audit(transaction, author, { action: "webhook.rotate_secret", subjectId: id, details });
+      return { ...webhook, ...change };
     });
-    if (changed === null) return UNKNOWN_WEBHOOK;
-    if (changed.isChanged) logChange(machine, "webhook_changed", author, { webhook_id: id });
-    return answerValue(webhookView(changed.row));
+    if (rotated === null) return UNKNOWN_WEBHOOK;
+    logChange(machine, "webhook_secret_rotated", author, { webhook_id: id });
+    return answerValue({ ...webhookView(rotated), secret });
   };
 }
 
-/** `DELETE /v1/webhooks/{webhook_id}`: an attempt in progress may still arrive. */
+/**
+ * `POST /v1/webhooks/{webhook_id}/test`: sends an event that says nothing, also to a webhook that wants none of its type, and answers with
+ * what came of it. An organization has one test under way, because each waits for a receiver.
+ */
+export function testOrganizationWebhook({ store, newId, machine, sender }: WebhooksContext): Handler<null> {
+  const testing = new Set<string>();
+  return async ({ principal: { organizationId }, path }) => {
+    const id = path["webhook_id"] ?? "";
+    const webhook = await ofOrganization(store.reader, organizationId).where("id", "=", id).executeTakeFirst();
+    if (webhook === undefined) return UNKNOWN_WEBHOOK;
+    if (testing.has(organizationId)) return TEST_UNDER_WAY;
+    testing.add(organizationId);
+    try {
+      const nowMs = machine.clock.wallMs();
+      const body = printEvent(TEST_EVENT, isoTime(nowMs), { webhook_id: id });
+      const message = await signedMessage(webhook, newId("evt"), body, nowMs);
+      const sent = await sender.send(message, AbortSignal.timeout(TEST_TIMEOUT_MS));
+      const error = sent.state === "abandoned" ? `no answer within ${TEST_TIMEOUT_MS} ms` : failureOf(sent);
+      await store.write((transaction) => noteOutcome(transaction, id, error, isoNow(machine.clock)));
+      return answerValue({ delivered: error === null, error });
+    } finally {
+      testing.delete(organizationId);
+    }
+  };
+}
+
+/** `DELETE /v1/webhooks/{webhook_id}`: with the events that wait. An attempt in progress may still arrive. */
 export function deleteOrganizationWebhook({ newId, machine }: WebhooksContext): Handler<null> {
   return async (call) => {
-    const { organizationId } = call.principal;
     const id = call.path["webhook_id"] ?? "";
     const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
-    const isRemoved = await call.write(async (transaction) => {
-      const webhook = await lockWebhook(transaction, organizationId, id);
-      if (webhook === undefined) return false;
-      await removeWebhook(transaction, id, at);
-      const details = { host: hostOf(webhook) };
-      await audit(transaction, author, { action: "webhook.delete", subjectId: id, details });
+    const isDeleted = await call.write(async (transaction) => {
+      const deleted = await transaction
+        .deleteFrom("webhooks")
+        .where("organization_id", "=", call.principal.organizationId)
+        .where("id", "=", id)
+        .returning("url")
+        .executeTakeFirst();
+      if (deleted === undefined) return false;
+      await audit(transaction, author, { action: "webhook.delete", subjectId: id, details: { host: hostOf(deleted) } });
       return true;
     });
-    if (!isRemoved) return UNKNOWN_WEBHOOK;
+    if (!isDeleted) return UNKNOWN_WEBHOOK;
     logChange(machine, "webhook_deleted", author, { webhook_id: id });
     return answerValue({ id, deleted_at: at });
   };
 }
 
-function refuseReceiver(url: string, { problemOf }: Pick<Receivers, "problemOf">): Answer | null {
-  const problem = problemOf(url);
-  return problem === null ? null : refuseInvalid([{ ...ruleBroken(problem), loc: ["body", "url"], input: url }]);
+/** Adds a webhook, unless the organization has `maximum`. @returns whether it was added. */
+export async function addWebhook(transaction: Transaction, row: WebhookRow, maximum: number): Promise<boolean> {
+  const { organization_id: organizationId } = row;
+  await lockOrganization(transaction, organizationId);
+  const there = await ofOrganization(transaction, organizationId).limit(maximum).execute();
+  if (there.length >= maximum) return false;
+  await transaction.insertInto("webhooks").values(row).execute();
+  return true;
 }
 
-function printEvents(events: WebhookCreate["events"]): string | null {
-  return (events ?? null) === null ? null : JSON.stringify([...new Set(events)]);
+function listWebhookRows(reader: Reader, organizationId: string, range: PageRange): Promise<WebhookRow[]> {
+  return inRange(ofOrganization(reader, organizationId), "id", range).execute();
+}
+
+function ofOrganization(reader: Reader, organizationId: string) {
+  return reader.selectFrom("webhooks").selectAll().where("organization_id", "=", organizationId);
+}
+
+function newSecret({ random }: Pick<ServiceMachine, "random">): string {
+  return `whsec_${Buffer.from(random.bytes(SECRET_BYTES)).toString("base64")}`;
 }
 
 /** For the audit log: paths and queries of such URLs often are secrets. */
@@ -155,10 +189,8 @@ function webhookView(row: WebhookRow): WebhookView {
     url: row.url,
     events: row.events === null ? null : eventsSchema.parse(JSON.parse(row.events)),
     created_at: row.created_at,
-    failing_since: row.failing_since,
-    full_since: row.full_since,
-    dropped_events: row.dropped_events,
-    disabled_at: row.disabled_at,
-    disabled_reason: row.disabled_reason,
+    previous_secret_until: row.previous_secret_until,
+    last_error: row.last_error,
+    last_error_at: row.last_error_at,
   };
 }

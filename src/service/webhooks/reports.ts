@@ -7,7 +7,7 @@ import { announce, type Announced, wants } from "./announce.ts";
 /** An organization that wants to be told of states, and since when. */
 export interface Listening {
   readonly organizationId: string;
-  /** ISO 8601: since when the first of these webhooks listens. */
+  /** ISO 8601: when the first of these webhooks was created. */
   readonly since: string;
 }
 
@@ -15,17 +15,15 @@ export interface Listening {
 export async function listListening(reader: Reader, types: readonly EventType[]): Promise<readonly Listening[]> {
   const webhooks = await reader
     .selectFrom("webhooks")
-    .select(["organization_id", "events", "listening_since"])
-    .where("removed_at", "is", null)
-    .where("disabled_at", "is", null)
-    .orderBy("listening_since")
+    .select(["organization_id", "events", "created_at"])
+    .orderBy("created_at")
     .execute();
   const since = new Map<string, string>();
-  for (const { organization_id: organizationId, events, listening_since: listeningSince } of webhooks) {
+  for (const { organization_id: organizationId, events, created_at: createdAt } of webhooks) {
     const isFirst = !since.has(organizationId);
-    if (isFirst && types.some((type) => wants(events, type))) since.set(organizationId, listeningSince);
+    if (isFirst && types.some((type) => wants(events, type))) since.set(organizationId, createdAt);
   }
-  return [...since].map(([organizationId, listeningSince]) => ({ organizationId, since: listeningSince }));
+  return [...since].map(([organizationId, first]) => ({ organizationId, since: first }));
 }
 
 /** A state that differs from the one that webhooks were last told; `before` is null if they were told none. */

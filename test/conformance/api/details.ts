@@ -194,6 +194,22 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(await answer.json()).toEqual({ items: items.slice(2, 4) });
     });
 
+    it("list after an entry → later ones, oldest first, in pages if requested; no such id → 422", async ({
+      client,
+    }) => {
+      for (const label of ["a", "b", "c", "d"]) await client.call("createApiKey", { body: { label } });
+      const all = (await client.call("listAudit")).items.slice(0, 4).toReversed();
+      const query = { after: all[0]?.id ?? "" };
+      expect((await client.call("listAudit", { query })).items).toEqual(all.slice(1));
+      const first = await client.send("listAudit", { query: { ...query, limit: "2" } });
+      expect(first.body).toEqual({ items: all.slice(1, 3) });
+      const next = /^<(.+)>; rel="next"$/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
+      const answer = await fetch(client.nextUrl() + next, { headers: { authorization: `Bearer ${client.key}` } });
+      expect(await answer.json()).toEqual({ items: all.slice(3) });
+      expect((await client.call("listAudit", { query: { after: all[3]?.id ?? "" } })).items).toEqual([]);
+      await client.invalid([["query", "after"]], "listAudit", { query: { after: "key_1" } });
+    });
+
     it("list → names of the subjects", async ({ equipped: client }) => {
       await createFleet(client, "line 4");
       const { id } = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });

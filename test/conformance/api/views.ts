@@ -275,26 +275,11 @@ const webhook = {
   url: z.url(),
   events: z.array(z.string()).min(1).nullable(),
   created_at: time,
-  failing_since: time.nullable(),
-  full_since: time.nullable(),
-  dropped_events: count,
-  disabled_at: time.nullable(),
-  disabled_reason: z.enum(["gone", "failing", "requested"]).nullable(),
-};
-
-const delivery = z.strictObject({
-  id: id("whd"),
-  event_id: id("evt"),
-  type: z.string(),
-  status: z.enum(["pending", "delivered", "failed"]),
-  created_at: time,
-  attempts: count,
-  next_attempt_at: time.nullable(),
-  last_attempt_at: time.nullable(),
-  last_status: z.int().nullable(),
+  previous_secret_until: time.nullable(),
   last_error: z.string().nullable(),
-  body: z.strictObject({ type: z.string(), timestamp: time, data: z.record(z.string(), z.unknown()) }),
-});
+  last_error_at: time.nullable(),
+};
+const webhookSecret = z.strictObject({ ...webhook, secret: z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/) });
 
 const credentialTerms = {
   installation_id: id("rinst"),
@@ -487,15 +472,11 @@ export const answers = {
   getDeployment: deploymentView,
   pollDeployment: deploymentView,
   retireDeployment: deploymentView,
-  createWebhook: z.strictObject({ ...webhook, secret: z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
+  createWebhook: webhookSecret,
   listWebhooks: z.strictObject({ items: z.array(z.strictObject(webhook)) }),
-  getWebhook: z.strictObject(webhook),
-  changeWebhook: z.strictObject(webhook),
+  testWebhook: z.strictObject({ delivered: z.boolean(), error: z.string().nullable() }),
+  rotateWebhook: webhookSecret,
   deleteWebhook: z.strictObject({ id: id("wh"), deleted_at: time }),
-  listDeliveries: z.strictObject({ items: z.array(delivery) }),
-  resendDelivery: delivery,
-  getDelivery: delivery,
-  testWebhook: delivery,
   startLogin: z.strictObject({
     exchange_id: id("login"),
     login_url: z.string().startsWith("/login?exchange="),

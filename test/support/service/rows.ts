@@ -80,13 +80,10 @@ export function webhookRow(given: Partial<Tables["webhooks"]> = {}): Tables["web
     secret: "whsec_",
     events: null,
     created_at: AT,
-    listening_since: AT,
-    failing_since: null,
-    full_since: null,
-    dropped_events: 0,
-    disabled_at: null,
-    disabled_reason: null,
-    removed_at: null,
+    previous_secret: null,
+    previous_secret_until: null,
+    last_error: null,
+    last_error_at: null,
     ...given,
   };
 }

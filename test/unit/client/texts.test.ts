@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { isPathParameter, operationUrl, unreachable } from "../../../src/client/send-request.ts";
-import { parseRetryAfter } from "../../../src/client/answer.ts";
+import { parseRetryAfter } from "../../../src/platform/retry.ts";
 import { isOfNetwork } from "../../../src/client/call-result.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";

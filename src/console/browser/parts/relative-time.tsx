@@ -79,7 +79,7 @@ interface RelativeTimeProps {
  * How long ago, with the exact time in the title.
  *
  * @param props.at ISO 8601; null shows a dash.
- * @param props.inWords `relativeTime` for what ends or begins, `dueTime` for what waits.
+ * @param props.inWords `relativeTime` for what ends or begins.
  */
 export function RelativeTime({ at, inWords = pastTime }: RelativeTimeProps) {
   const now = useNow();

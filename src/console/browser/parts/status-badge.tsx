@@ -4,17 +4,14 @@ import { capitalized, withSpaces } from "./text.ts";
 /** How urgent a state is. */
 export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
 
-/** The states of robots and their computers, of fleets, their members and generations, deployments, endpoints, webhooks and deliveries. */
+/** The states of robots and their computers, of fleets, their members and generations, deployments, endpoints and webhooks. */
 const TONES: Readonly<Record<string, Tone>> = {
   ready: "ready",
   healthy: "ready",
   online: "ready",
   works: "ready",
-  delivered: "ready",
-  used: "ready",
   active: "active",
   preparing: "preparing",
-  pending: "preparing",
   waiting: "waiting",
   retired: "waiting",
   superseded: "waiting",
@@ -23,8 +20,6 @@ const TONES: Readonly<Record<string, Tone>> = {
   not_ready: "degraded",
   not_monitored: "waiting",
   failing: "degraded",
-  full: "blocked",
-  disabled: "waiting",
   frozen: "blocked",
   revoked: "waiting",
   expired: "waiting",

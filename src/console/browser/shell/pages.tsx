@@ -17,7 +17,6 @@ import { Robot } from "../robots/robot.tsx";
 import { Robots } from "../robots/robots.tsx";
 import { matchPath, type PageParameters } from "../router.ts";
 import { Usage } from "../usage/usage.tsx";
-import { Webhook } from "../webhooks/webhook.tsx";
 import { Webhooks } from "../webhooks/webhooks.tsx";
 import { Overview } from "./overview.tsx";
 
@@ -43,7 +42,6 @@ const PAGES: Readonly<
   "/deployments/:name": Deployment,
   "/keys": Keys,
   "/webhooks": Webhooks,
-  "/webhooks/:name": Webhook,
   "/usage": Usage,
   "/audit": Audit,
 };

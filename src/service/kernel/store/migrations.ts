@@ -20,19 +20,22 @@ export const MIGRATIONS: Migrations = {
   "0002-fixed-members": fixMembers,
   "0003-no-limits-met": async (database) => void (await sql`drop table limits_met`.execute(database)),
   "0004-no-allowed-keys": dropAllowedKeys,
+  "0005-outbox": makeOutbox,
 };
 
 async function createTables(database: AnyDatabase): Promise<void> {
-  for (const [name, columns] of INITIAL) {
-    let table: CreateTableBuilder<string, string> = database.schema.createTable(name);
-    for (const [column, { type, constrain }] of Object.entries(columns)) {
-      table = table.addColumn(column, type, constrain);
-    }
-    const key = KEYS[name];
-    if (key !== undefined) table = table.addPrimaryKeyConstraint(`${name}_key`, key);
-    await table.execute();
-  }
+  for (const [name, columns] of INITIAL) await createTable(database, name, columns);
   for (const index of INDEXES) await sql.raw(`create ${index}`).execute(database);
+}
+
+async function createTable(database: AnyDatabase, ...[name, columns]: InitialTable): Promise<void> {
+  let table: CreateTableBuilder<string, string> = database.schema.createTable(name);
+  for (const [column, { type, constrain }] of Object.entries(columns)) {
+    table = table.addColumn(column, type, constrain);
+  }
+  const key = KEYS[name];
+  if (key !== undefined) table = table.addPrimaryKeyConstraint(`${name}_key`, key);
+  await table.execute();
 }
 
 /** `TABLES`, and what is dropped since, in the order of the stores and backups that have it: the seal of a backup depends on it. */
@@ -49,14 +52,18 @@ const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[]
         ["allowed_keys", DROPPED.allowed_keys],
       ];
     }
+    case "webhooks": {
+      const { id, organization_id, url, events, secret, created_at } = TABLES.webhooks;
+      return [
+        ["limits_met", DROPPED.limits_met],
+        [name, { id, organization_id, url, events, secret, created_at, ...DROPPED.webhooks }],
+      ];
+    }
+    case "webhook_outbox":
+      return [["webhook_deliveries", DROPPED.webhook_deliveries]];
     case "generations":
       return [
         ["fleet_checks", DROPPED.fleet_checks],
-        [name, columns],
-      ];
-    case "webhooks":
-      return [
-        ["limits_met", DROPPED.limits_met],
         [name, columns],
       ];
     default:
@@ -82,6 +89,24 @@ async function dropAllowedKeys(database: AnyDatabase): Promise<void> {
     where allowed_key_id is not null and status = 'approved' and installation_id is null`.execute(database);
   await database.schema.alterTable("enrolments").dropColumn("allowed_key_id").execute();
   await sql`drop table allowed_keys`.execute(database);
+}
+
+/** What waits for a webhook still goes there; webhooks that were disabled are gone, because nothing enables them again. */
+async function makeOutbox(database: AnyDatabase): Promise<void> {
+  await sql`delete from webhooks where disabled_at is not null or removed_at is not null`.execute(database);
+  for (const column of Object.keys(DROPPED.webhooks)) {
+    await database.schema.alterTable("webhooks").dropColumn(column).execute();
+  }
+  for (const column of ["previous_secret", "previous_secret_until", "last_error", "last_error_at"]) {
+    await database.schema.alterTable("webhooks").addColumn(column, "text").execute();
+  }
+  await createTable(database, "webhook_outbox", TABLES.webhook_outbox);
+  await sql`insert into webhook_outbox (id, webhook_id, event_id, body, attempts, next_attempt_at)
+    select id, webhook_id, event_id, body, attempts, next_attempt_at from webhook_deliveries
+    where status = 'pending' and webhook_id in (select id from webhooks)`.execute(database);
+  await sql`drop table webhook_deliveries`.execute(database);
+  await sql`create index webhook_outbox_by_webhook on webhook_outbox (webhook_id, id)`.execute(database);
+  await sql`create index webhook_outbox_due on webhook_outbox (webhook_id, next_attempt_at)`.execute(database);
 }
 
 /** Primary keys of several columns. */

@@ -27,6 +27,11 @@ const referenceTo = (column: string): Column<string> => ({
   type: "text",
   constrain: (own) => own.notNull().references(column),
 });
+/** A reference to what takes the row along when it is deleted. */
+const ownedBy = (column: string): Column<string> => ({
+  type: "text",
+  constrain: (own) => own.notNull().references(column).onDelete("cascade"),
+});
 const optionalReferenceTo = (column: string): Column<string | null> => ({
   type: "text",
   constrain: (own) => own.references(column),
@@ -434,40 +439,28 @@ export const TABLES = {
     url: text,
     /** JSON array of types; null for all events. */
     events: optionalText,
-    /** `whsec_…`, in clear, because each delivery is signed with it. Empty once the webhook is deleted. */
+    /** `whsec_…`, in clear, because each event is signed with it. */
     secret: text,
     created_at: text,
-    /** When it was created, enabled again or given other events: it is told of what comes later. */
-    listening_since: text,
-    /** First failure since the last delivery that succeeded. */
-    failing_since: optionalText,
-    /** Since when new events are dropped, because too many are pending. */
-    full_since: optionalText,
-    dropped_events: integer,
-    disabled_at: optionalText,
-    disabled_reason: optionalOneOf<"gone" | "failing" | "requested">(),
-    /** Its row is deleted after its deliveries, an hour later at the earliest. */
-    removed_at: optionalText,
+    /** Signs, too, until the time below. */
+    previous_secret: optionalText,
+    previous_secret_until: optionalText,
+    /** Why the last attempt failed, in a few words, and when; null if it succeeded. */
+    last_error: optionalText,
+    last_error_at: optionalText,
   },
-  /** Events to deliver, written in the transaction of what they tell, and kept for a month. */
-  webhook_deliveries: {
+  /** Events that wait to be delivered, written in the transaction of what they tell. */
+  webhook_outbox: {
     id: key,
-    organization_id: text,
-    webhook_id: text,
+    webhook_id: ownedBy("webhooks.id"),
+    /** The same for each webhook. */
     event_id: text,
-    event_type: text,
     /** JSON text, as sent and signed. */
     body: text,
-    status: oneOf<"pending" | "delivered" | "failed">(),
+    /** That failed. */
     attempts: integer,
-    created_at: text,
-    /** When it is due. While an attempt runs: when another replica may take it for abandoned. */
+    /** When it is due. While an attempt runs: when it is due if the process dies. */
     next_attempt_at: text,
-    /** The attempt in progress. */
-    claim_id: optionalText,
-    last_attempt_at: optionalText,
-    last_status: optionalInteger,
-    last_error: optionalText,
   },
   /** The state of robots and fleets that webhooks were told last. */
   reported_states: {
@@ -482,7 +475,7 @@ export const TABLES = {
 
 /**
  * What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector,
- * and computers whose keys were on a list enrolled without an approval.
+ * computers whose keys were on a list enrolled without an approval, and webhooks kept a history of deliveries.
  */
 export const DROPPED = {
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
@@ -497,6 +490,31 @@ export const DROPPED = {
     made_by: text,
     used_at: optionalText,
     robot_id: optionalText,
+  },
+  webhooks: {
+    listening_since: text,
+    failing_since: optionalText,
+    full_since: optionalText,
+    dropped_events: integer,
+    disabled_at: optionalText,
+    disabled_reason: optionalText,
+    removed_at: optionalText,
+  },
+  webhook_deliveries: {
+    id: key,
+    organization_id: text,
+    webhook_id: text,
+    event_id: text,
+    event_type: text,
+    body: text,
+    status: text,
+    attempts: integer,
+    created_at: text,
+    next_attempt_at: text,
+    claim_id: optionalText,
+    last_attempt_at: optionalText,
+    last_status: optionalInteger,
+    last_error: optionalText,
   },
   fleet_checks: { id: key, organization_id: text, subject_id: text, actor: text, request_id: optionalText },
   limits_met: {

@@ -40,7 +40,7 @@ describeConsole("webhooks", start, (running) => {
     await page.keyboard.press("Escape");
     await page.getByText("Store the secret first: it cannot be shown again.").waitFor();
     await page.getByRole("button", { name: "I have stored it" }).click();
-    await page.getByRole("link", { name: hostOf(receiver.url) }).waitFor();
+    await page.getByText(hostOf(receiver.url)).waitFor();
     expect(await page.content()).not.toContain(secret);
     await setUp(running(), "arm-1");
     await expect.poll(() => receiver.received.length).toBe(1);
@@ -79,56 +79,34 @@ describeConsole("webhooks", start, (running) => {
     await page.getByText(/address is not public/i).waitFor();
   });
 
-  it("webhook removed elsewhere → its last state, without a promise to ask again", async () => {
-    const { id, url } = await createWebhook(running(), "https://gone.example.com/");
-    const page = await open(`/webhooks/${id}`);
-    await page.getByRole("heading", { level: 1, name: hostOf(url) }).waitFor();
-    await untilLive(page);
-    await running().send("DELETE", `/v1/webhooks/${id}`);
-    const notice = page.locator(".notice", { hasText: "This is the last known state of this webhook." });
-    await notice.waitFor();
-    expect(await notice.innerText()).not.toContain("asks again");
-  });
-
-  it("delivery failed → shows why and when it is tried again; Send again → delivered", async () => {
+  it("test → says what came of it; the state follows", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { id } = await createWebhook(running(), receiver.url, ["robot.registered"]);
-    await setUp(running(), "arm-2");
-    await expect.poll(async () => (await webhookOf(running(), id))?.failing_since).not.toBeNull();
-    const page = await open(`/webhooks/${id}`);
-    const row = page.getByRole("row", { name: /robot\.registered/ });
-    await row.getByText("answered 500").waitFor();
-    expect(await row.textContent()).toMatch(/arm-2Pending\d+answered 500(in \d|now|due)/);
-    await page.getByText("failing: deliveries are tried again").waitFor();
-    expect(await page.getByRole("columnheader", { name: "When" }).getAttribute("aria-sort")).toBe("descending");
-    const cell = row.getByRole("cell").filter({ has: page.getByRole("button") });
-    expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await createWebhook(running(), receiver.url, ["robot.registered"]);
+    const page = await open("/webhooks");
+    const row = page.getByRole("row", { name: hostOf(receiver.url) });
+    const press = () => row.getByRole("button", { name: /^Test/ }).click();
+    await press();
+    await page.getByText(`The test event was not delivered to ${hostOf(receiver.url)}: answered 500.`).waitFor();
+    await row.getByText("Failing").waitFor();
     expect(await violations(page)).toEqual([]);
     receiver.answer = answerWith(204);
-    await page.getByRole("button", { name: "Send again robot.registered arm-2" }).click();
-    await row.getByText("Delivered").waitFor();
-    await row.getByText("answered 204").waitFor();
-    await page.getByText("works", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Send a test" }).click();
-    await page
-      .getByRole("row", { name: /webhook\.test/ })
-      .getByText("Delivered")
-      .waitFor();
+    await press();
+    await page.getByText(`The test event is delivered to ${hostOf(receiver.url)}.`).waitFor();
+    await row.getByText("Works").waitFor();
   });
 
-  it("Send again fails → error on the page until it succeeds", async () => {
-    const { id } = await createWebhook(running(), (await startReceiver()).url, ["robot.registered"]);
-    await setUp(running(), "arm-3");
-    const page = await open(`/webhooks/${id}`);
-    await page.route("**/resend", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
-    const sendAgain = page.getByRole("button", { name: "Send again robot.registered arm-3" });
-    await sendAgain.click();
+  it("test refused → error on the page until it succeeds", async () => {
+    const { url } = await startReceiver();
+    await createWebhook(running(), url);
+    const page = await open("/webhooks");
+    await page.route("**/test", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
+    const test = page.getByRole("button", { name: `Test ${hostOf(url)}` });
+    await test.click();
     const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
     await alert.waitFor();
-    await page.unroute("**/resend");
-    await sendAgain.click();
-    await page.getByText("robot.registered is sent again.").waitFor();
+    await page.unroute("**/test");
+    await test.click();
     await alert.waitFor({ state: "detached" });
   });
 
@@ -141,31 +119,31 @@ describeConsole("webhooks", start, (running) => {
     await page.getByText(`host=${hostOf(url)}`).waitFor({ timeout: 10_000 });
   });
 
-  it("disable, enable, remove → each takes effect; disabling says what ends", async () => {
+  it("new secret, remove → each takes effect; the secret is shown once", async () => {
     const receiver = await startReceiver();
-    const { id } = await createWebhook(running(), receiver.url);
-    const page = await open(`/webhooks/${id}`);
-    await page.getByRole("button", { name: "Disable" }).click();
-    await page.getByText("What waits to be delivered is given up").waitFor();
+    const { id, secret: former } = await createWebhook(running(), receiver.url);
+    const page = await open("/webhooks");
+    await page.getByRole("button", { name: `New secret ${hostOf(receiver.url)}` }).click();
+    await page.getByText("For a day the former secret signs beside the new one").waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
-    await page.getByRole("button", { name: "Disable webhook" }).click();
-    await page.getByRole("button", { name: "Enable" }).waitFor();
-    expect(await webhookOf(running(), id)).toMatchObject({ disabled_reason: "requested" });
-    await page.getByRole("button", { name: "Enable" }).click();
-    await page.getByRole("button", { name: "Disable" }).waitFor();
-    expect(await webhookOf(running(), id)).toMatchObject({ disabled_at: null });
-    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Make a new secret" }).click();
+    const secret = await page.locator(".key-once code").innerText();
+    expect(secret).not.toBe(former);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await setUp(running(), "arm-4");
+    await expect.poll(() => receiver.received.length).toBe(1);
+    expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "robot.registered" });
+    await page.getByRole("button", { name: `Remove ${hostOf(receiver.url)}` }).click();
     await page.getByRole("button", { name: "Remove webhook" }).click();
-    await page.getByRole("heading", { level: 1, name: /^Webhooks/ }).waitFor();
+    await expect.poll(() => page.getByText(hostOf(receiver.url)).count()).toBe(0);
     expect(await webhookOf(running(), id)).toBeUndefined();
-    await expect.poll(() => page.getByRole("link", { name: hostOf(receiver.url) }).count()).toBe(0);
   });
 
   it("key that may only read → no buttons", async () => {
-    const { id } = await createWebhook(running(), (await startReceiver()).url);
+    const { url } = await createWebhook(running(), (await startReceiver()).url);
     const { api_key: key } = await createKey(running(), "reader", ["webhooks:read"]);
-    const page = await open(`/webhooks/${id}`, key);
-    await page.getByText("Nothing was sent yet.").waitFor();
-    expect(await page.getByRole("button", { name: /test|Disable|Remove|again/ }).count()).toBe(0);
+    const page = await open("/webhooks", key);
+    await page.getByText(hostOf(url)).waitFor();
+    expect(await page.getByRole("button", { name: /^Test|New|Remove/ }).count()).toBe(0);
   });
 });

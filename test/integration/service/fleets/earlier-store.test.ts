@@ -1,4 +1,4 @@
-/** Stores of earlier programs: fleets whose robots joined and left by a selector, computers that a list of keys let enroll. */
+/** Stores of earlier programs: fleets whose robots joined and left by a selector, computers that a list of keys let enroll, deliveries of webhooks. */
 import { join } from "node:path";
 
 import { sql } from "kysely";
@@ -13,32 +13,32 @@ import type { StoreLocation, Transaction } from "../../../../src/service/kernel/
 import { tableShapes } from "../../../../src/service/kernel/store/table-shapes.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
+import { statementsBackTo } from "../../../support/service/earlier-schema.ts";
 import { insertModel } from "../../../support/service/rows.ts";
 import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 /**
- * What the schema had then and has not now, with changes that were still to come: r2 would have joined the fleet `lab`, and a computer whose
- * key was on the list would have fetched its credential.
+ * What was still to come: r2 would have joined the fleet `lab`, a computer whose key was on the list would have fetched its credential, and
+ * of two webhooks, one of them disabled, an event would have been delivered.
  */
-const EARLIER = [
-  "delete from migrations where name <> '0001-initial'",
-  "alter table fleets add column follows_since text",
-  "alter table fleets add column left_out_robot_id text",
-  "create table fleet_checks (id text not null primary key, organization_id text not null, subject_id text not null, actor text not null, request_id text)",
-  "create table limits_met (limit_name text not null, party text not null, organization_id text, first_at text not null, last_at text not null, count integer not null, primary key (limit_name, party))",
-  "create index fleets_that_follow on fleets (organization_id, id) where follows_since is not null",
-  "create index audit_log_of_members on audit_log (subject_id, id) where action in ('fleet.join', 'fleet.leave', 'fleet.leave_out')",
+const PENDING = [
   "update fleets set follows_since = created_at, peak_active_robots = 9",
   "update fleets set left_out_robot_id = (select id from robots where name = 'r2') where name = 'lab'",
   "delete from fleet_members where fleet_id = (select id from fleets where name = 'left')",
   "insert into fleet_checks select id, organization_id, id, 'key_1', null from robots where name = 'r2'",
-  "alter table enrolments add column allowed_key_id text",
-  "create table allowed_keys (id text not null primary key, organization_id text, key_fingerprint text, created_at text, expires_at text, created_by text, made_by text, used_at text, robot_id text)",
-  "create unique index allowed_keys_by_fingerprint on allowed_keys (key_fingerprint, organization_id)",
-  "create index allowed_keys_by_organization on allowed_keys (organization_id, id)",
   "insert into allowed_keys select 'akey_1', organization_id, 'SHA256:a', created_at, created_at, 'key_1', 'key_1', null, null from fleets where name = 'lab'",
   "insert into enrolments (id, status, public_key, user_code, poll_token_sha256, requested_name, labels, configuration_digest, client_address, client_site, created_at, expires_at, confirm_replace, allowed_key_id) select 'renr_1', 'approved', 'key', 'WXYZ2345', '', 'r9', '{}', '', '', '', created_at, '2099-01-01T00:00:00.000Z', 0, 'akey_1' from fleets where name = 'lab'",
+  "insert into webhooks (id, organization_id, url, events, secret, created_at, listening_since, dropped_events) select 'wh_1', organization_id, 'https://receiver.invalid/', '[\"robot.frozen\"]', 'whsec_AAAA', created_at, created_at, 0 from fleets where name = 'lab'",
+  "insert into webhooks (id, organization_id, url, secret, created_at, listening_since, dropped_events, disabled_at, disabled_reason) select 'wh_2', organization_id, url, secret, created_at, created_at, 0, created_at, 'gone' from webhooks",
+  ...[
+    ["whd_1", "wh_1", "pending"],
+    ["whd_2", "wh_1", "delivered"],
+    ["whd_3", "wh_2", "pending"],
+  ].map(
+    ([id, webhook, status]) =>
+      `insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, body, status, attempts, created_at, next_attempt_at) select '${id}', organization_id, '${webhook}', 'evt_1', 'robot.frozen', '{}', '${status}', 1, created_at, '2099-01-01T00:00:00.000Z' from webhooks where id = '${webhook}'`,
+  ),
   "insert into audit_log (id, organization_id, at, actor, action, subject_id, details) select 'aud_00000000000000000000000000', organization_id, created_at, 'key_1', 'fleet.join', id, '{}' from fleets where name = 'lab'",
 ];
 
@@ -113,7 +113,8 @@ describeOnEachStore("a store from when fleets followed their selectors", (_newSt
       return ids;
     })();
     await write(earlier, async (transaction) => {
-      for (const statement of EARLIER) await sql.raw(statement).execute(transaction);
+      for (const statement of [...(await statementsBackTo("0001-initial")), ...PENDING])
+        await sql.raw(statement).execute(transaction);
     });
 
     const location = await way(earlier, newPlace);
@@ -151,9 +152,17 @@ describeOnEachStore("a store from when fleets followed their selectors", (_newSt
     await using store = await openStore(location, testMachine);
     const tables = await store.reader.introspection.getTables();
     const columns = tables.flatMap(({ name, columns: all }) => all.map((column) => `${name}.${column.name}`));
-    expect(columns.filter((column) => /fleet_checks|follows|left_out|allowed_key/.test(column))).toEqual([]);
+    expect(
+      columns.filter((column) =>
+        /fleet_checks|follows|left_out|allowed_key|webhook_deliveries|disabled_at/.test(column),
+      ),
+    ).toEqual([]);
     expect(await store.reader.selectFrom("enrolments").select(["id", "status"]).execute()).toEqual([
       { id: "renr_1", status: "expired" },
+    ]);
+    expect(await store.reader.selectFrom("webhooks").select("id").execute()).toEqual([{ id: "wh_1" }]);
+    expect(await store.reader.selectFrom("webhook_outbox").selectAll().execute()).toMatchObject([
+      { id: "whd_1", webhook_id: "wh_1", attempts: 1 },
     ]);
   });
 });

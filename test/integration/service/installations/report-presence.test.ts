@@ -43,10 +43,10 @@ async function scene(newStore: NewStore) {
     /** Runs the task once. Resolves with the names and types of new events. */
     async run() {
       await task.run(new AbortController().signal);
-      const rows = await store.reader.selectFrom("webhook_deliveries").select(["event_type", "body"]).execute();
-      await store.write((transaction) => transaction.deleteFrom("webhook_deliveries").execute());
-      const events = rows.map(({ event_type: type, body }) => {
-        const { data } = JSON.parse(body) as { data: { name: string } };
+      const rows = await store.reader.selectFrom("webhook_outbox").select("body").execute();
+      await store.write((transaction) => transaction.deleteFrom("webhook_outbox").execute());
+      const events = rows.map(({ body }) => {
+        const { type, data } = JSON.parse(body) as { type: string; data: { name: string } };
         return `${data.name} ${type}`;
       });
       return events.toSorted();
@@ -153,20 +153,5 @@ describeOnEachStore("report-presence", (newStore) => {
       .where("kind", "=", "fleet")
       .execute();
     expect(fleets).toEqual([{ subject_id: "fleet_foreign" }]);
-  });
-
-  it("webhook disabled and enabled → starts with the current state, without events", async () => {
-    const { add, run, known, store, at, pass } = await scene(newStore);
-    await add("arm");
-    await run();
-    const set = (disabled: string | null) =>
-      store.write((transaction) => transaction.updateTable("webhooks").set({ disabled_at: disabled }).execute());
-    await set(at());
-    expect(await run()).toEqual([]);
-    expect(await known()).toEqual([]);
-    await set(null);
-    pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
-    expect(await run()).toEqual([]);
-    expect(await known()).toEqual(["robot_arm offline"]);
   });
 });

@@ -5,7 +5,6 @@ import { createHistoryBudget } from "../../../../src/service/robots/history/budg
 import { createRoom } from "../../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
-import { newDelivery } from "../../../../src/service/webhooks/announce.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
@@ -66,17 +65,6 @@ describeOnEachStore("stored bytes of an organization", (newStore) => {
     // The addition was never stored.
     await stored.task.run(NEVER);
     expect(stored.isFull("org_2")).toBe(false);
-  });
-
-  it("deliveries of webhooks → counted", async () => {
-    await using parts = await openServiceParts(await newStore());
-    const stored = createStoredBytes(parts.store, 10 * KIBIBYTE, testMachine);
-    const [organizationId, webhookId, eventId] = ["org_1", "wh_1", "evt_1"];
-    const of = { organizationId, webhookId, eventId, type: "fleet.ready", body: "x".repeat(KIBIBYTE) };
-    const rows = Array.from({ length: 10 }, (_, index) => newDelivery({ ...of, id: `whd_${index}` }, parts.at()));
-    await parts.store.write((transaction) => transaction.insertInto("webhook_deliveries").values(rows).execute());
-    await stored.task.run(NEVER);
-    expect([stored.isFull("org_1"), stored.isFull("org_2")]).toEqual([true, false]);
   });
 
   it("parts of the audit log to which nothing is added → counted once, until they are pruned", async () => {

@@ -6,13 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import {
-  deliveryListSchema,
-  type DeliveryView,
-  webhookCreatedSchema,
-  webhookListSchema,
-  type WebhookView,
-} from "../../../../src/api/webhooks.ts";
+import { webhookSecretSchema, webhookListSchema, type WebhookView } from "../../../../src/api/webhooks.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 
 /** A received request. */
@@ -61,16 +55,12 @@ export const LOCAL = { allow: ["127.0.0.1"], tickMs: 25 } as const;
 type Sender = Pick<RunningService, "send">;
 
 export async function createWebhook({ send }: Sender, url: string, events: readonly string[] | null = null) {
-  return webhookCreatedSchema.parse(await (await send("POST", "/v1/webhooks", { url, events })).json());
+  return webhookSecretSchema.parse(await (await send("POST", "/v1/webhooks", { url, events })).json());
 }
 
 export async function webhookOf({ send }: Sender, id: string): Promise<WebhookView | undefined> {
   const { items } = webhookListSchema.parse(await (await send("GET", "/v1/webhooks")).json());
   return items.find((webhook) => webhook.id === id);
-}
-
-export async function deliveriesOf({ send }: Sender, id: string): Promise<readonly DeliveryView[]> {
-  return deliveryListSchema.parse(await (await send("GET", `/v1/webhooks/${id}/deliveries`)).json()).items;
 }
 
 /** Registers a robot. */

@@ -1,12 +1,6 @@
 import { expect, test } from "vitest";
 
-import {
-  chosenDuration,
-  dueTime,
-  pastTime,
-  relativeTime,
-  shortDuration,
-} from "../../../../src/platform/text/relative-time.ts";
+import { chosenDuration, pastTime, relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -50,15 +44,6 @@ test.each([
   [56 * 3_600_000, "2 d 8 h"],
 ])("chosenDuration: %i ms → %j, with what the largest unit leaves", (durationMs, text) => {
   expect(chosenDuration(durationMs)).toBe(text);
-});
-
-test.each([
-  [-600_000, "due"],
-  [0, "due"],
-  [1, "now"],
-  [600_000, "in 10 min"],
-])("dueTime: in %i ms → %j", (inMs, text) => {
-  expect(dueTime(new Date(NOW_MS + inMs).toISOString(), NOW_MS)).toBe(text);
 });
 
 test.each([

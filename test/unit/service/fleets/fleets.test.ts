@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
 import { fleetCreateSchema, fleetPreviewSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
-import type { WebhookChange } from "../../../../src/api/webhooks.ts";
 import type { PageQuery } from "../../../../src/api/wire/pages.ts";
 import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
@@ -19,8 +18,6 @@ import { createReportFleets } from "../../../../src/service/fleets/report-states
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
-import { changeOrganizationWebhook } from "../../../../src/service/webhooks/operations.ts";
-import { createReceivers } from "../../../../src/service/webhooks/receivers.ts";
 import { robotRow, webhookRow } from "../../../support/service/rows.ts";
 import {
   bodyOf,
@@ -220,7 +217,7 @@ describe("report-fleets", () => {
     const parts = await openServiceParts();
     await parts.addModel("pi", { last_probed_at: parts.at() });
     await parts.register("r1");
-    const webhook = webhookRow({ listening_since: parts.at() });
+    const webhook = webhookRow({ created_at: parts.at() });
     await parts.store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
     return parts;
   }
@@ -235,32 +232,24 @@ describe("report-fleets", () => {
     expect(states).not.toContain("blocked");
   });
 
-  it("webhook enabled again → fleets that changed meanwhile are noted, not announced; later ones are", async () => {
+  it("webhook created after fleets changed → these are noted, not announced; later ones are", async () => {
     await using parts = await openListening();
-    const { context, call, store } = parts;
-    const change = (body: WebhookChange) =>
-      changeOrganizationWebhook({ ...context, receivers: createReceivers([]) })(
-        call({ body, query: null, path: { webhook_id: "wh_1" } }),
-      );
-    parts.pass(1000);
-    await change({ disabled: true });
+    const { context, store } = parts;
     await createdFleet(parts);
     await setHealth(parts, "healthy");
     await createReconcileFleets(context, HOUR_MS).run(new AbortController().signal);
     parts.pass(1000);
-    await change({ disabled: false });
+    await store.write((transaction) => transaction.updateTable("webhooks").set({ created_at: parts.at() }).execute());
     await report(parts);
     expect(await reported(parts)).toMatchObject([{ state: "ready" }]);
     const later = await createdFleet(parts, { name: "later" });
     await setHealth(parts, "healthy");
     await createReconcileFleets(context, HOUR_MS).run(new AbortController().signal);
     await report(parts);
-    const told = await store.reader
-      .selectFrom("webhook_deliveries")
-      .select("body")
-      .where("event_type", "=", "fleet.ready")
-      .execute();
-    expect(told.map(({ body }) => JSON.parse(body))).toMatchObject([{ data: { fleet_id: later.id } }]);
+    const told = await store.reader.selectFrom("webhook_outbox").select("body").execute();
+    expect(told.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { type: "fleet.ready", data: { fleet_id: later.id, status: "ready", status_before: null, blocker: null } },
+    ]);
   });
 
   it("fleet removed → the state that was told of it is forgotten: each run reads all of them", async () => {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type * as z from "zod";
 
-import type { webhookCreatedSchema } from "../../../api/webhooks.ts";
+import type { webhookSecretSchema, WebhookView } from "../../../api/webhooks.ts";
 import { EVENT_TYPES, type EventType } from "../../../api/wire/event-types.ts";
 import { receiverOf } from "../../../api/words/webhooks.ts";
 import { invalidate } from "../data/cache.ts";
@@ -11,14 +11,48 @@ import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 
-type CreatedWebhook = z.output<typeof webhookCreatedSchema>;
+type WebhookSecret = z.output<typeof webhookSecretSchema>;
 
 /** Creates a webhook, and shows its secret once. */
 export function NewWebhookDialog({ close }: { close(): void }) {
-  const [created, setCreated] = useState<CreatedWebhook | null>(null);
+  const [created, setCreated] = useState<WebhookSecret | null>(null);
   if (created === null) return <WebhookForm made={setCreated} close={close} />;
+  return <Secret of={created} close={close} />;
+}
+
+interface RotateProps {
+  readonly webhook: WebhookView;
+  /** Of the operation. */
+  readonly path: string;
+  close(): void;
+}
+
+/** Gives a webhook a new secret, and shows it once. */
+export function RotateDialog({ webhook, path, close }: RotateProps) {
+  const [rotated, setRotated] = useState<WebhookSecret | null>(null);
+  const { send, isBusy, problem } = useWrite<WebhookSecret>();
+  if (rotated !== null) return <Secret of={rotated} close={close} />;
+  const submit = async () => {
+    const answer = await send("POST", path);
+    if (answer !== null) setRotated(answer);
+  };
   return (
-    <ShownOnce title={`The webhook to ${receiverOf(created)}`} text={created.secret} what="secret" close={close}>
+    <FormDialog
+      title={`New secret for ${receiverOf(webhook)}?`}
+      verb="Make a new secret"
+      isBusy={isBusy}
+      errors={problem === null ? [] : [problem.detail]}
+      submit={submit}
+      close={close}
+    >
+      <p>For a day the former secret signs beside the new one: copy the new one to the receiver until then.</p>
+    </FormDialog>
+  );
+}
+
+function Secret({ of, close }: { readonly of: WebhookSecret; close(): void }) {
+  return (
+    <ShownOnce title={`The webhook to ${receiverOf(of)}`} text={of.secret} what="secret" close={close}>
       <p>
         The receiver verifies with it that requests come from this service, by the Standard Webhooks specification. Copy
         it to the receiver: it is shown only once.
@@ -27,11 +61,11 @@ export function NewWebhookDialog({ close }: { close(): void }) {
   );
 }
 
-function WebhookForm({ made, close }: { made(created: CreatedWebhook): void; close(): void }) {
+function WebhookForm({ made, close }: { made(created: WebhookSecret): void; close(): void }) {
   const [url, setUrl] = useState("");
   const [choice, setChoice] = useState("all");
   const [events, setEvents] = useState<readonly EventType[]>([]);
-  const { send, isBusy, problem } = useWrite<CreatedWebhook>();
+  const { send, isBusy, problem } = useWrite<WebhookSecret>();
   const body = { url: url.trim(), events: choice === "all" ? null : events };
   const errors = useFormErrors({ isBusy, problem }, ["url", "events"], body);
   const submit = async () => {
