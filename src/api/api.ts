@@ -23,7 +23,7 @@ import {
 import { getFleetDetails, listFleetNeeds, previewFleet, previewReconcile } from "./fleet-details.ts";
 import { createFleet, getFleet, listFleets, reconcileFleet, removeFleet, updateFleetModel } from "./fleets.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat, renewCredential } from "./installations.ts";
-import { createApiKey, listApiKeys, revokeApiKey } from "./keys.ts";
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
 import { getModel, listModels } from "./models.ts";
 import { listRefusals } from "./refusals.ts";
@@ -84,6 +84,7 @@ export const beyondSpec = {
   denyEnrolment,
   listEnrolments,
   getEnrolment,
+  rotateApiKey,
   createWebhook,
   listWebhooks,
   testWebhook,

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { ENROLMENT_LABELS_COUNT } from "./enrolments.ts";
 import { ROBOT_TEXTS } from "./robot-texts.ts";
-import { labelsSchema, REGION_LENGTH, ROBOT_NAME_LENGTH } from "./robots.ts";
+import { labelsSchema, REGION_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
@@ -16,11 +16,6 @@ export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;
 export const API_KEY_LENGTH = { maximum: 40 } as const;
 
 export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES).meta({ id: "ApiKeyScope" });
-/** Most names that a key may be bound to, and most new robots that it may add. */
-export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
-
-export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(API_KEY_ROBOTS.names);
-export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
 
 /** Bounds of a key for enrolments. */
 export const ENROLLMENT_USES = { minimum: 1, maximum: 100_000 } as const;
@@ -56,22 +51,6 @@ export const apiKeyCreateSchema = z
       .datetime({ offset: true })
       .nullish()
       .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
-    independent: z
-      .boolean()
-      .nullish()
-      .describe(
-        "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",
-      ),
-    robots: apiKeyRobotsSchema
-      .nullish()
-      .describe(
-        "Names of the only robots that the key may set up. Only for a key whose scopes include robots:setup and not api-keys:write.",
-      ),
-    max_robots: apiKeyMaxRobotsSchema
-      .nullish()
-      .describe(
-        "Maximum number of new robots that the key may add. It may set up existing robots again. Only for a key whose scopes include robots:setup and not api-keys:write.",
-      ),
     enrollment: keyEnrollmentSchema
       .nullish()
       .describe(
@@ -109,12 +88,7 @@ export const apiKeyViewSchema = z
     parent_id: z
       .string()
       .nullish()
-      .describe("Id of the key that it depends on: the same as created_by, or null for an independent key."),
-    robots: z.array(z.string()).nullish().describe("Names of the only robots that the key may set up; null for any."),
-    max_robots: z
-      .number()
-      .nullish()
-      .describe("Maximum number of new robots that the key may add; null if only the limits of the service apply."),
+      .describe("Id of the key that it ends with; null for a key that ends with no other."),
     enrollment: keyEnrollmentSchema.nullish().describe("What a key for enrolments is for; null for any other key."),
     uses_remaining: z.number().nullish().describe("How many robots may still enroll with the key."),
     last_robot_id: z.string().nullish().describe("The robot that enrolled last with the key."),
@@ -127,6 +101,29 @@ export const apiKeyCreatedSchema = apiKeyViewSchema
   .extend({ api_key: z.string() })
   .meta({ id: "ApiKeyCreated", description: "The only answer that contains the key itself." });
 
+/** How long a key that was rotated still works, in seconds. */
+export const ROTATION_OVERLAP_S = { usual: 86_400, maximum: 30 * 86_400 } as const;
+
+/** Body of `POST /v1/me/api-keys/{key_id}/rotate`. */
+export const apiKeyRotateSchema = z
+  .object({
+    overlap_s: z
+      .int()
+      .min(0)
+      .max(ROTATION_OVERLAP_S.maximum)
+      .nullish()
+      .describe(`How long the former key still works; absent or null: ${ROTATION_OVERLAP_S.usual}, a day.`),
+  })
+  .meta({ id: "ApiKeyRotate" });
+export type ApiKeyRotate = z.output<typeof apiKeyRotateSchema>;
+
+export const apiKeyRotatedSchema = apiKeyCreatedSchema
+  .extend({
+    former_key_id: z.string(),
+    former_expires_at: z.string().describe("Until when the former key works."),
+  })
+  .meta({ id: "ApiKeyRotated", description: "The only answer that contains the new key itself." });
+
 /** Answer of `GET /v1/me/api-keys`. */
 export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) }).meta({ id: "ApiKeyList" });
 
@@ -134,10 +131,10 @@ const operation = operationsOf("customer-auth");
 
 export const createApiKey = operation("POST", "/v1/me/api-keys", {
   summary: "Create an API key",
-  does: "Creates a key. Only this answer contains the key itself. Unless it is created as independent, the new key stops working when the key that created it expires or is revoked; for a session, that is the key with which the session was created. A key with scopes can grant only its own scopes.",
+  does: "Creates a key. Only this answer contains the key itself. The new key stops working when the key that created it expires or is revoked; for a session, that is the key with which the session was created. A key with scopes can grant only its own scopes.",
   answers: {
     200: "The record of the key, and the key itself as api_key.",
-    403: "The credential lacks api-keys:write or a scope that the new key requests, is restricted but requests an unrestricted key, or may not create an independent key.",
+    403: "The credential lacks api-keys:write or a scope that the new key requests, or is restricted but requests an unrestricted key.",
     409: "The organization has 10000 keys that are not revoked, or 9000 if the credential has scopes. Or the chain of keys that depend on each other would be longer than 16.",
     422: "An input is invalid, or expires_at is in the past.",
   },
@@ -145,6 +142,20 @@ export const createApiKey = operation("POST", "/v1/me/api-keys", {
   request: apiKeyCreateSchema,
   bodyBytes: BODY_BYTES.names,
   response: apiKeyCreatedSchema,
+});
+
+export const rotateApiKey = operation("POST", "/v1/me/api-keys/{key_id}/rotate", {
+  summary: "Replace an API key by a new one",
+  does: "Replaces a key by a new one of the same label, parent, scopes and expiry; the former key works until the overlap is over. Keys and sessions that were made with the former key depend on the new one from then on, so a key that leaked is revoked rather than rotated. A credential rotates its own key and those that end with it; one that may do everything and never expires rotates any.",
+  answers: {
+    200: "The record of the new key, and the key itself as api_key.",
+    403: "The credential lacks api-keys:write or a scope of the key, or the key does not end with its own.",
+    409: "The key has ended, is for enrolments, or the organization has too many keys.",
+  },
+  scopes: ["api-keys:write"],
+  request: apiKeyRotateSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: apiKeyRotatedSchema,
 });
 
 export const listApiKeys = operation("GET", "/v1/me/api-keys", {

@@ -85,14 +85,9 @@ export const organizationRows: readonly OperatorRow[] = [
         summary: "when it expires: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h from now",
       },
       {
-        flag: "--robot <name>",
-        summary: "robot that it may register; repeatable (default: any)",
-        repeats: true,
-      },
-      {
         flag: "--enroll",
         summary: "a key with which robots enroll without an approval, and nothing else",
-        excludes: ["--scope", "--robot", "--max-robots"],
+        excludes: ["--scope"],
       },
       ...[
         { flag: "--uses <count>", summary: "how many robots may enroll with it" },
@@ -100,15 +95,12 @@ export const organizationRows: readonly OperatorRow[] = [
         { flag: "--region <region>", summary: "region of the robots that enroll with it", names: "regions" },
         labelFlag("label of the robots that enroll with it; repeatable"),
       ].map((row): FlagRow => Object.assign(row, { needs: "--enroll" })),
-      { flag: "--max-robots <count>", summary: "maximum number of new robots that it may register" },
-      { flag: "--independent", summary: "keep it valid when the key that creates it ends" },
       { flag: "--out <file>", summary: "write it to this new file, which only you can read, and do not print it" },
       DRY_RUN_FLAG,
     ],
     examples: [
-      "robot-policy keys create 'cell 4' --scope robots:setup --robot cell-4 --out ./api-key",
+      "robot-policy keys create 'cell 4' --scope robots:setup --out ./api-key",
       "robot-policy keys create dashboard --scope robots:read --scope fleets:read --expires 90d",
-      "robot-policy keys create 'next operator' --independent",
       "robot-policy keys create 'images of July' --enroll --uses 500 --expires 7d --site plant-1",
     ],
     load: async () => (await import("../operator/keys/create.ts")).keysCreate,

@@ -115,17 +115,11 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
           flag: "--expires <when>",
           summary: "when it expires: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h, 30m from now",
         },
-        {
-          flag: "--robot <name>",
-          summary: "robot that it may register; repeatable (default: any)",
-          repeats: true,
-        },
-        { flag: "--max-robots <count>", summary: "maximum number of new robots that it may register" },
         JSON_FLAG,
       ],
       examples: [
         "robot-policy-service keys create --data /srv/robot-policy --label operator",
-        "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup --robot arm-3",
+        "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup",
       ],
       load: async () => (await import("../service/commands/keys/create.ts")).keysCreate,
     },

@@ -63,8 +63,6 @@ export interface OperatorFlags extends TextFlags {
   // Of the organization
   readonly scope?: readonly string[];
   readonly expires?: string;
-  readonly maxRobots?: string;
-  readonly independent?: boolean;
   /** A key with which robots enroll, and for how many. */
   readonly enroll?: boolean;
   readonly uses?: string;

@@ -29,7 +29,12 @@ import type { InstallationContext } from "./installations/copies.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
 import { renewCredential } from "./installations/renewal.ts";
 import { mount, type MountContext, mountOpen, mountWithBody, mountWithQuery, route } from "./kernel/http/mount.ts";
-import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
+import {
+  createOrganizationKey,
+  listOrganizationKeys,
+  revokeOrganizationKey,
+  rotateOrganizationKey,
+} from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
 import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
@@ -88,6 +93,7 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithBody(app, context, operations.createApiKey, createOrganizationKey(context));
   mountWithQuery(app, context, operations.listApiKeys, listOrganizationKeys(context));
   mount(app, context, operations.revokeApiKey, revokeOrganizationKey(context));
+  mountWithBody(app, context, beyondSpec.rotateApiKey, rotateOrganizationKey(context));
   mountWithBody(app, context, operations.createDeployment, createDeployment(context));
   mountWithQuery(app, context, beyondSpec.listDeployments, listOrganizationDeployments(context));
   mount(app, context, beyondSpec.getDeployment, getDeployment(context));

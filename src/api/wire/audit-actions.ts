@@ -2,6 +2,7 @@
 export const AUDIT_ACTIONS = [
   "api_key.create",
   "api_key.revoke",
+  "api_key.rotate",
   "deployment.create",
   "deployment.retire",
   "enrolment.approve",

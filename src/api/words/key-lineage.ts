@@ -19,16 +19,15 @@ export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], 
   });
 }
 
-/** The key that created a key: `line 4`, or `line 4, independent` if the new key does not end with it. */
+/** The key that created a key: `line 4`. */
 export function makerInWords(
-  { created_by: createdBy, parent_id: parentId }: ApiKeyView,
+  { created_by: createdBy }: Pick<ApiKeyView, "created_by">,
   keys: ReadonlyMap<string, ApiKeyView>,
 ): string {
   if ((createdBy ?? null) === null) return "";
   if (createdBy === "command") return "the service's computer";
   const maker = keys.get(createdBy ?? "");
-  const name = (maker?.label ?? "") === "" ? createdBy : maker?.label;
-  return parentId === null ? `${name}, independent` : `${name}`;
+  return maker?.label || (createdBy ?? "");
 }
 
 /** `3 keys made with it`. */

@@ -27,6 +27,7 @@ export function readableTopics(topics: readonly Topic[], principal: Principal): 
 const TOPICS_BY_ACTION = {
   "api_key.create": ["keys"],
   "api_key.revoke": ["keys", "enrolments"],
+  "api_key.rotate": ["keys"],
   "deployment.create": ["deployments", "fleets", "usage"],
   "deployment.retire": ["deployments", "fleets", "usage"],
   "enrolment.approve": ["enrolments"],

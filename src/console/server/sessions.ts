@@ -55,10 +55,6 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     }
     const { principal } = authentication;
     lastUsed.note(principal);
-    const { names, maximum } = principal.robots;
-    if (names !== null || maximum !== null) {
-      return refuse("Forbidden", "An API key that is bound to robots cannot sign in to the console");
-    }
     if (isForOnePurpose(principal)) return refuse("Forbidden", "A key for enrolments cannot sign in to the console");
     const nowMs = machine.clock.wallMs();
     const author = authorship({ principal, requestId: request.id }, newId, isoTime(nowMs));

@@ -22,9 +22,6 @@ const CREATE_PLACES = flagPlaces({
   label: "LABEL",
   scopes: "--scope",
   expires_at: "--expires",
-  independent: "--independent",
-  robots: "--robot",
-  max_robots: "--max-robots",
   "enrollment.uses": "--uses",
   "enrollment.site": "--site",
   "enrollment.region": "--region",
@@ -49,11 +46,7 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
   }
   const expiresAt = flags.expires === undefined ? undefined : readMomentFlag("--expires", flags.expires, context);
   if (expiresAt === null) return EXIT.usage;
-  const { maxRobots, out } = flags;
-  if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
-    const what = `--max-robots '${maxRobots}' is not a number of robots`;
-    return refuseUsage(what, "write for example --max-robots 20", terminal);
-  }
+  const { out } = flags;
   const enrollment = readEnrollment(flags, terminal);
   if (enrollment === null) return EXIT.usage;
   const body = {
@@ -61,9 +54,6 @@ export const keysCreate: OperatorCommand = async (flags, context, label) => {
     ...defined({
       scopes: flags.scope,
       expires_at: expiresAt?.iso,
-      independent: flags.independent,
-      robots: flags.robot,
-      max_robots: maxRobots === undefined ? undefined : Number(maxRobots),
     }),
     ...enrollment,
   };

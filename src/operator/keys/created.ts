@@ -17,25 +17,21 @@ export function keyIn(document: unknown, label: string): string | null {
 }
 
 /** What limits a key, as a body asks for it. */
-interface Restrictions extends Pick<ApiKeyCreate, "expires_at" | "max_robots" | "enrollment"> {
+interface Restrictions extends Pick<ApiKeyCreate, "expires_at" | "enrollment"> {
   readonly scopes?: readonly string[] | null | undefined;
-  readonly robots?: readonly string[] | null | undefined;
 }
 
 /** The flags of restrictions that the answer does not repeat, under whichever names; empty where it repeats all. */
 export function unconfirmedFlags(asked: Restrictions, document: unknown): string {
-  const { scopes, expires_at: expiresAt, robots, max_robots: max, enrollment } = asked;
+  const { scopes, expires_at: expiresAt, enrollment } = asked;
   const values = valuesIn(document);
-  const holds = (wanted: unknown) => wanted === undefined || wanted === null || values.includes(wanted);
   const rows = [
     ["--scope", isListed(scopes, values)],
     [
       "--expires",
       expiresAt === undefined || expiresAt === null || values.some((value) => isSameTime(value, Date.parse(expiresAt))),
     ],
-    ["--robot", isListed(robots, values)],
-    ["--max-robots", holds(max)],
-    ["--uses", holds(enrollment?.uses)],
+    ["--uses", (enrollment ?? null) === null || values.includes(enrollment?.uses)],
   ] as const;
   return rows.flatMap(([flag, isConfirmed]) => (isConfirmed ? [] : flag)).join(", ");
 }

@@ -1,7 +1,6 @@
 import { operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { makerInWords } from "../../api/words/key-lineage.ts";
-import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn, type LoadList, mapListed } from "../lists/listed.ts";
@@ -20,7 +19,7 @@ const keysView: ListView<ListedKey> = {
     key.label ?? "",
     shownKey(key),
     // Null means all scopes; undefined means that the service does not show scopes.
-    `${key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? "")}${keyRobotsInWords(key)}`,
+    key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? ""),
     timeAgo(key.created_at, now),
     key.last_used_at === null ? "never" : timeAgo(key.last_used_at, now),
     stateOf(key, now),

@@ -69,8 +69,7 @@ async function refusedRevocation(
   if (prompt === null) {
     if (ownUse !== null) {
       const what = `you use the key ${label} yourself: ${ownUse}`;
-      const fix =
-        "create another one first: robot-policy keys create LABEL --independent; or lock yourself out with --yes";
+      const fix = `replace it instead: robot-policy api POST /v1/me/api-keys/${key.id}/rotate; or lock yourself out with --yes`;
       return refuse({ code: "own-key", what, fix }, EXIT.usage, terminal);
     }
     if (ending.length === 0) return null;

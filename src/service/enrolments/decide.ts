@@ -6,17 +6,10 @@ import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answe
 import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import {
-  findFullLimit,
-  findRobotNamed,
-  GENERIC_ROBOT_TYPE_ID,
-  hasAddedAll,
-  readLabels,
-  type Room,
-} from "../robots/index.ts";
+import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, readLabels, type Room } from "../robots/index.ts";
 import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
-import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
+import { refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
 import { approvalOf, decide, type EnrolmentRow, isFoundBy, overlaid, shownOf, stateAt } from "./rules.ts";
 import type { EnrolmentsContext } from "./start.ts";
 
@@ -42,7 +35,6 @@ export function approveEnrolment(
     const { name, region } = decision;
     const site = (body.site ?? "") === "" ? found.site : (body.site ?? null);
     const labels = overlaid(found.labels, body.labels ?? {});
-    if (principal.robots.names !== null && !principal.robots.names.includes(name)) return NOT_OF_KEY;
     const isGiven = (body.site ?? body.labels ?? null) !== null;
     const full = await findFullLimit(room, principal);
     const now = isoNow(machine.clock);
@@ -60,8 +52,7 @@ export function approveEnrolment(
         return { robotTypeId, isNew: false, isRepeated: true };
       }
       if (robot === undefined) {
-        const limit = full ?? (await hasAddedAll(transaction, principal));
-        if (limit !== null) return refuse("Conflict", limit.detail);
+        if (full !== null) return refuse("Conflict", full.detail);
       } else if (!confirmed) {
         const presence = presenceAt(Date.parse(now), context);
         if (await isRobotOnline(transaction, robot, presence)) return refuseOnline(name);

@@ -33,8 +33,6 @@ export const USES_SPENT = refuse(
 
 export const NOT_FOR_ENROLMENTS = refuse("Forbidden", "The API key is not made for enrolments", {}, "scope");
 
-export const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
-
 /** @param by who sent the name or region, and can send another one. */
 export function refuseDecision(
   { member, input }: Extract<Decision, { readonly state: "invalid" }>,

@@ -1,11 +1,10 @@
-import { type ApiKeyCreate, ENROLLMENT_DAYS } from "../../api/keys.ts";
+import { type ApiKeyCreate, type ApiKeyRotate, ENROLLMENT_DAYS, ROTATION_OVERLAP_S } from "../../api/keys.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type KeyViewRow, lockKeyShared } from "../kernel/auth/key-queries.ts";
-import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
@@ -13,7 +12,8 @@ import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { API_KEYS_MAXIMUM, listKeys } from "./queries.ts";
-import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rules.ts";
+import { rotateKey } from "./rotate.ts";
+import { addKey, createdView, earliest, keyView, makeKey, revokeKey } from "./rules.ts";
 
 /** `POST /v1/me/api-keys`: the only answer that contains the key itself. */
 export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
@@ -23,30 +23,29 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
     const refused = refuseNewKey(principal, body, at);
     if (refused !== null) return refused;
     const { organizationId, keyId: createdBy } = principal;
-    const { label, scopes = null, expires_at: expiresAt = null, independent } = body;
-    const robots = { names: body.robots ?? null, maximum: body.max_robots ?? null };
+    const { label, scopes = null, expires_at: expiresAt = null } = body;
     const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
     const enrolment = enrolmentOf(body);
-    const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots, enrolment };
+    const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, enrolment };
     const { key, row } = makeKey(newKey, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
     const made = await call.write(async (transaction) => {
       const parent = await lockKeyShared(transaction, organizationId, createdBy);
       if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
-      const lineage = inherit(parent, { expiresAt, independent: independent === true });
-      if (isAnswer(lineage)) return lineage;
-      const { parent_id: parentId } = lineage;
-      const isTooDeep =
-        parentId !== null && (await depthOf(transaction, organizationId, parentId)) >= LINEAGE_DEPTH_MAXIMUM;
-      if (isTooDeep) return TOO_DEEP;
-      const added = { ...row, ...lineage, created_by: createdBy };
+      if ((await depthOf(transaction, organizationId, parent.id)) >= LINEAGE_DEPTH_MAXIMUM) return TOO_DEEP;
+      const end = earliest(expiresAt, parent.expires_at);
+      const added = { ...row, expires_at: end, parent_id: parent.id, created_by: createdBy };
       if (await addKey(transaction, added, author, maximum)) return added;
-      return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
+      return refuseTooMany(maximum);
     });
     if (isAnswer(made)) return made;
     logChange(machine, "api_key_created", author, { key_id: row.id });
     return answerValue(createdView(made, key));
   };
+}
+
+function refuseTooMany(maximum: number): Answer {
+  return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
 }
 
 const TOO_DEEP = refuse(
@@ -83,6 +82,29 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
   };
 }
 
+/** `POST /v1/me/api-keys/{key_id}/rotate`: what was made with the former key depends on the new one. */
+export function rotateOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyRotate> {
+  return async (call) => {
+    const { principal, body } = call;
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, isoTime(nowMs));
+    const until = isoTime(nowMs + (body.overlap_s ?? ROTATION_OVERLAP_S.usual) * SECOND_MS);
+    const made = makeKey(
+      { organization_id: principal.organizationId, label: "", scopes: null, expires_at: null },
+      newId("key"),
+      author.at,
+      machine.random,
+    );
+    const rotation = { formerId: call.path["key_id"] ?? "", made: made.row, until };
+    const rotated = await call.write((transaction) => rotateKey(transaction, principal, rotation, author));
+    if (isAnswer(rotated)) return rotated;
+    const { row, formerExpiresAt } = rotated;
+    logChange(machine, "api_key_rotated", author, { key_id: row.id, former_key_id: rotation.formerId });
+    const former = { former_key_id: rotation.formerId, former_expires_at: formerExpiresAt };
+    return answerValue({ ...createdView(row, made.key), ...former });
+  };
+}
+
 function enrolmentOf({ enrollment }: ApiKeyCreate): KeyEnrolment | null {
   if (enrollment === null || enrollment === undefined) return null;
   const { uses, site = null, region = null, labels } = enrollment;
@@ -102,10 +124,10 @@ function refuseEnrollmentExpiry(
   return refuseInvalid([{ ...fault, loc: ["body", "expires_at"], input: expiresAt }]);
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const BINDINGS = ["robots", "max_robots"] as const;
+const SECOND_MS = 1000;
+const DAY_MS = 24 * 60 * 60 * SECOND_MS;
 
-/** Checks expiry and robots of the new key, and that a restricted credential grants only its own scopes. */
+/** Checks the expiry of the new key, and that a restricted credential grants only its own scopes. */
 function refuseNewKey({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
   const { expires_at: expiresAt, scopes = null } = body;
   if (typeof expiresAt === "string" && expiresAt <= now) {
@@ -114,11 +136,6 @@ function refuseNewKey({ scopes: own }: Principal, body: ApiKeyCreate, now: strin
   }
   const lastsTooLong = refuseEnrollmentExpiry(body, now);
   if (lastsTooLong !== null) return lastsTooLong;
-  const bound = BINDINGS.find((member) => (body[member] ?? null) !== null);
-  const problem = bound === undefined ? null : bindingProblem(scopes);
-  if (bound !== undefined && problem !== null) {
-    return refuseInvalid([{ ...ruleBroken(problem), loc: ["body", bound], input: body[bound] ?? null }]);
-  }
   if (own === null) return null;
   const lacking = scopes === null ? "everything" : scopes.find((scope) => !own.includes(scope));
   return lacking === undefined ? null : refuseScope(lacking);

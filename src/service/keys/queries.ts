@@ -90,7 +90,7 @@ export async function countEndingWith(
   id: string,
   now: string,
 ): Promise<number> {
-  const [, ...others] = await lineageOf(transaction, organizationId, id);
+  const others = (await lineageOf(transaction, organizationId, id)).filter((other) => other !== id);
   let count = 0;
   for (const ids of chunksOf(others)) count += (await workingCredentials(transaction, ids, now)).size;
   return count;

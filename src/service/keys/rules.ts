@@ -5,7 +5,6 @@ import { API_KEY_PREFIX, createToken, hashSecret } from "../kernel/auth/token.ts
 import { readScopes } from "../kernel/auth/authenticate.ts";
 import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type KeyViewRow, lockKey } from "../kernel/auth/key-queries.ts";
-import { ANY_ROBOTS, type KeyRobots, readRobotNames } from "../kernel/auth/key-robots.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import { type Answer, refuse } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
@@ -24,8 +23,6 @@ export interface NewKey {
   readonly scopes: readonly ApiKeyScope[] | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   readonly expires_at: string | null;
-  /** Any if omitted. */
-  readonly robots?: KeyRobots;
   /** None if omitted. */
   readonly enrolment?: KeyEnrolment | null;
 }
@@ -44,7 +41,7 @@ export function makeKey(newKey: NewKey, id: string, createdAt: string, random: R
 
 /** The row of `key` in the store. */
 export function keyRow(key: string, newKey: NewKey, id: string, createdAt: string): Tables["api_keys"] {
-  const { label, scopes, robots = ANY_ROBOTS, enrolment = null } = newKey;
+  const { label, scopes, enrolment = null } = newKey;
   return {
     id,
     organization_id: newKey.organization_id,
@@ -60,8 +57,6 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
     revoked_at: null,
     created_by: "command",
     parent_id: null,
-    robots: robots.names === null ? null : JSON.stringify([...new Set(robots.names)]),
-    max_robots: robots.maximum,
     enrolment: enrolment === null ? null : JSON.stringify(enrolment),
   };
 }
@@ -75,7 +70,7 @@ export async function addKey(
 ): Promise<boolean> {
   if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
   await insertKey(transaction, row);
-  const { label, scopes, expires_at: expiresAt, parent_id: parentId, robots, max_robots: maxRobots } = row;
+  const { label, scopes, expires_at: expiresAt, parent_id: parentId } = row;
   const { uses } = readKeyEnrolment(row.enrolment) ?? {};
   await audit(transaction, author, {
     action: "api_key.create",
@@ -85,33 +80,14 @@ export async function addKey(
       scopes,
       expires_at: expiresAt,
       parent_id: parentId,
-      robots,
-      max_robots: maxRobots,
       ...(uses === undefined ? {} : { uses }),
     },
   });
   return true;
 }
 
-/**
- * What a new key inherits from the key that creates it: it depends on that key and expires with it at the latest. Only an unrestricted key
- * that never expires can create an independent one.
- */
-export function inherit(
-  parent: Pick<KeyViewRow, "id" | "scopes" | "expires_at">,
-  { expiresAt, independent }: { readonly expiresAt: string | null; readonly independent: boolean },
-): Pick<Tables["api_keys"], "expires_at" | "parent_id"> | Answer {
-  if (!independent) return { expires_at: earliest(expiresAt, parent.expires_at), parent_id: parent.id };
-  if (parent.scopes !== null) {
-    return refuse("Forbidden", "The API key is restricted, so it cannot make one that is independent of it");
-  }
-  if (parent.expires_at !== null) {
-    return refuse("Forbidden", "The API key expires, so it cannot make one that is independent of it");
-  }
-  return { expires_at: expiresAt, parent_id: null };
-}
-
-function earliest(left: string | null, right: string | null): string | null {
+/** The earlier end; null is never. */
+export function earliest(left: string | null, right: string | null): string | null {
   if (left === null || right === null) return left ?? right;
   return left < right ? left : right;
 }
@@ -160,7 +136,7 @@ export async function revokeKey(
 
 /** The view of a key, without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
-  const { id, label, scopes, robots } = row;
+  const { id, label, scopes } = row;
   return {
     id,
     label,
@@ -173,8 +149,6 @@ export function keyView(row: KeyViewRow): ApiKeyView {
     revoked_at: row.revoked_at,
     created_by: row.created_by,
     parent_id: row.parent_id,
-    robots: readRobotNames(robots)?.slice() ?? null,
-    max_robots: row.max_robots,
     enrollment: enrollmentView(row.enrolment),
     uses_remaining: row.uses_remaining,
     last_robot_id: row.last_robot_id,
@@ -193,7 +167,7 @@ export function createdView(row: Tables["api_keys"], apiKey: string): ApiKeyView
 }
 
 /** Whether `allowed` includes all of `scopes`; null means all scopes. */
-function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly Scope[] | null): boolean {
+export function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly Scope[] | null): boolean {
   if (allowed === null) return true;
   return scopes !== null && scopes.every((scope) => allowed.includes(scope));
 }

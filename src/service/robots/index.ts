@@ -14,7 +14,7 @@ export type { Axis, Equipment } from "./equipment.ts";
 export type { HistoryBudget } from "./history/budget.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
 export type { IdentifiedRow } from "./identified-robots.ts";
-export { findFullLimit, findFullOrganization, hasAddedAll } from "./room.ts";
+export { findFullLimit, findFullOrganization } from "./room.ts";
 export type { Room } from "./room.ts";
 export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";

@@ -1,8 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { Principal } from "../kernel/auth/authenticate.ts";
-import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import type { Transaction } from "../kernel/store/store.ts";
 import type { StoredBytes } from "../organizations/index.ts";
 import { countRobots, countRobotsMadeBy } from "./queries.ts";
 
@@ -58,16 +55,6 @@ export async function findFullOrganization(room: Room, owner: RobotOwner): Promi
 function outOfSpace({ maximum }: Room["storedBytes"]): Full {
   const detail = `An organization stores ${maximum / MEBIBYTE} MiB at most: it gets no new robots, and no larger contracts`;
   return { limit: "limits.stored_mib", detail };
-}
-
-/** Checks `max_robots` of a key, which must be exact. */
-export async function hasAddedAll(
-  transaction: Transaction,
-  { organizationId, keyId, robots: { maximum } }: Principal,
-): Promise<Full | null> {
-  if (maximum === null) return null;
-  await holdKeyToAdd(transaction, organizationId, keyId);
-  return (await countRobotsMadeBy(transaction, organizationId, keyId)) < maximum ? null : fullKey(maximum);
 }
 
 function fullKey(maximum: number): Full {

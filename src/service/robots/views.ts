@@ -1,7 +1,7 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { RobotsQuery } from "../../api/robots.ts";
 import { type Liveness, type Presence, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
-import { isAllowed, type Principal } from "../kernel/auth/authenticate.ts";
+import { type Principal } from "../kernel/auth/authenticate.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
 import { createListCache } from "../kernel/lists/list-cache.ts";
@@ -12,7 +12,6 @@ import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findByNameOrId, identifiedRobotView, type IdentifiedRow, listIdentifiedRobots } from "./identified-robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
-export const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names", {}, "scope");
 
 /** Rows that a filtered list reads per query. */
 const SCANNED_ROWS = 200;
@@ -86,9 +85,7 @@ export function getRobot(context: RobotViewsContext): Handler<null> {
   };
 }
 
-/** A robot's own credential sees that robot only; a key that is bound to names sees robots of these, unless it may read robots. */
-export function maySee(principal: Principal, { id, name }: Pick<IdentifiedRow, "id" | "name">): boolean {
-  const { robot: own, robots } = principal;
-  if (own !== null) return own.id === id;
-  return robots.names === null || robots.names.includes(name) || isAllowed(principal, "robots:read");
+/** A robot's own credential sees that robot only. */
+export function maySee({ robot: own }: Principal, { id }: Pick<IdentifiedRow, "id">): boolean {
+  return own === null || own.id === id;
 }

@@ -142,7 +142,7 @@ export function credentialsConformance({ target, itOnce }: Tests): void {
     // Heartbeats need the credential of a robot, and have their own tests.
     const WITH_BODY = NAMES.filter((name) => operationOf(name).request !== null && name !== "heartbeat");
     /** Operations whose body may be empty. */
-    const ALL_OPTIONAL: ReadonlySet<Name> = new Set(["changeInstallation", "claimRun"]);
+    const ALL_OPTIONAL: ReadonlySet<Name> = new Set(["changeInstallation", "claimRun", "rotateApiKey"]);
 
     /** Open operations need no credential, and refuse ordinary keys. */
     const keyFor = (name: Name, key: string | null) => (operationOf(name).isOpen === true ? null : key);

@@ -144,15 +144,6 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(items.at(-1)?.changed).toEqual(["site"]);
     });
 
-    it("key bound to names → their registrations only, unless it may read robots", async ({ client }) => {
-      await register(client, ["r1", "r2"]);
-      const bound = await client.withKey({ scopes: ["robots:setup"], robots: ["r1"] });
-      expect((await bound.call("getRegistration", { path: { robot: "r1" } })).robot).toBe("r1");
-      await bound.refused("NotFound", "getRegistration", { path: { robot: "r2" } });
-      const reader = await client.withKey({ scopes: ["robots:setup", "robots:read"], robots: ["r1"] });
-      expect((await reader.call("getRegistration", { path: { robot: "r2" } })).robot).toBe("r2");
-    });
-
     it.each(["nobody", "rob_00000000000000000000000000", "\u0000"])(
       "registration and history of %j → 404",
       async (robot) => {

@@ -118,8 +118,6 @@ export const apiKeyView = z.strictObject({
   revoked_at: time.nullable(),
   created_by: z.union([id("key"), z.literal("command")]),
   parent_id: id("key").nullable(),
-  robots: z.array(z.string()).min(1).nullable(),
-  max_robots: z.int().min(1).nullable(),
   enrollment: z
     .strictObject({
       uses: z.int().min(1),
@@ -472,6 +470,7 @@ export const answers = {
   getDeployment: deploymentView,
   pollDeployment: deploymentView,
   retireDeployment: deploymentView,
+  rotateApiKey: apiKeyView.extend({ api_key: z.string(), former_key_id: id("key"), former_expires_at: time }),
   createWebhook: webhookSecret,
   listWebhooks: z.strictObject({ items: z.array(z.strictObject(webhook)) }),
   testWebhook: z.strictObject({ delivered: z.boolean(), error: z.string().nullable() }),

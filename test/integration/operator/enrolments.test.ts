@@ -278,7 +278,6 @@ describe("keys create --enroll", () => {
     [["--enroll", "--uses", "100001", "--expires", "7d"], "--uses '100001' is not a number of robots"],
     [["--enroll", "--uses", "5"], "--enroll needs --expires"],
     [["--enroll", "--uses", "5", "--expires", "7d", "--scope", "robots:read"], "--enroll and --scope exclude"],
-    [["--enroll", "--uses", "5", "--expires", "7d", "--max-robots", "5"], "--enroll and --max-robots exclude"],
     [["--uses", "5"], "--uses needs --enroll"],
     [["--scope", "robots:enroll"], "give --enroll --uses 500 --expires 7d instead"],
   ])("%j → exit 2", async (args, message) => {

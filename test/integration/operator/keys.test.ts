@@ -42,9 +42,7 @@ describe("keys", () => {
 
   it.each([
     ["--scope", "robots:setup", "--scope", "robots:read", "--expires", "90d"],
-    ["--scope", "robots:setup", "--robot", "arm-1", "--robot", "arm-2", "--max-robots", "3"],
     ["--enroll", "--uses", "500", "--expires", "7d", "--site", "plant-1"],
-    ["--independent"],
   ])("create %s %s … → confirmed by the answer, so no warning", async (...args) => {
     const { exitCode, err } = await site.run("keys", "create", "limited", ...args);
     expect([exitCode, err]).toEqual([
@@ -174,7 +172,7 @@ describe("keys", () => {
         exitCode: 2,
         out: "",
         err: expect.stringMatching(
-          /^error: you use the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ create another one first/,
+          /^error: you use the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ replace it instead: robot-policy api POST \/v1\/me\/api-keys\/\S+\/rotate/,
         ),
       });
       expect((await site.runWith({ environment }, "robots", "list")).exitCode).toBe(0);
@@ -210,13 +208,6 @@ describe("keys", () => {
       out: "The key parent is revoked, and so are 2 keys made with it: their next requests are refused.\n",
     });
     expect((await keys()).slice(-2).every(({ revoked_at: revokedAt }) => revokedAt !== null)).toBe(true);
-  });
-
-  it("create --independent → the key has no parent and does not end with one", async () => {
-    const created = await site.json("keys", "create", "alone", "--independent");
-    expect(created.parent_id).toBeNull();
-    expect((await site.run("keys", "list")).out).toMatch(/^alone .* bootstrap, independent/m);
-    await site.run("keys", "revoke", "alone");
   });
 
   it("revoke: the key of a context → counts as in use, even when another key takes precedence", async () => {

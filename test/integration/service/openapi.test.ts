@@ -293,6 +293,7 @@ const EMPTY_BODY = new Map([
   ["heartbeat", 403],
   ["claimRun", 401],
   ["changeInstallation", 404],
+  ["rotateApiKey", 200],
 ]);
 
 function schemaOf(document: Json, responses: Json, status: string): z.ZodType {

@@ -4,7 +4,6 @@ import type { RobotSetup } from "../../../src/api/robots.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings, type Liveness } from "../../../src/service/installations/index.ts";
 import { createLiveness } from "../../../src/service/installations/liveness.ts";
 import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
-import { ANY_ROBOTS } from "../../../src/service/kernel/auth/key-robots.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";
 import type { Call } from "../../../src/service/kernel/operation.ts";
@@ -33,7 +32,6 @@ export const PRINCIPAL: Principal = {
   credentialId: "key_1",
   keyId: "key_1",
   scopes: null,
-  robots: ANY_ROBOTS,
   expiresAt: null,
   robot: null,
 };

@@ -1,5 +1,4 @@
 import type { ApiKeyView } from "../../../api/keys.ts";
-import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -84,7 +83,7 @@ function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const scopes = apiKey.scopes ?? null;
   if (scopes === null) return <span>everything</span>;
   const uses = apiKey.uses_remaining ?? null;
-  const text = scopes.join(", ") + keyRobotsInWords(apiKey);
+  const text = scopes.join(", ");
   if (uses === null) return <span title={text}>{text}</span>;
   const left = `${countedOf(uses, apiKey.enrollment?.uses ?? uses, "use")} left`;
   const whole = `${text}, ${left}`;

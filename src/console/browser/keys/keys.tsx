@@ -5,13 +5,19 @@ import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts"
 import { mayDo } from "../data/session.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { useNow } from "../parts/relative-time.tsx";
-import { actionColumn, newestFirst } from "../parts/table/columns.tsx";
+import { actionColumn, type Column, newestFirst } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { type Archive, ListPage } from "../parts/table/list-page.tsx";
 import { COLUMNS, type KeyRow } from "./columns.tsx";
 import { isOwn, keyText, labelOf, stateOf, useKeys } from "./data.ts";
 import { NewKeyDialog } from "./new.tsx";
 import { RevokeKey } from "./revoke.tsx";
+import { RotateKey } from "./rotate.tsx";
+
+/** A key for enrolments is made anew. */
+function mayRotate({ key, state }: KeyRow): boolean {
+  return state === "active" && (key.enrollment ?? null) === null;
+}
 
 const FILTERING: Filtering<KeyRow> = {
   filters: [
@@ -34,6 +40,7 @@ export function Keys() {
   const keys = useKeys();
   const nowMs = useNow();
   const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
+  const [rotated, setRotated] = useState<ApiKeyView | null>(null);
   const items = keys.value?.items;
   // The rows change only when a key expires, not at each tick of the clock.
   const states = items?.map((key) => stateOf(key, nowMs)).join(" ");
@@ -49,7 +56,14 @@ export function Keys() {
   const columns = useMemo(() => {
     const labelFor = ({ key, state }: KeyRow) => (state === "revoked" ? null : `${labelOf(key)}, ${keyText(key)}`);
     const revoke = actionColumn("Revoke", labelFor, ({ key }) => setRevoked(key));
-    return mayDo("api-keys:write") ? [...COLUMNS, revoke] : COLUMNS;
+    const rotatedLabelFor = (row: KeyRow) => (mayRotate(row) ? labelFor(row) : null);
+    const rotate: Column<KeyRow> = {
+      ...actionColumn("Rotate", rotatedLabelFor, ({ key }) => setRotated(key)),
+      id: "rotate",
+      name: "Replace",
+      from: "wide",
+    };
+    return mayDo("api-keys:write") ? [...COLUMNS, rotate, revoke] : COLUMNS;
   }, []);
   const create = (
     <DialogButton scope="api-keys:write" word="New key" kind="main">
@@ -74,6 +88,7 @@ export function Keys() {
       filtering={FILTERING}
       hint="Label, last four, scope"
     >
+      {rotated === null ? null : <RotateKey apiKey={rotated} close={() => setRotated(null)} />}
       {revoked === null ? null : (
         <RevokeKey
           apiKey={revoked}

@@ -12,8 +12,7 @@ import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
 import { type Allowance, allowanceNamed, allowancesOffered, ScopeChoices, scopesOf } from "./allowance.tsx";
-import { isOwn } from "./data.ts";
-import { Ending } from "./ending.tsx";
+import { isOwn, labelOf } from "./data.ts";
 import { type EnrollmentDraft, EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
 import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
 
@@ -42,19 +41,8 @@ interface NewKeyProps {
 
 /** The service's limit in code points; the browser counts UTF-16 units, of which there are at least as many. */
 const LABEL_LENGTH = 256;
-/** The service's limit of `max_robots`. */
-const MAX_ROBOTS = 1_000_000;
 
-const FIELDS = [
-  "label",
-  "scopes",
-  "robots",
-  "max_robots",
-  "expires_at",
-  "enrollment.uses",
-  "enrollment.site",
-  "enrollment.region",
-];
+const FIELDS = ["label", "scopes", "expires_at", "enrollment.uses", "enrollment.site", "enrollment.region"];
 
 interface KeyFormProps {
   /** The key that the person signed in with, if it is listed. */
@@ -64,12 +52,9 @@ interface KeyFormProps {
 }
 
 function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
-  const [independent, setIndependent] = useState(false);
   const [label, setLabel] = useState("");
   const [allowance, setAllowance] = useState<Allowance>(mayDo("robots:setup") ? "robot" : "some");
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
-  const [robot, setRobot] = useState("");
-  const [maxRobots, setMaxRobots] = useState("");
   const [enrollment, setEnrollment] = useState<EnrollmentDraft>(NO_ENROLLMENT);
   const [chosenExpiry, setExpiry] = useState("");
   const [expiresAt, setExpiresAt] = useState("");
@@ -77,15 +62,11 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   const isEnrolling = allowance === "enroll";
   const expiries = isEnrolling ? ENROLLMENT_EXPIRIES : EXPIRIES;
   const expiry = expiries.some(({ value }) => value === chosenExpiry) ? chosenExpiry : expiries[0].value;
-  const binding = isEnrolling
-    ? { enrollment: enrollmentOf(enrollment) }
-    : allowance === "robot"
-      ? bindingOf(robot, maxRobots)
-      : {};
+  const enrolling = isEnrolling ? { enrollment: enrollmentOf(enrollment) } : {};
   const errors = useFormErrors({ isBusy, problem }, FIELDS, {
     label: label.trim(),
     scopes: scopesOf(allowance, scopes),
-    ...binding,
+    ...enrolling,
     expires_at: [expiry, expiresAt],
   });
   const lacksScope = allowance === "some" && scopes.length === 0;
@@ -97,8 +78,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
       label: label.trim(),
       scopes: scopesOf(allowance, scopes),
       expires_at: expiryOf(expiry, expiresAt),
-      ...(independent ? { independent } : {}),
-      ...binding,
+      ...enrolling,
     });
     if (created === null) return;
     invalidate(["keys"]);
@@ -131,26 +111,6 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
       />
       {allowance === "some" ? <ScopeChoices chosen={scopes} change={setScopes} /> : null}
       {isEnrolling ? <EnrollmentFields draft={enrollment} change={setEnrollment} errors={errors} /> : null}
-      {allowance === "robot" ? (
-        <div class="field-pair">
-          <TextField
-            label="Only this robot"
-            hint="The name under which the robot registers. Leave it empty for any robot."
-            value={robot}
-            change={setRobot}
-            error={errors.of("robots")}
-          />
-          <TextField
-            label="New robots at most"
-            hint="Leave it empty for the service's own limit."
-            type="number"
-            value={maxRobots}
-            change={setMaxRobots}
-            error={errors.of("max_robots")}
-            input={{ min: "1", max: String(MAX_ROBOTS), step: "1" }}
-          />
-        </div>
-      ) : null}
       <div class="field-pair">
         <SelectField
           label="Expires"
@@ -171,15 +131,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
           />
         ) : null}
       </div>
-      <Ending ownKey={ownKey} independent={independent} change={setIndependent} />
+      {ownKey === undefined ? null : <p class="field-hint">It ends when your own key, {labelOf(ownKey)}, ends.</p>}
     </FormDialog>
   );
-}
-
-/** The members of the request that restrict the key to robots. */
-function bindingOf(robot: string, maxRobots: string) {
-  return {
-    ...(robot.trim() === "" ? {} : { robots: [robot.trim()] }),
-    ...(maxRobots === "" ? {} : { max_robots: Number(maxRobots) }),
-  };
 }

@@ -1,11 +1,8 @@
-import { API_KEY_LABEL_LENGTH, API_KEY_ROBOTS, apiKeyMaxRobotsSchema, apiKeyRobotsSchema } from "../../../api/keys.ts";
-import { ROBOT_NAME_LENGTH } from "../../../api/robots.ts";
+import { API_KEY_LABEL_LENGTH } from "../../../api/keys.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../../api/wire/scopes.ts";
 import { text } from "../../../api/wire/text.ts";
-import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
-import { bindingProblem, type KeyRobots } from "../../kernel/auth/key-robots.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
 import { API_KEYS_MAXIMUM } from "../../keys/queries.ts";
 import { addKey, createdView, makeKey, type NewKey } from "../../keys/rules.ts";
@@ -19,8 +16,6 @@ export interface KeysCreateFlags extends OrganizationFlags {
   readonly label: string;
   readonly scope?: readonly string[] | undefined;
   readonly expires?: string | undefined;
-  readonly robot?: readonly string[] | undefined;
-  readonly maxRobots?: string | undefined;
 }
 
 /** `keys create`: prints only the new key on stdout, so that it can be redirected to a file. It is not shown again. */
@@ -53,7 +48,7 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
     if (flags.json === true) terminal.json(view);
     else terminal.print(key);
     // Also beside JSON: if that output is lost, the id is needed to revoke the key.
-    const may = newKey.scopes === null ? "do everything" : `use ${newKey.scopes.join(", ")}${keyRobotsInWords(view)}`;
+    const may = newKey.scopes === null ? "do everything" : `use ${newKey.scopes.join(", ")}`;
     const until = newKey.expires_at === null ? "it is revoked" : newKey.expires_at;
     terminal.note(`${row.id} of ${organization.name} may ${may} until ${until}. The key is not shown again.`);
     terminal.note(`If it is lost: ${commandLine(`keys revoke ${row.id}`, flags)}`);
@@ -62,7 +57,7 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
 }
 
 function readNewKey(
-  { label, scope, expires, robot, maxRobots }: KeysCreateFlags,
+  { label, scope, expires }: KeysCreateFlags,
   nowMs: number,
 ): Omit<NewKey, "organization_id"> | Problem {
   if (!text({ minimum: 1, ...API_KEY_LABEL_LENGTH }).safeParse(label).success) {
@@ -89,33 +84,7 @@ function readNewKey(
     const fix = `${repeat}the scopes are ${GENERAL_SCOPES.join(", ")}`;
     return { code: "usage", what: "there is no such scope", where: `--scope ${unknown}`, fix };
   }
-  const robots = { names: robot ?? null, maximum: maxRobots === undefined ? null : Number(maxRobots) };
-  const unbound = boundWrongly(scopes, robots);
-  return unbound ?? { label, scopes, expires_at: expiry?.at ?? null, robots };
-}
-
-/** Why the key cannot be bound to these robots; null if it can. */
-function boundWrongly(scopes: NewKey["scopes"], { names, maximum }: KeyRobots): Problem | null {
-  if (names === null && maximum === null) return null;
-  const where = names === null ? "--max-robots" : "--robot";
-  const problem = bindingProblem(scopes);
-  if (problem !== null) {
-    return { code: "usage", what: problem, where, fix: "give it only the scope for that: --scope robots:setup" };
-  }
-  if (names !== null && !apiKeyRobotsSchema.safeParse(names).success) {
-    const what = `a key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters`;
-    return {
-      code: "usage",
-      what,
-      where,
-      fix: "give the name of each robot as it registers: --robot cell-4 --robot cell-5",
-    };
-  }
-  if (maximum !== null && !apiKeyMaxRobotsSchema.safeParse(maximum).success) {
-    const what = `the number of robots is not a whole number from 1 to ${API_KEY_ROBOTS.count}`;
-    return { code: "usage", what, where, fix: "write for example --max-robots 20" };
-  }
-  return null;
+  return { label, scopes, expires_at: expiry?.at ?? null };
 }
 
 const EXPIRY_FIX =

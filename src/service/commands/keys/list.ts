@@ -1,5 +1,4 @@
 import { makerInWords } from "../../../api/words/key-lineage.ts";
-import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { isoNow } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../../platform/terminal.ts";
 import type { KeyViewRow } from "../../kernel/auth/key-queries.ts";
@@ -29,7 +28,7 @@ export async function keysList(flags: OrganizationFlags, { terminal }: CommandCo
         ["id", "label", "key", "may", "state", "last used", "made with"],
         keys.map((key) => {
           const view = keyView(key);
-          const may = `${view.scopes?.join(", ") ?? "everything"}${keyRobotsInWords(view)}`;
+          const may = view.scopes?.join(", ") ?? "everything";
           const lastUsed = key.last_used_at === null ? "never" : shownTime(key.last_used_at);
           const shownKey = `${key.key_prefix}…${key.key_last4}`;
           const state = describeState(key, now, terminal);

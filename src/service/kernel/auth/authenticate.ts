@@ -12,7 +12,6 @@ import {
 } from "./token.ts";
 import { consoleIdleUntil, findSession, type SessionRow } from "./session-queries.ts";
 import { findKey } from "./key-queries.ts";
-import { ANY_ROBOTS, type KeyRobots, readRobotNames } from "./key-robots.ts";
 import {
   CREDENTIAL_UNKNOWN,
   credentialRefusal,
@@ -34,7 +33,6 @@ export interface Principal {
   readonly keyId: string;
   /** Null for a credential that may do everything. */
   readonly scopes: readonly Scope[] | null;
-  readonly robots: KeyRobots;
   /** ISO 8601; null for a credential that works until it is revoked. */
   readonly expiresAt: string | null;
   /** Null for a credential that is not a robot's own. */
@@ -116,7 +114,7 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   const hash = hashSecret(token);
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
-  const { organization_id: organizationId, id, scopes, expires_at: expiresAt, robots, max_robots: maxRobots } = key;
+  const { organization_id: organizationId, id, scopes, expires_at: expiresAt } = key;
   const owner = { organizationId, credentialId: id };
   if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
   if (isPast(expiresAt, clock)) return unauthorized("API key has expired", owner);
@@ -128,7 +126,6 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
       credentialId: id,
       keyId: id,
       scopes: readScopes(scopes),
-      robots: { names: readRobotNames(robots), maximum: maxRobots },
       expiresAt,
       robot: null,
     },
@@ -160,8 +157,6 @@ async function authenticateSession(
       credentialId: id,
       keyId: createdBy,
       scopes: readScopes(scopes),
-      // A key bound to robots can neither approve logins nor sign in to the console.
-      robots: ANY_ROBOTS,
       expiresAt,
       robot: null,
     },
@@ -187,7 +182,6 @@ async function authenticateRobot(reader: Reader, clock: Clock, token: string): P
       credentialId: id,
       keyId: id,
       scopes: [ROBOT_SCOPE],
-      robots: { names: [name], maximum: null },
       expiresAt: credential.expires_at,
       robot: { id: robotId, name, credential },
     },

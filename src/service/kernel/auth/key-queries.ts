@@ -5,7 +5,7 @@ import type { Tables, Transaction } from "../store/tables.ts";
 /** The key columns that authentication needs. */
 export type KeyRow = Pick<
   Tables["api_keys"],
-  "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at" | "robots" | "max_robots"
+  "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at"
 >;
 
 /** The columns of a key without its hash. */
@@ -21,8 +21,6 @@ const VIEW_COLUMNS = [
   "revoked_at",
   "created_by",
   "parent_id",
-  "robots",
-  "max_robots",
   "enrolment",
 ] as const;
 
@@ -42,7 +40,7 @@ export async function findKey(reader: Reader, keySha256: string): Promise<KeyRow
 const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, parameter) =>
   database
     .selectFrom("api_keys")
-    .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at", "robots", "max_robots"])
+    .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at"])
     .where("key_sha256", "=", parameter("key_sha256")),
 );
 
@@ -75,12 +73,6 @@ export function lockKeyShared(
   id: string,
 ): Promise<KeyViewRow | undefined> {
   return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
-}
-
-/** One key of an organization, also locked against others who add robots with it, until the transaction ends. */
-export async function holdKeyToAdd(transaction: Transaction, organizationId: string, id: string): Promise<void> {
-  // A stronger lock would deadlock with the share locks on the key.
-  await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
 }
 
 /** One key of an organization, locked against other changes until the transaction ends. */

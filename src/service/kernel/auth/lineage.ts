@@ -1,51 +1,40 @@
+import { sql } from "kysely";
+
 import type { Transaction } from "../store/tables.ts";
 
-/** Levels of keys created with other keys. More are not useful, and revoking the first key takes a query per level. */
+/** Levels of keys created with other keys; more are not useful. */
 export const LINEAGE_DEPTH_MAXIMUM = 16;
 /** Ids per query. */
 const CHUNK = 1000;
 
-/**
- * A key and all keys that are revoked with it. One query per level instead of a recursive query: with old statistics PostgreSQL plans that
- * badly, and takes seconds for thousands of keys.
- */
+/** A key and all keys that are revoked with it. */
 export async function lineageOf(
   transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<readonly string[]> {
-  const found = new Set([id]);
-  let level: readonly string[] = [id];
-  while (level.length > 0) {
-    const children: string[] = [];
-    for (const parents of chunksOf(level)) {
-      const rows = await transaction
-        .selectFrom("api_keys")
-        .select("id")
-        .where("organization_id", "=", organizationId)
-        .where("parent_id", "in", parents)
-        .execute();
-      children.push(...rows.map((row) => row.id).filter((child) => !found.has(child)));
-    }
-    for (const child of children) found.add(child);
-    level = children;
-  }
-  return [...found];
+  const { rows } = await sql<{ readonly id: string }>`
+    with recursive lineage (id) as (
+      select id from api_keys where organization_id = ${organizationId} and id = ${id}
+      union
+      select api_keys.id from api_keys join lineage on api_keys.parent_id = lineage.id
+      where api_keys.organization_id = ${organizationId}
+    )
+    select id from lineage`.execute(transaction);
+  return rows.map((row) => row.id);
 }
 
-/** The level of a key: the number of keys whose revocation ends it, itself included. 1 for an independent key. */
+/** The level of a key: the number of keys whose revocation ends it, itself included. 1 for a key without a parent. */
 export async function depthOf(transaction: Transaction, organizationId: string, id: string): Promise<number> {
-  let depth = 0;
-  for (let at: string | null = id; at !== null && depth <= LINEAGE_DEPTH_MAXIMUM; depth += 1) {
-    const key: { parent_id: string | null } | undefined = await transaction
-      .selectFrom("api_keys")
-      .select("parent_id")
-      .where("organization_id", "=", organizationId)
-      .where("id", "=", at)
-      .executeTakeFirst();
-    at = key?.parent_id ?? null;
-  }
-  return depth;
+  const { rows } = await sql<{ readonly id: string }>`
+    with recursive lineage (id, parent_id) as (
+      select id, parent_id from api_keys where organization_id = ${organizationId} and id = ${id}
+      union
+      select api_keys.id, api_keys.parent_id from api_keys join lineage on api_keys.id = lineage.parent_id
+      where api_keys.organization_id = ${organizationId}
+    )
+    select id from lineage`.execute(transaction);
+  return rows.length;
 }
 
 /** Splits ids into chunks for one query each. */

@@ -21,6 +21,7 @@ export const MIGRATIONS: Migrations = {
   "0003-no-limits-met": async (database) => void (await sql`drop table limits_met`.execute(database)),
   "0004-no-allowed-keys": dropAllowedKeys,
   "0005-outbox": makeOutbox,
+  "0006-unbound-keys": revokeBoundKeys,
 };
 
 async function createTables(database: AnyDatabase): Promise<void> {
@@ -44,6 +45,10 @@ const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[]
     case "fleets": {
       const { created_at, removed_at, ...others } = TABLES.fleets;
       return [[name, { ...others, ...DROPPED.fleets, created_at, removed_at }]];
+    }
+    case "api_keys": {
+      const { enrolment, ...others } = TABLES.api_keys;
+      return [[name, { ...others, ...DROPPED.api_keys, enrolment }]];
     }
     case "enrolments": {
       const { installation_id, ...others } = TABLES.enrolments;
@@ -107,6 +112,15 @@ async function makeOutbox(database: AnyDatabase): Promise<void> {
   await sql`drop table webhook_deliveries`.execute(database);
   await sql`create index webhook_outbox_by_webhook on webhook_outbox (webhook_id, id)`.execute(database);
   await sql`create index webhook_outbox_due on webhook_outbox (webhook_id, next_attempt_at)`.execute(database);
+}
+
+/** Keys that were bound to robots end: without the columns they could set up any. */
+async function revokeBoundKeys(database: AnyDatabase): Promise<void> {
+  await sql`update api_keys set revoked_at = ${new Date().toISOString()}
+    where revoked_at is null and (robots is not null or max_robots is not null)`.execute(database);
+  for (const column of Object.keys(DROPPED.api_keys)) {
+    await database.schema.alterTable("api_keys").dropColumn(column).execute();
+  }
 }
 
 /** Primary keys of several columns. */

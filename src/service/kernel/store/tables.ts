@@ -68,10 +68,6 @@ export const TABLES = {
     created_by: text,
     /** The key that it depends on; null for an independent key. */
     parent_id: optionalText,
-    /** JSON array of the names of the robots that it may set up; null for any. */
-    robots: optionalText,
-    /** Maximum number of robots it may add; null for no maximum besides the limits of the service. */
-    max_robots: optionalInteger,
     /** JSON object of uses, site, region and labels of a key for enrolments; null for any other key. */
     enrolment: optionalText,
   },
@@ -475,10 +471,11 @@ export const TABLES = {
 
 /**
  * What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector,
- * computers whose keys were on a list enrolled without an approval, and webhooks kept a history of deliveries.
+ * computers whose keys were on a list enrolled without an approval, webhooks kept a history of deliveries, and keys could be bound to names and numbers of robots.
  */
 export const DROPPED = {
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
+  api_keys: { robots: optionalText, max_robots: optionalInteger },
   enrolments: { allowed_key_id: optionalText },
   allowed_keys: {
     id: key,

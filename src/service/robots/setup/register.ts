@@ -10,8 +10,7 @@ import { type Contest, writeChange } from "../history/contest.ts";
 import { changedMembers, registrationBefore, type registrationDetails, registrationHash } from "../history/queries.ts";
 import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
 import { findContractBytes, type Registered, type Registration, upsertRobot } from "../queries.ts";
-import { type Full, hasAddedAll } from "../room.ts";
-import { NOT_OF_KEY } from "../views.ts";
+import { type Full } from "../room.ts";
 import { takeOver } from "./take-over.ts";
 
 export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
@@ -49,9 +48,8 @@ export interface Entered {
 
 /** Refuses a robot that the principal may not register; null if it may. */
 export function refuseName({ principal, registration }: Pick<Wish, "principal" | "registration">): Answer | null {
-  const { names } = principal.robots;
-  if (names === null || names.includes(registration.name)) return null;
-  return principal.robot === null ? NOT_OF_KEY : refuseOther(principal.robot);
+  const { robot: self } = principal;
+  return self === null || self.name === registration.name ? null : refuseOther(self);
 }
 
 export async function register(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Outcome> {
@@ -72,11 +70,11 @@ async function findLimitMet(
   transaction: Transaction,
   { principal, registration: { name, contract }, full }: Wish,
 ): Promise<Full | null> {
-  if (full === null && principal.robots.maximum === null) return null;
+  if (full === null) return null;
   const knownBytes = await findContractBytes(transaction, principal.organizationId, name);
-  if (knownBytes === null) return full ?? hasAddedAll(transaction, principal);
+  if (knownBytes === null) return full;
   const isLarger = Buffer.byteLength(contract ?? "") > knownBytes;
-  return full?.limit === "limits.stored_mib" && isLarger ? full : null;
+  return full.limit === "limits.stored_mib" && isLarger ? full : null;
 }
 
 interface Placed {

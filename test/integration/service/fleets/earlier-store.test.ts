@@ -19,7 +19,7 @@ import { type RunningService, startService } from "../../../support/service/serv
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 /**
- * What was still to come: r2 would have joined the fleet `lab`, a computer whose key was on the list would have fetched its credential, and
+ * A key that could add three robots, and what was still to come: r2 would have joined the fleet `lab`, a computer whose key was on the list would have fetched its credential, and
  * of two webhooks, one of them disabled, an event would have been delivered.
  */
 const PENDING = [
@@ -39,6 +39,7 @@ const PENDING = [
     ([id, webhook, status]) =>
       `insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, body, status, attempts, created_at, next_attempt_at) select '${id}', organization_id, '${webhook}', 'evt_1', 'robot.frozen', '{}', '${status}', 1, created_at, '2099-01-01T00:00:00.000Z' from webhooks where id = '${webhook}'`,
   ),
+  "insert into api_keys (id, organization_id, label, key_sha256, key_prefix, key_last4, scopes, created_at, created_by, max_robots) select 'key_bound', organization_id, 'bound', 'hash', 'sk_rps_', 'last', '[\"robots:setup\"]', created_at, 'command', 3 from api_keys",
   "insert into audit_log (id, organization_id, at, actor, action, subject_id, details) select 'aud_00000000000000000000000000', organization_id, created_at, 'key_1', 'fleet.join', id, '{}' from fleets where name = 'lab'",
 ];
 
@@ -154,12 +155,14 @@ describeOnEachStore("a store from when fleets followed their selectors", (_newSt
     const columns = tables.flatMap(({ name, columns: all }) => all.map((column) => `${name}.${column.name}`));
     expect(
       columns.filter((column) =>
-        /fleet_checks|follows|left_out|allowed_key|webhook_deliveries|disabled_at/.test(column),
+        /fleet_checks|follows|left_out|allowed_key|webhook_deliveries|disabled_at|max_robots/.test(column),
       ),
     ).toEqual([]);
     expect(await store.reader.selectFrom("enrolments").select(["id", "status"]).execute()).toEqual([
       { id: "renr_1", status: "expired" },
     ]);
+    const revoked = store.reader.selectFrom("api_keys").select("id").where("revoked_at", "is not", null);
+    expect(await revoked.execute()).toEqual([{ id: "key_bound" }]);
     expect(await store.reader.selectFrom("webhooks").select("id").execute()).toEqual([{ id: "wh_1" }]);
     expect(await store.reader.selectFrom("webhook_outbox").selectAll().execute()).toMatchObject([
       { id: "whd_1", webhook_id: "wh_1", attempts: 1 },

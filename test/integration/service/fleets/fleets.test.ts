@@ -11,7 +11,6 @@ import { lockFleet } from "../../../../src/service/fleets/queries.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
-import { ANY_ROBOTS } from "../../../../src/service/kernel/auth/key-robots.ts";
 import type { Answer } from "../../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import type { OperationContext } from "../../../../src/service/kernel/operation.ts";
@@ -141,7 +140,6 @@ function createReplica(context: OperationContext): Replica {
     credentialId: "key_1",
     keyId: "key_1",
     scopes: null,
-    robots: ANY_ROBOTS,
     expiresAt: null,
     robot: null,
   };

@@ -1,7 +1,6 @@
-import * as z from "zod";
 import { expect, it } from "vitest";
 
-import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema, apiKeyRotatedSchema } from "../../../../src/api/keys.ts";
 import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../../../../src/service/kernel/auth/lineage.ts";
@@ -25,6 +24,8 @@ async function scene(newStore: NewStore) {
     });
   const create = async (key: string, body: object = {}) =>
     apiKeyCreatedSchema.parse(await (await call(key, "POST", KEYS, { label: "k", ...body })).json());
+  const rotate = async (key: string, id: string, body: object = {}) =>
+    apiKeyRotatedSchema.parse(await (await call(key, "POST", `${KEYS}/${id}/rotate`, body)).json());
   const revoke = (id: string) => call(running.key, "DELETE", `${KEYS}/${id}`);
   const list = async () => apiKeyListSchema.parse(await (await call(running.key, "GET", KEYS)).json()).items;
   const statusOf = async (credential: string) => (await call(credential, "GET", "/v1/me/session")).status;
@@ -49,11 +50,10 @@ async function scene(newStore: NewStore) {
     const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
     return { store, organization_id: id, [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose]() };
   };
-  return { running, call, create, revoke, list, statusOf, logIn, storeOf };
+  return { running, call, create, rotate, revoke, list, statusOf, logIn, storeOf };
 }
 
 const inAnHour = () => new Date(Date.now() + HOUR_MS).toISOString();
-const detailOf = async (answer: Response) => z.object({ detail: z.string() }).parse(await answer.json()).detail;
 
 describeOnEachStore("keys created with keys", (newStore) => {
   it("parent expires → descendants expire no later, whatever they request", async () => {
@@ -84,29 +84,56 @@ describeOnEachStore("keys created with keys", (newStore) => {
     expect(running.log()).toMatch(/"keys_ended":2.*"api_key_revoked"/);
   });
 
-  it("independent, created with an unrestricted key that never expires → outlives its parent", async () => {
-    const { running, create, revoke, statusOf } = await scene(newStore);
-    const parent = await create(running.key);
-    const child = await create(parent.api_key, { independent: true, expires_at: inAnHour() });
-    expect(child).toMatchObject({ created_by: parent.id, parent_id: null });
-    await revoke(parent.id);
-    expect(await statusOf(child.api_key)).toBe(200);
+  it("rotated → the new key has label, scopes, parent and expiry; what the former one made depends on the new one", async () => {
+    const { running, create, rotate, revoke, list, statusOf, logIn } = await scene(newStore);
+    const expiresAt = inAnHour();
+    const former = await create(running.key, { label: "operator", expires_at: expiresAt });
+    const child = await create(former.api_key, { scopes: ["robots:write"] });
+    const session = await logIn(former.api_key);
+    const { api_key: apiKey, ...rotated } = await rotate(running.key, former.id, { overlap_s: 0 });
+    const same = { label: "operator", scopes: null, parent_id: former.parent_id, expires_at: expiresAt };
+    expect(rotated).toMatchObject({ ...same, former_key_id: former.id });
+    const credentials = [former.api_key, apiKey, child.api_key, session];
+    expect(await Promise.all(credentials.map(statusOf))).toEqual([401, 200, 200, 200]);
+    expect((await list()).find(({ id }) => id === child.id)?.parent_id).toBe(rotated.id);
+    await revoke(former.id);
+    expect(await Promise.all(credentials.map(statusOf))).toEqual([401, 200, 200, 200]);
+    await revoke(rotated.id);
+    expect(await Promise.all(credentials.map(statusOf))).toEqual([401, 401, 401, 401]);
+    expect(running.log()).not.toContain(apiKey.slice(0, 20));
   });
 
-  it.each([
-    ["expires", { expires_at: inAnHour() }, "The API key expires, so it cannot make one that is independent of it"],
-    [
-      "is restricted",
-      { scopes: ["api-keys:write"] },
-      "The API key is restricted, so it cannot make one that is independent of it",
-    ],
-  ])("independent, created with a key that %s → 403", async (_what, of, detail) => {
-    const { running, call, create, list } = await scene(newStore);
-    const { api_key: apiKey } = await create(running.key, of);
-    const body = { label: "k", scopes: ["api-keys:write"], independent: true };
-    const refused = await call(apiKey, "POST", KEYS, body);
-    expect([refused.status, await detailOf(refused)]).toEqual([403, detail]);
-    expect(await list()).toHaveLength(2);
+  it("rotated with an overlap → both work; the former one ends then, and no later than before", async () => {
+    const { running, create, rotate, statusOf } = await scene(newStore);
+    const former = await create(running.key);
+    const before = Date.now();
+    const { api_key: apiKey, former_expires_at: until } = await rotate(running.key, former.id);
+    expect(Date.parse(until) - before).toBeGreaterThanOrEqual(24 * HOUR_MS);
+    expect(await Promise.all([former.api_key, apiKey].map(statusOf))).toEqual([200, 200]);
+    const expiresAt = inAnHour();
+    const brief = await create(running.key, { expires_at: expiresAt });
+    expect((await rotate(running.key, brief.id)).former_expires_at).toBe(expiresAt);
+  });
+
+  it("rotate → only itself and what ends with it, unless it may do everything for ever", async () => {
+    const { running, call, create, revoke } = await scene(newStore);
+    const scopes = ["api-keys:write", "robots:read"];
+    const [other, equal] = [
+      await create(running.key, { scopes: ["robots:read"] }),
+      await create(running.key, { scopes }),
+    ];
+    const rotateAs = async (key: string, id: string) => (await call(key, "POST", `${KEYS}/${id}/rotate`, {})).status;
+    for (const own of [await create(running.key, { scopes }), await create(running.key, { expires_at: inAnHour() })]) {
+      const child = await create(own.api_key, { scopes: ["robots:read"] });
+      for (const { id } of [other, equal]) expect(await rotateAs(own.api_key, id)).toBe(403);
+      for (const { id } of [child, own]) expect(await rotateAs(own.api_key, id)).toBe(200);
+    }
+    expect(await rotateAs(other.api_key, other.id)).toBe(403);
+    expect(await rotateAs(running.key, "key_none")).toBe(404);
+    await revoke(equal.id);
+    expect(await rotateAs(running.key, equal.id)).toBe(409);
+    const enrollment = { scopes: ["robots:enroll"], expires_at: inAnHour(), enrollment: { uses: 2 } };
+    expect(await rotateAs(running.key, (await create(running.key, enrollment)).id)).toBe(409);
   });
 
   it("created with a session → child of the key behind it: outlasts a logout, ends with that key", async () => {
@@ -116,8 +143,6 @@ describeOnEachStore("keys created with keys", (newStore) => {
     const session = await logIn(approver.api_key);
     const createdKey = await create(session);
     expect(createdKey).toMatchObject({ expires_at: expiresAt, created_by: approver.id, parent_id: approver.id });
-    const body = { label: "k", independent: true };
-    expect((await call(session, "POST", KEYS, body)).status).toBe(403);
     expect((await call(session, "DELETE", "/v1/cli/session")).status).toBe(200);
     expect(await statusOf(createdKey.api_key)).toBe(200);
     await revoke(approver.id);
@@ -126,13 +151,12 @@ describeOnEachStore("keys created with keys", (newStore) => {
 
   it("lineage deeper than sixteen → 409; all end with the first", async () => {
     const { running, call, create, revoke, statusOf } = await scene(newStore);
-    // An independent key starts a new lineage; otherwise the bootstrap key would count.
-    const first = await create(running.key, { independent: true });
+    const first = await create(running.key);
     let last = first;
-    for (let createdKey = 1; createdKey < LINEAGE_DEPTH_MAXIMUM; createdKey += 1) last = await create(last.api_key);
+    // The bootstrap key counts as well.
+    for (let createdKey = 2; createdKey < LINEAGE_DEPTH_MAXIMUM; createdKey += 1) last = await create(last.api_key);
     const refused = await call(last.api_key, "POST", KEYS, { label: "k" });
     expect(refused.status).toBe(409);
-    expect(await create(last.api_key, { independent: true })).toMatchObject({ parent_id: null });
     await revoke(first.id);
     expect(await statusOf(last.api_key)).toBe(401);
   });

@@ -15,7 +15,7 @@ describe("keysEndingWith", () => {
     const keys = [
       { id: "grandchild", parent_id: "child" },
       { id: "child", parent_id: "root" },
-      { id: "independent", created_by: "root", parent_id: null },
+      { id: "of-no-other", created_by: "root", parent_id: null },
       { id: "of-another", parent_id: "other" },
     ];
     expect(endingWithRoot(...keys)).toEqual(["child", "grandchild"]);
@@ -51,7 +51,6 @@ test.each<[Partial<ApiKeyView>, string]>([
   [{ created_by: "command" }, "the service's computer"],
   [{ created_by: "named", parent_id: "named" }, "line 4"],
   [{ created_by: "named" }, "line 4"],
-  [{ created_by: "named", parent_id: null }, "line 4, independent"],
   [{ created_by: "unnamed", parent_id: "unnamed" }, "unnamed"],
   [{ created_by: "gone", parent_id: "gone" }, "gone"],
 ])("makerInWords: %j → %j", (key, words) => {
