@@ -36,7 +36,7 @@ import { createHistoryBudget } from "./robots/history/budget.ts";
 import { createRefusals } from "./robots/refusals/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
-import { createUsageClock, type MeteringContext } from "./usage/clock.ts";
+import type { OperationContext } from "./kernel/operation.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 import { createReceivers, createSender } from "./webhooks/receivers.ts";
 
@@ -104,14 +104,12 @@ export async function assemble(
   const newId = createIds(machine.clock, machine.random);
   const liveness = createLiveness(store, machine, identity.onlineWindowMs);
   resources.defer(() => flushAtEnd(liveness, machine));
-  const usageClock = createUsageClock(machine);
-  const context: MeteringContext = {
+  const context: OperationContext = {
     store,
     newId,
     machine,
     lastUsed,
     limitMet: metrics.limitMet,
-    usageClock,
     nudge: () => loop?.nudge(),
   };
   const failed = await prepareStore(configuration, context);

@@ -48,7 +48,7 @@ import { noteRefusedSetup, type Refusals } from "./robots/refusals/refusals.ts";
 import { removeRobot } from "./robots/removal.ts";
 import { renameRobot } from "./robots/rename.ts";
 import { getRobot, listOrganizationRobots } from "./robots/views.ts";
-import type { MeteringContext } from "./usage/clock.ts";
+import type { OperationContext } from "./kernel/operation.ts";
 import { listOrganizationUsage } from "./usage/operations.ts";
 import { summarizeUsage } from "./usage/summary.ts";
 import {
@@ -60,7 +60,7 @@ import {
   type WebhooksContext,
 } from "./webhooks/operations.ts";
 
-export interface OperationsContext extends MountContext, MeteringContext, InstallationContext, WebhooksContext {
+export interface OperationsContext extends MountContext, OperationContext, InstallationContext, WebhooksContext {
   readonly refusals: Pick<Refusals, "note">;
   readonly storedBytes: StoredBytes;
   readonly history: HistoryBudget;

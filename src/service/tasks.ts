@@ -8,7 +8,7 @@ import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
-import type { MeteringContext } from "./usage/clock.ts";
+import type { OperationContext } from "./kernel/operation.ts";
 import { createDeliverer, createPruneOutbox } from "./webhooks/deliver.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 import type { Sender } from "./webhooks/receivers.ts";
@@ -24,7 +24,7 @@ export interface TaskOptions {
 
 /** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
 export function createTasks(
-  context: MeteringContext,
+  context: OperationContext,
   { readiness, health, webhooks, sender, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {

@@ -4,13 +4,12 @@ import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { MeteringContext } from "../usage/index.ts";
 import { momentNow } from "./transition.ts";
 import { deploy, retire } from "./changes.ts";
 import { type DeploymentViewRow, findDeployment, listDeployments, lockDeployment } from "./queries.ts";
 
 /** `POST /v1/me/deployments`: the deployment is active immediately if its endpoint is healthy. */
-export function createDeployment(context: MeteringContext): Handler<DeploymentCreate> {
+export function createDeployment(context: OperationContext): Handler<DeploymentCreate> {
   const { newId, machine } = context;
   return async (call) => {
     const { organizationId } = call.principal;
@@ -54,7 +53,7 @@ export function getDeployment({ store }: OperationContext): Handler<null> {
 }
 
 /** `DELETE /v1/me/deployments/{deployment_id}`: retires the deployment. A repeated request changes nothing. */
-export function retireDeployment(context: MeteringContext): Handler<null> {
+export function retireDeployment(context: OperationContext): Handler<null> {
   const { newId, machine } = context;
   return async (call) => {
     const { organizationId } = call.principal;

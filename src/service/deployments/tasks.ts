@@ -4,7 +4,7 @@ import { createFailingItems, type FailingItems } from "../kernel/tasks/failing-i
 import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
-import type { MeteringContext } from "../usage/index.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import {
   type DeploymentFacts,
   DEPLOYMENTS_AT_A_TIME,
@@ -39,7 +39,7 @@ export function createReconcileDeployments(context: Context): Task {
   };
 }
 
-type Context = Pick<MeteringContext, "store" | "newId" | "machine" | "usageClock">;
+type Context = Pick<OperationContext, "store" | "newId" | "machine">;
 
 /** Deployments that could not be judged, and those that could not be moved. */
 interface Failing {

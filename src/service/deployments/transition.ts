@@ -1,13 +1,8 @@
+import { isoNow } from "../../platform/clock.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth } from "../kernel/store/tables.ts";
-import {
-  closePeriod,
-  lastPeriodEnd,
-  latestBelieved,
-  type MeteringContext,
-  periodStart,
-  type UsageTime,
-} from "../usage/index.ts";
+import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usage/index.ts";
 import { type DeploymentRow, updateDeployment } from "./queries.ts";
 
 /** The new state of a deployment. */
@@ -19,14 +14,11 @@ export interface Moment {
   readonly now: string;
   /** Id of the usage period that may begin. */
   readonly usageId: string;
-  /** The same time by the usage clock. */
-  readonly metered: UsageTime;
 }
 
 /** Now, by one reading of the clock: with two, a period could begin or end in another second than its deployment. */
-export function momentNow({ newId, usageClock }: Pick<MeteringContext, "newId" | "usageClock">): Moment {
-  const { wall, ...metered } = usageClock.now();
-  return { now: wall, usageId: newId("use"), metered };
+export function momentNow({ newId, machine }: Pick<OperationContext, "newId" | "machine">): Moment {
+  return { now: isoNow(machine.clock), usageId: newId("use") };
 }
 
 /**
@@ -52,10 +44,10 @@ export async function moveDeployment(
 export async function beginUsage(
   transaction: Transaction,
   { organization_id: organizationId, robot_id: robotId }: Pick<DeploymentRow, "organization_id" | "robot_id">,
-  { metered: { at }, usageId }: Moment,
+  { now, usageId }: Moment,
 ): Promise<Pick<DeploymentRow, "usage_from" | "usage_id">> {
-  const until = await lastPeriodEnd(transaction, organizationId, robotId, latestBelieved(at));
-  return { usage_from: periodStart(at, until), usage_id: usageId };
+  const until = await lastPeriodEnd(transaction, organizationId, robotId, latestBelieved(now));
+  return { usage_from: periodStart(now, until), usage_id: usageId };
 }
 
 async function meter(
@@ -67,7 +59,7 @@ async function meter(
   const isRunning = deployment.usage_from !== null;
   if (isActive === isRunning) return {};
   if (isActive) return beginUsage(transaction, deployment, moment);
-  return { usage_from: null, usage_id: null, usage_until: await closePeriod(transaction, deployment, moment.metered) };
+  return { usage_from: null, usage_id: null, usage_until: await closePeriod(transaction, deployment, moment.now) };
 }
 
 /** How long a deployment may wait for its endpoint to be healthy for the first time. */

@@ -2,10 +2,9 @@ import type { RobotRemoved } from "../../api/robots.ts";
 import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
 import { revokeInstallationOf } from "../installations/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
-import { authorship, type Handler, logChange } from "../kernel/operation.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import type { MeteringContext } from "../usage/index.ts";
 import { announce, forgetReport } from "../webhooks/index.ts";
 import { removeLabels } from "./selection.ts";
 import type { Room } from "./room.ts";
@@ -16,7 +15,7 @@ import { UNKNOWN_ROBOT } from "./views.ts";
  * `DELETE /v1/robots/{robot}`: its computer loses its credential, its deployment retires, and its name is free. Its row stays for
  * history, usage and the fleets that it belongs to.
  */
-export function removeRobot(context: MeteringContext, room: Room): Handler<null> {
+export function removeRobot(context: OperationContext, room: Room): Handler<null> {
   const { newId, machine, nudge } = context;
   return async (call) => {
     const { organizationId } = call.principal;

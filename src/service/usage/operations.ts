@@ -1,13 +1,13 @@
 import type { UsageQuery, UsageRecord } from "../../api/usage.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
-import type { Handler } from "../kernel/operation.ts";
-import type { MeteringContext } from "./clock.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listUsage, type UsagePeriod } from "./queries.ts";
 
 /** `GET /v1/me/usage`: the periods in which a robot had an active deployment, oldest first. A running one has no end. */
-export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, UsageQuery> {
+export function listOrganizationUsage({ store, machine }: OperationContext): Handler<null, UsageQuery> {
   return (call) => {
-    const now = usageClock.now();
+    const now = isoNow(machine.clock);
     const { since, until } = call.query;
     return answerList(call, {
       prefix: "use",

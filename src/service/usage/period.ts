@@ -1,23 +1,17 @@
-import { isoTime } from "../../platform/clock.ts";
 /**
  * Usage periods: from a whole second to a whole second, both ISO 8601 in UTC with milliseconds.
  *
- * Every period of a robot starts and ends on a whole second, and none starts before the previous one ended, so each second is counted
- * once and nothing is rounded. Exception: a period that ends more than a day in the future, written with a wrong clock, does not
- * delay the following ones.
+ * Every period of a robot starts and ends on a whole second of the wall clock, and none starts before the previous one ended, so each
+ * second is counted once and nothing is rounded. Time that a clock skips within a period counts, and after it went back, nothing counts
+ * until it is there again. Exception: a period that ends more than a day in the future, written with a wrong clock, does not delay the
+ * following ones.
  */
+import { isoTime } from "../../platform/clock.ts";
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 /** A period that ends further in the future was written with a wrong clock. */
 const AHEAD_MAXIMUM_MS = 24 * HOUR_MS;
-
-/** A time of the usage clock. */
-export interface UsageTime {
-  readonly at: string;
-  /** The last jump forward: the time from one whole second until another did not pass, for periods that start before `before`. */
-  readonly skipped: { readonly from: string; readonly until: string; readonly before: string } | null;
-}
 
 /** Start of a period that begins now: not before `until`, the end of the robot's last one, even if the clock went back. */
 export function periodStart(now: string, until: string | null): string {
@@ -25,10 +19,9 @@ export function periodStart(now: string, until: string | null): string {
   return until !== null && until > start ? until : start;
 }
 
-/** End of a period that stops now: not before its start, and not after time that is skipped for it. */
-export function periodEnd(start: string, { at, skipped }: UsageTime): string {
-  const isFromBefore = skipped !== null && start < skipped.before && skipped.from < at;
-  const end = isFromBefore ? skipped.from : wholeSecond(at);
+/** End of a period that stops now: not before its start, even if the clock went back. */
+export function periodEnd(start: string, now: string): string {
+  const end = wholeSecond(now);
   return end < start ? start : end;
 }
 

@@ -7,7 +7,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { periodEnd, periodSeconds, type UsageTime, wholeSecond } from "./period.ts";
+import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
 
 /** The measured quantity: seconds in which a robot had an active deployment. */
 const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } as const;
@@ -28,7 +28,7 @@ export type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[num
 export async function closePeriod(
   transaction: Transaction,
   deployment: MeteredDeployment,
-  now: UsageTime,
+  now: string,
 ): Promise<string | null> {
   const { usage_from: usageFrom, usage_id: usageId, usage_until: usageUntil } = deployment;
   if (usageFrom === null || usageId === null) return usageUntil;
@@ -94,7 +94,7 @@ export async function listUsage(
   reader: Reader,
   organizationId: string,
   { after, rows }: PageRange,
-  now: UsageTime,
+  now: string,
   begin: Partial<Pick<UsageQuery, "since" | "until">> = {},
 ): Promise<readonly UsagePeriod[]> {
   let entered = reader
@@ -120,7 +120,7 @@ export async function listUsage(
     ])
     .where("deployments.organization_id", "=", organizationId)
     .where("usage_id", "is not", null)
-    .where("usage_from", "<", wholeSecond(now.at));
+    .where("usage_from", "<", wholeSecond(now));
   if (after !== null) {
     entered = entered.where("id", ">", after);
     running = running.where("usage_id", ">", after);

@@ -5,16 +5,15 @@ import {
   type UsageSummary,
   type UsageSummaryQuery,
 } from "../../api/usage.ts";
-import { isoTime } from "../../platform/clock.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
-import type { Handler } from "../kernel/operation.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import type { MeteringContext } from "./clock.ts";
-import { type UsageTime, wholeSecond } from "./period.ts";
+import { wholeSecond } from "./period.ts";
 import { listLongPeriods, listUsage, NAMED_WITHIN_MS, type SummedPeriod } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,12 +23,12 @@ const PART_ROWS = 500;
 export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 
 /** `GET /v1/me/usage/summary`: sums of the ledger and the running periods. Summaries are computed one after the other. */
-export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<null, UsageSummaryQuery> {
+export function summarizeUsage({ store, machine }: OperationContext): Handler<null, UsageSummaryQuery> {
   const queue = createFairQueue(WAITING_SUMMARIES_MAXIMUM);
 
   async function summarize(organizationId: string, query: UsageSummaryQuery) {
-    const now = usageClock.now();
-    const stretch = stretchOf(query, now.at);
+    const now = isoNow(machine.clock);
+    const stretch = stretchOf(query, now);
     if (stretch.untilMs <= stretch.sinceMs) return refuse("until", "until must be later than since", query.until);
     if (stretch.untilMs - stretch.sinceMs > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
       return refuse("since", `a summary covers at most ${USAGE_SUMMARY_DAYS.maximum} days`, query.since);
@@ -62,7 +61,7 @@ async function* periodsWithin(
   reader: Reader,
   organizationId: string,
   { sinceMs, untilMs }: Stretch,
-  now: UsageTime,
+  now: string,
 ): AsyncGenerator<readonly SummedPeriod[]> {
   const rows = PART_ROWS;
   const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);

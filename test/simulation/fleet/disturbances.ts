@@ -1,4 +1,3 @@
-import { CORRECTION_MAXIMUM_MS } from "../../../src/service/usage/clock.ts";
 import type { Dice } from "../dice.ts";
 import type { Event, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
@@ -28,7 +27,6 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
   const failing = new Set<string>();
   const ending: Event[] = [];
   const clocks = { setMs: 0, believedMs: 0 };
-  let startsWhenSet = 0;
   let hasHeldUp = false;
   let setBy_ms = 0;
 
@@ -44,13 +42,9 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
     for (const { wall } of replicas) wall.set(wall.offsetMs + byMs);
     const jumpMs = Math.abs(byMs);
     clocks.setMs += jumpMs;
-    // A running process has a monotonic clock. One started since the last change only knows the wall clock, which several steps may have
-    // set.
-    const starts = replicas.reduce((sum, replica) => sum + replica.starts, 0);
-    clocks.believedMs +=
-      starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, jumpMs) : Math.max(Math.abs(setBy_ms), jumpMs);
+    // A running period counts what the wall clock skips, by several steps perhaps.
+    clocks.believedMs += Math.max(Math.abs(setBy_ms), jumpMs);
     setBy_ms += byMs;
-    startsWhenSet = starts;
   }
 
   return {

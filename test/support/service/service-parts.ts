@@ -6,7 +6,7 @@ import { createLiveness } from "../../../src/service/installations/liveness.ts";
 import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";
-import type { Call } from "../../../src/service/kernel/operation.ts";
+import type { Call, OperationContext } from "../../../src/service/kernel/operation.ts";
 import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../src/service/kernel/store/tables.ts";
@@ -17,7 +17,6 @@ import { createHistoryBudget } from "../../../src/service/robots/history/budget.
 import type { HistoryBudget } from "../../../src/service/robots/index.ts";
 import { createRoom, type Room } from "../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../src/service/robots/setup/setup.ts";
-import { createUsageClock, type MeteringContext } from "../../../src/service/usage/clock.ts";
 import { testMachine } from "../robot/machine.ts";
 import { endpointRow, insertModel } from "./rows.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
@@ -38,7 +37,7 @@ export const PRINCIPAL: Principal = {
 
 /** The parts of a service without its network and tasks: a store with two organizations, and a clock that the test sets. */
 export interface ServiceParts extends AsyncDisposable {
-  readonly context: MeteringContext & {
+  readonly context: OperationContext & {
     readonly storedBytes: StoredBytes;
     readonly history: HistoryBudget;
     readonly liveness: Liveness;
@@ -81,7 +80,6 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     machine,
     lastUsed: { note() {}, notedAt: () => null },
     limitMet() {},
-    usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
     storedBytes,
     history: createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, storedBytes, clock),

@@ -18,7 +18,6 @@ import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
-import { createUsageClock } from "../../../../src/service/usage/clock.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { times } from "../../../support/run/tier.ts";
 import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";
@@ -62,11 +61,9 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const store = resources.use(await openStore(location, testMachine));
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
   const newId = createIds(machine.clock, machine.random);
-  const usageClock = createUsageClock(machine);
   const context = {
     newId,
     machine,
-    usageClock,
     nudge() {},
     lastUsed: { note() {}, notedAt: () => null },
     limitMet() {},

@@ -7,7 +7,6 @@ import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Task } from "../../../../src/service/kernel/tasks/task.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
-import { createUsageClock } from "../../../../src/service/usage/clock.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
@@ -104,8 +103,7 @@ it.each([
   ["reconcile-fleets: one turn per fleet with a pending update", createReconcileFleets, FLEETS],
 ])("%s → requests are handled during a run", async (_name, create, least) => {
   const store = await open();
-  const usageClock = createUsageClock(machine);
-  const task = create({ store, newId, machine, usageClock, nudge() {} }, 1000);
+  const task = create({ store, newId, machine, nudge() {} }, 1000);
   expect(await turnsOf(task)).toBeGreaterThanOrEqual(least);
 });
 
@@ -118,7 +116,7 @@ it("reconcile-deployments: invalid data of one deployment → the others are rec
     await transaction.updateTable("checkpoints").set({ requirements: "[" }).where("id", "=", "ckpt_b").execute();
   });
   const log = createLogbook();
-  const context = { store, newId, machine: { ...machine, log }, usageClock: createUsageClock(machine) };
+  const context = { store, newId, machine: { ...machine, log } };
   const task = createReconcileDeployments(context);
   for (let run = 0; run < 3; run += 1) await task.run(new AbortController().signal);
   const rows = await store.reader.selectFrom("deployments").select("status").orderBy("id").execute();

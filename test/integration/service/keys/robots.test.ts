@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
-import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import type { ServiceOptions } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
