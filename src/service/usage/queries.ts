@@ -4,7 +4,6 @@ import type { UsageQuery } from "../../api/usage.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
@@ -151,39 +150,6 @@ export async function listUsage(
     const quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
     return Object.assign(period, { quantity });
   });
-}
-
-const SUMMED = ["id", "robot_name", "model_slug", "period_start", "period_end", "quantity"] as const;
-
-/** The members of a period that sums need. */
-export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
-
-/**
- * Periods in the ledger that are longer than `USUAL_PERIOD_S`, have an id up to `until` and ended after `since`, oldest first. A service
- * enters them after an outage of days.
- *
- * @param since ISO 8601 with milliseconds.
- */
-export function listLongPeriods(
-  reader: Reader,
-  organizationId: string,
-  { after, until, rows }: { readonly after: string; readonly until: string; readonly rows: number },
-  since: string,
-): Promise<readonly SummedPeriod[]> {
-  return (
-    reader
-      .selectFrom("usage_records")
-      .select(SUMMED)
-      .where("organization_id", "=", organizationId)
-      // A literal, like in the partial index, which is not used otherwise.
-      .where("quantity", ">", sql.lit(USUAL_PERIOD_S))
-      .where("id", ">", after)
-      .where("id", "<=", until)
-      .where("period_end", ">", since)
-      .orderBy("id")
-      .limit(rows)
-      .execute()
-  );
 }
 
 /** A condition on the start of a period. */

@@ -1,3 +1,5 @@
+import { type RawBuilder, sql } from "kysely";
+
 import {
   USAGE_SUMMARY_DAYS,
   USAGE_SUMS_MAXIMUM,
@@ -9,16 +11,14 @@ import { isoNow, isoTime } from "../../platform/clock.ts";
 import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { wholeSecond } from "./period.ts";
-import { listLongPeriods, listUsage, NAMED_WITHIN_MS, type SummedPeriod } from "./queries.ts";
+import { NAMED_WITHIN_MS } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
-/** Periods per query. Queries of a local database block this process, so other requests wait for each. */
-const PART_ROWS = 500;
 /** Maximum number of waiting summaries: one of a large ledger takes seconds of processor time. */
 export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 
@@ -27,20 +27,16 @@ export function summarizeUsage({ store, machine }: OperationContext): Handler<nu
   const queue = createFairQueue(WAITING_SUMMARIES_MAXIMUM);
 
   async function summarize(organizationId: string, query: UsageSummaryQuery) {
-    const now = isoNow(machine.clock);
+    const now = wholeSecond(isoNow(machine.clock));
     const stretch = stretchOf(query, now);
     if (stretch.untilMs <= stretch.sinceMs) return refuse("until", "until must be later than since", query.until);
     if (stretch.untilMs - stretch.sinceMs > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
       return refuse("since", `a summary covers at most ${USAGE_SUMMARY_DAYS.maximum} days`, query.since);
     }
-    const sums = createSums(query.by, stretch);
-    for await (const periods of periodsWithin(store.reader, organizationId, stretch, now)) {
-      for (const period of periods) sums.add(period);
-      if (sums.count > USAGE_SUMS_MAXIMUM) {
-        return refuse("by", `there are more than ${USAGE_SUMS_MAXIMUM} sums; request a shorter time`, query.by);
-      }
+    const items = await sumUsage(store.reader, organizationId, query.by, stretch, now);
+    if (items.length > USAGE_SUMS_MAXIMUM) {
+      return refuse("by", `there are more than ${USAGE_SUMS_MAXIMUM} sums; request a shorter time`, query.by);
     }
-    const items = sums.items();
     return answerValue({
       since: isoTime(stretch.sinceMs),
       until: isoTime(stretch.untilMs),
@@ -56,33 +52,10 @@ export function summarizeUsage({ store, machine }: OperationContext): Handler<nu
     refuseUnavailable("Too many summaries of usage are waiting");
 }
 
-/** All periods that overlap with the time range, and some that do not. In parts, so that other requests are answered in between. */
-async function* periodsWithin(
-  reader: Reader,
-  organizationId: string,
-  { sinceMs, untilMs }: Stretch,
-  now: string,
-): AsyncGenerator<readonly SummedPeriod[]> {
-  const rows = PART_ROWS;
-  const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);
-  const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
-  const since = isoTime(sinceMs);
-  yield* inParts("", first, (after) => listLongPeriods(reader, organizationId, { after, until: first, rows }, since));
-  yield* inParts(first, last, (after) => listUsage(reader, organizationId, { after, rows }, now));
-}
-
-/** Reads after the id `after`, up to `last`. */
-async function* inParts(
-  after: string,
-  last: string,
-  read: (after: string) => Promise<readonly SummedPeriod[]>,
-): AsyncGenerator<readonly SummedPeriod[]> {
-  for (let behind = after; behind < last;) {
-    const periods = await read(behind);
-    yield periods;
-    await yieldEventLoop();
-    behind = periods.length < PART_ROWS ? last : (periods.at(-1)?.id ?? last);
-  }
+/** Milliseconds since the epoch, both at whole seconds. */
+interface Stretch {
+  readonly sinceMs: number;
+  readonly untilMs: number;
 }
 
 function stretchOf({ since, until }: UsageSummaryQuery, now: string): Stretch {
@@ -95,57 +68,72 @@ function refuse(member: keyof UsageSummaryQuery, rule: string, input: string | u
   return refuseInvalid([{ ...ruleBroken(rule), loc: ["query", member], input: input ?? null }]);
 }
 
-const SECOND_MS = 1000;
-
-/** Milliseconds since the epoch, both at whole seconds. */
-export interface Stretch {
-  readonly sinceMs: number;
-  readonly untilMs: number;
-}
-
 type Sum = UsageSummary["items"][number];
 
-/** Sums of the parts of periods that are within a time range. */
-export interface Sums {
-  add(period: Omit<SummedPeriod, "id">): void;
-  readonly count: number;
-  /** By day, then by name. */
-  items(): readonly Sum[];
+/**
+ * Sums the parts of periods that are within a stretch, by day, then by name: at most one sum more than `USAGE_SUMS_MAXIMUM`.
+ *
+ * Periods are first cut to the stretch, then to the days in it. Nearly all begin and end on one day, because running ones are split at each
+ * full hour, so only the others are joined with the days. Times are texts in both databases, and are compared and cut as such.
+ */
+async function sumUsage(
+  reader: Reader,
+  organizationId: string,
+  by: UsageGrouping,
+  { sinceMs, untilMs }: Stretch,
+  now: string,
+): Promise<readonly Sum[]> {
+  const [since, until] = [isoTime(sinceMs), isoTime(untilMs)];
+  const [first, last] = [firstIdAt("use", sinceMs - NAMED_WITHIN_MS), firstIdAt("use", untilMs + NAMED_WITHIN_MS)];
+  const dimensions = new Set(by.split(","));
+  const column = (name: string, expression: RawBuilder<unknown>) =>
+    dimensions.has(name) ? expression : sql`cast(null as text)`;
+  const isOnOneDay = sql`(substr(begins, 1, 10) = substr(ends, 1, 10)
+    or quantity <= ${sql.lit(USUAL_PERIOD_S)} and substr(ends, 12) = '00:00:00.000Z')`;
+  const { rows } = await sql<Sum>`
+    with used (robot, model, begins, ends, quantity) as (
+      select robot_name, model_slug, period_start, period_end, quantity from usage_records
+      where organization_id = ${organizationId} and id >= ${first} and id < ${last}
+      union all
+      select robot_name, model_slug, period_start, period_end, quantity from usage_records
+      where organization_id = ${organizationId} and quantity > ${sql.lit(USUAL_PERIOD_S)} and id < ${first}
+      union all
+      select robots.name, model_slug, usage_from, cast(${now} as text), ${sql.lit(USUAL_PERIOD_S + 1)}
+      from deployments join robots on robots.id = deployments.robot_id
+      where deployments.organization_id = ${organizationId} and usage_from < ${now}
+    ), cut (robot, model, begins, ends, quantity) as (
+      select robot, model, case when begins < ${since} then ${since} else begins end,
+        case when ends > ${until} then ${until} else ends end, quantity
+      from used where begins < ${until} and ends > ${since}
+    ), days (begins, ends) as (values ${sql.join(daysOf({ sinceMs, untilMs }))}
+    ), pieces (robot, model, begins, ends) as (
+      select robot, model, begins, ends from cut where ${isOnOneDay}
+      union all
+      select robot, model, case when cut.begins < days.begins then days.begins else cut.begins end,
+        case when cut.ends > days.ends then days.ends else cut.ends end
+      from (select * from cut where not ${isOnOneDay}) as cut
+      join days on days.begins < cut.ends and days.ends > cut.begins
+    )
+    select ${column("day", sql`substr(begins, 1, 10)`)} as day, ${column("robot", sql`robot`)} as robot,
+      ${column("model", sql`model`)} as model_slug, sum(${secondOf("ends")} - ${secondOf("begins")}
+        + case when substr(begins, 1, 10) = substr(ends, 1, 10) then 0 else 86400 end) as quantity
+    from pieces group by 1, 2, 3 limit ${USAGE_SUMS_MAXIMUM + 1}`.execute(reader);
+  const nameOf = ({ day, robot, model_slug: model }: Sum) => [day, robot, model].join("\0");
+  return rows.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 }
 
-export function createSums(by: UsageGrouping, { sinceMs, untilMs }: Stretch): Sums {
-  const dimensions = new Set(by.split(","));
-  const [byDay, byRobot, byModel] = [dimensions.has("day"), dimensions.has("robot"), dimensions.has("model")];
-  const sums = new Map<string, Sum>();
+/** The days of a stretch as rows of their start and end. */
+function daysOf({ sinceMs, untilMs }: Stretch): readonly RawBuilder<unknown>[] {
+  const firstMs = Math.floor(sinceMs / DAY_MS) * DAY_MS;
+  const count = Math.ceil((untilMs - firstMs) / DAY_MS);
+  return Array.from({ length: count }, (_, day) => {
+    const beginMs = firstMs + day * DAY_MS;
+    return sql`(cast(${isoTime(beginMs)} as text), cast(${isoTime(beginMs + DAY_MS)} as text))`;
+  });
+}
 
-  function count(
-    day: string | null,
-    { robot_name: robotName, model_slug: modelSlug }: Pick<SummedPeriod, "robot_name" | "model_slug">,
-    quantity: number,
-  ): void {
-    const [robot, model] = [byRobot ? robotName : null, byModel ? modelSlug : null];
-    // Unambiguous, because names contain no NUL.
-    const key = `${day ?? ""}\0${robot ?? ""}\0${model ?? ""}`;
-    sums.set(key, { day, robot, model_slug: model, quantity: (sums.get(key)?.quantity ?? 0) + quantity });
-  }
-
-  return {
-    add(period) {
-      const startMs = Date.parse(period.period_start);
-      // A running period has no end, but its quantity until now.
-      const endMs = period.period_end === null ? startMs + period.quantity * SECOND_MS : Date.parse(period.period_end);
-      const lastMs = Math.min(endMs, untilMs);
-      for (let fromMs = Math.max(startMs, sinceMs); fromMs < lastMs;) {
-        const nextDayMs = (Math.floor(fromMs / DAY_MS) + 1) * DAY_MS;
-        const toMs = byDay ? Math.min(lastMs, nextDayMs) : lastMs;
-        const day = byDay ? new Date(fromMs).toISOString().slice(0, "YYYY-MM-DD".length) : null;
-        count(day, period, (toMs - fromMs) / SECOND_MS);
-        fromMs = toMs;
-      }
-    },
-    get count() {
-      return sums.size;
-    },
-    items: () => [...sums.entries()].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, sum]) => sum),
-  };
+/** The second of its day. */
+function secondOf(column: "begins" | "ends"): RawBuilder<number> {
+  const part = (from: number) => sql`cast(substr(${sql.ref(column)}, ${sql.lit(from)}, 2) as integer)`;
+  return sql`(${part(12)} * 3600 + ${part(15)} * 60 + ${part(18)})`;
 }

@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import { usageSummarySchema } from "../../../../src/api/usage.ts";
+import { USAGE_GROUPINGS, type UsageGrouping, usageSummarySchema } from "../../../../src/api/usage.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createDeployment } from "../../../../src/service/deployments/operations.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { summarizeUsage } from "../../../../src/service/usage/summary.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
 import {
   BEGIN_MS,
   bodyOf,
@@ -56,12 +57,17 @@ async function withLedger(parts: ServiceParts, entries: readonly Entry[]): Promi
   await store.write((transaction) => transaction.insertInto("usage_records").values(rows).execute());
 }
 
-async function summaryOf({ context, call }: ServiceParts, sinceS: number, untilS: number, principal = PRINCIPAL) {
-  const query = { since: iso(sinceS), until: iso(untilS), by: "robot" } as const;
+async function summaryOf(
+  { context, call }: ServiceParts,
+  sinceS: number,
+  untilS: number,
+  { principal = PRINCIPAL, by = "robot" }: { principal?: typeof PRINCIPAL; by?: UsageGrouping } = {},
+) {
+  const query = { since: iso(sinceS), until: iso(untilS), by };
   return usageSummarySchema.parse(bodyOf(await summarizeUsage(context)(call({ principal, body: null, query }))));
 }
 
-describe("GET /v1/me/usage/summary", () => {
+describeOnEachStore("GET /v1/me/usage/summary", (newStore) => {
   it.each([
     ["a minute", MINUTE_S],
     ["an hour", HOUR_S],
@@ -71,7 +77,7 @@ describe("GET /v1/me/usage/summary", () => {
     ["a week, after an outage", 7 * DAY_S],
   ])("period of %s → only the part inside the window; adjacent period → nothing", async (_what, lengthS) => {
     const [sinceS, untilS, partS] = [-HOUR_S, -HOUR_S / 2, 30];
-    await using parts = await openServiceParts();
+    await using parts = await openServiceParts(await newStore());
     await withLedger(parts, [
       { startS: sinceS - lengthS, endS: sinceS, robot_name: "before" },
       { startS: sinceS - lengthS + partS, endS: sinceS + partS, robot_name: "into" },
@@ -87,7 +93,7 @@ describe("GET /v1/me/usage/summary", () => {
   });
 
   it("periods recorded by different clocks → included, only those of its own organization", async () => {
-    await using parts = await openServiceParts();
+    await using parts = await openServiceParts(await newStore());
     const hour = { startS: -HOUR_S, endS: 0 };
     const outage = { startS: -9 * DAY_S, endS: 0 };
     const many = Array.from({ length: 1000 }, () => ({
@@ -109,7 +115,7 @@ describe("GET /v1/me/usage/summary", () => {
       ["behind", HOUR_S],
       ["seconds", many.length],
     ]);
-    const others = await summaryOf(parts, -HOUR_S, 0, { ...PRINCIPAL, organizationId: "org_2" });
+    const others = await summaryOf(parts, -HOUR_S, 0, { principal: { ...PRINCIPAL, organizationId: "org_2" } });
     expect(others.total).toBe(2 * HOUR_S);
   });
 
@@ -121,7 +127,7 @@ describe("GET /v1/me/usage/summary", () => {
       numRuns: 1,
       seed: 7,
     });
-    await using parts = await openServiceParts();
+    await using parts = await openServiceParts(await newStore());
     await withLedger(parts, entries);
     for (const [sinceS, untilS] of [
       [-20 * DAY_S, 0],
@@ -132,7 +138,43 @@ describe("GET /v1/me/usage/summary", () => {
         (sum, { startS, endS }) => sum + Math.max(0, Math.min(endS, untilS) - Math.max(startS, sinceS)),
         0,
       );
-      expect((await summaryOf(parts, sinceS, untilS)).total).toBe(expected);
+      for (const by of USAGE_GROUPINGS) expect((await summaryOf(parts, sinceS, untilS, { by })).total).toBe(expected);
+      const { items } = await summaryOf(parts, sinceS, untilS, { by: "day" });
+      const days = items.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
+      const ofDay = (dayMs: number) => {
+        const fromS = (dayMs - BEGIN_MS) / 1000;
+        const parts = entries.map(
+          ({ startS, endS }) => Math.min(endS, untilS, fromS + DAY_S) - Math.max(startS, sinceS, fromS),
+        );
+        return parts.reduce((sum, seconds) => sum + Math.max(0, seconds), 0);
+      };
+      expect(items.map(({ quantity }) => quantity)).toEqual(days.map(ofDay));
+      expect(days).toEqual(days.toSorted((left, right) => left - right));
     }
+  });
+
+  it.each<[UsageGrouping, string[]]>([
+    ["day", ["2026-03-01 5400", "2026-03-02 1860"]],
+    ["robot", ["r1 3660", "r2 3600"]],
+    ["model", ["pi 7260"]],
+    ["day,robot", ["2026-03-01 r1 3600", "2026-03-01 r2 1800", "2026-03-02 r1 60", "2026-03-02 r2 1800"]],
+    ["day,model", ["2026-03-01 pi 5400", "2026-03-02 pi 1860"]],
+    ["robot,model", ["r1 pi 3660", "r2 pi 3600"]],
+  ])("by %s → the parts of each day, also of a period that spans midnight or ends there", async (by, expected) => {
+    await using parts = await openServiceParts(await newStore());
+    const at = (time: string) => (Date.parse(`2026-03-${time}Z`) - BEGIN_MS) / 1000;
+    await withLedger(parts, [
+      { startS: at("01T23:00:00"), endS: at("02T00:00:00") },
+      { startS: at("01T23:30:00"), endS: at("02T00:30:00"), robot_name: "r2" },
+      { startS: at("02T08:00:00"), endS: at("02T08:01:00") },
+    ]);
+    const { items } = await summaryOf(parts, at("01T00:00:00"), at("03T00:00:00"), { by });
+    expect(
+      items.map((item) =>
+        Object.values(item)
+          .filter((part) => part !== null)
+          .join(" "),
+      ),
+    ).toEqual(expected);
   });
 });
