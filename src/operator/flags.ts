@@ -82,7 +82,6 @@ export interface OperatorFlags extends TextFlags {
   readonly disable?: boolean;
   readonly enable?: boolean;
   readonly csv?: boolean;
-  readonly refused?: boolean;
   /** False with `--no-browser`, for a browser on another computer. */
   readonly browser?: boolean;
 

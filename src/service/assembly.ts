@@ -30,10 +30,8 @@ import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply.ts";
-import { createStoredBytes } from "./organizations/stored-bytes.ts";
 import { type Failed, prepareStore } from "./preparation.ts";
-import { createHistoryBudget } from "./robots/history/budget.ts";
-import { createRefusals } from "./robots/refusals/refusals.ts";
+import { createRefusals } from "./robots/setup/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
 import { createUsageClock, type MeteringContext } from "./usage/clock.ts";
@@ -119,10 +117,8 @@ export async function assemble(
   const { modelsFile } = configuration;
   if (modelsFile !== null) reloads.push(() => reapplyModels(modelsFile, context));
 
-  const refusals = createRefusals(context);
+  const refusals = createRefusals(store);
   resources.defer(() => flushAtEnd(refusals, machine));
-  const storedBytes = createStoredBytes(store, limits.storedBytes, machine);
-  const history = createHistoryBudget(limits.historyBytesPerDay, storedBytes, machine.clock);
   const listener = createListener(limits, pair, metrics.limitMet);
   const receivers = createReceivers(configuration.webhooks.allow);
   const sender = createSender(receivers, configuration.webhooks.timeoutMs);
@@ -132,7 +128,6 @@ export async function assemble(
     liveness.task,
     createReportPresence({ ...context, liveness, identity }),
     refusals.task,
-    storedBytes.task,
   ];
   if (tls !== null && pair !== null) {
     reloads.push(keepCertificate(tls, pair, { listener, metrics, machine }));
@@ -158,8 +153,6 @@ export async function assemble(
       receivers,
       gate,
       refusals,
-      storedBytes,
-      history,
       traffic: createTraffic(limits, metrics.limitMet),
     },
     {

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 import type { AuditEntryView } from "../../api/audit.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import { type AuditRow, type LabelledEntry, listChanges } from "./queries.ts";
+import { type LabelledEntry, listChanges } from "./queries.ts";
 
 /** `GET /v1/me/audit`: the changes in an organization except registrations, newest first. */
 export const listOrganizationAudit = listHandler("aud", listChanges, viewEntry);
@@ -21,10 +21,6 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
     subject_model: entry.subject_model,
     actor: { id: actor, label },
     request_id: entry.request_id,
-    details: detailsOf(entry),
+    details: detailsSchema.parse(JSON.parse(entry.details)),
   };
-}
-
-export function detailsOf({ details }: AuditRow): Readonly<Record<string, unknown>> {
-  return detailsSchema.parse(JSON.parse(details));
 }

@@ -5,7 +5,7 @@ import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { isOnlyOrganization, lockOrganization } from "../organizations/index.ts";
-import { findFullOrganization, findRobotNamed, type Room } from "../robots/index.ts";
+import { findRobotNamed, type RobotQuota } from "../robots/index.ts";
 import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
 
 export type AllowedKeyRow = Tables["allowed_keys"];
@@ -23,18 +23,15 @@ export interface Allowed {
   readonly entry: AllowedKeyRow;
   readonly name: string;
   readonly region: string;
-  /** Whose room the robot takes. */
-  readonly owner: { readonly organizationId: string; readonly keyId: string };
 }
 
 /** Null where a person has to decide: the key is not allowed, name or region are missing or wrong, or the organization is full. */
-export async function prepareAllowed(reader: Reader, room: Room, row: EnrolmentRow): Promise<Allowed | null> {
+export async function prepareAllowed(reader: Reader, quota: RobotQuota, row: EnrolmentRow): Promise<Allowed | null> {
   const entry = await findAllowed(reader, row);
   const decision = decide(row, {});
   if (entry === undefined || decision.state === "invalid") return null;
-  const owner = { organizationId: entry.organization_id, keyId: entry.made_by };
-  if ((await findFullOrganization(room, owner)) !== null) return null;
-  return { entry, name: decision.name, region: decision.region, owner };
+  if ((await quota.organizationRefusal({ organizationId: entry.organization_id })) !== null) return null;
+  return { entry, name: decision.name, region: decision.region };
 }
 
 /**

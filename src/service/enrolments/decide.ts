@@ -7,12 +7,11 @@ import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import {
-  findFullLimit,
+  boundKeyRefusal,
   findRobotNamed,
   GENERIC_ROBOT_TYPE_ID,
-  hasAddedAll,
   readLabels,
-  type Room,
+  type RobotQuota,
 } from "../robots/index.ts";
 import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
@@ -22,14 +21,13 @@ import type { EnrolmentsContext } from "./start.ts";
 
 interface Approved {
   readonly robotTypeId: string;
-  readonly isNew: boolean;
   readonly isRepeated: boolean;
 }
 
 /** `POST /v1/robots/approve`: the enrolment belongs to the organization from then on, and its computer gets a credential when it polls. */
 export function approveEnrolment(
   context: EnrolmentsContext,
-  room: Room,
+  quota: RobotQuota,
   guesses: GuessLimit,
 ): Handler<EnrolmentApproval> {
   const { newId, machine } = context;
@@ -44,7 +42,7 @@ export function approveEnrolment(
     const labels = overlaid(found.labels, body.labels ?? {});
     if (principal.robots.names !== null && !principal.robots.names.includes(name)) return NOT_OF_KEY;
     const isGiven = (body.site ?? body.labels ?? null) !== null;
-    const full = await findFullLimit(room, principal);
+    const full = await quota.refusal(principal);
     const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
     const confirmed = body.confirm_replace === true;
@@ -57,11 +55,11 @@ export function approveEnrolment(
         const isSame = row.decided_name === name && row.decided_region === region;
         if (!isSame || row.site !== site || row.labels !== labels) return refuseOtherValues(row);
         if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
-        return { robotTypeId, isNew: false, isRepeated: true };
+        return { robotTypeId, isRepeated: true };
       }
       if (robot === undefined) {
-        const limit = full ?? (await hasAddedAll(transaction, principal));
-        if (limit !== null) return refuse("Conflict", limit.detail);
+        const refusal = full ?? (await boundKeyRefusal(transaction, principal));
+        if (refusal !== null) return refuse("Conflict", refusal);
       } else if (!confirmed) {
         const presence = presenceAt(Date.parse(now), context);
         if (await isRobotOnline(transaction, robot, presence)) return refuseOnline(name);
@@ -78,13 +76,9 @@ export function approveEnrolment(
         subjectId,
         details: { ...shown, name, region, site, labels, confirm_replace: confirmed },
       });
-      return { robotTypeId, isNew: robot === undefined, isRepeated: false };
+      return { robotTypeId, isRepeated: false };
     });
     if (isAnswer(approved)) return approved;
-    if (approved.isNew) {
-      room.organization.take(principal);
-      room.key.take(principal);
-    }
     if (!approved.isRepeated) {
       const fields = { request_id: call.requestId, credential_id: principal.credentialId, ...shownOf(found) };
       machine.log.info("enrolment_approved", { ...fields, name, region, confirm_replace: confirmed });

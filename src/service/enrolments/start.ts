@@ -9,7 +9,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
-import type { Room } from "../robots/index.ts";
+import type { RobotQuota } from "../robots/index.ts";
 import { approveByList, prepareAllowed } from "./allowed-keys.ts";
 import { approveByKey, prepareBulk } from "./bulk.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
@@ -30,7 +30,7 @@ const POLL_TOKEN_PREFIX = "rps_poll_";
 export type EnrolmentsContext = OperationContext & PresenceContext;
 
 /** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
-export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
+export function startEnrolment(context: EnrolmentsContext, quota: RobotQuota): OpenHandler<EnrolmentStart> {
   const { newId, machine, identity, limitMet } = context;
   const limit = { burst: STARTS_PER_MINUTE, per_second: STARTS_PER_MINUTE / MINUTE_S };
   const starts = new TokenBuckets(limit, BUCKETS_MAXIMUM);
@@ -59,8 +59,8 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
       expires_at: isoTime(nowMs + identity.codeTtlMs),
     };
     const started = await (call.actor === null
-      ? start(context, room, row, call.requestId)
-      : startWithKey(context, room, row, call, call.actor));
+      ? start(context, quota, row, call.requestId)
+      : startWithKey(context, quota, row, call, call.actor));
     if (isAnswer(started)) return started;
     machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started) });
     return answerValue({
@@ -78,15 +78,15 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
 
 async function start(
   context: EnrolmentsContext,
-  room: Room,
+  quota: RobotQuota,
   row: EnrolmentRow,
   requestId: string,
 ): Promise<EnrolmentRow | Answer> {
   const { store, machine, newId, limitMet } = context;
   const codes = newCodes(machine);
-  const allowed = await prepareAllowed(store.lookup, room, row);
+  const allowed = await prepareAllowed(store.lookup, quota, row);
   const auditId = newId("aud");
-  const started = await store.write(async (transaction) => {
+  return store.write(async (transaction) => {
     if (allowed === null) {
       if (await areTooManyWaiting(transaction, row.created_at)) {
         const ended = await endOneOfLargest(transaction, row.client_site, row.created_at);
@@ -104,23 +104,21 @@ async function start(
     }
     return inserted;
   });
-  if (allowed !== null && isApproved(started)) room.organization.take(allowed.owner);
-  return started;
 }
 
 async function startWithKey(
   context: EnrolmentsContext,
-  room: Room,
+  quota: RobotQuota,
   row: EnrolmentRow,
   call: OpenCall<EnrolmentStart>,
   { principal, write }: NonNullable<OpenCall<EnrolmentStart>["actor"]>,
 ): Promise<EnrolmentRow | Answer> {
   const { store, newId, machine } = context;
-  const prepared = await prepareBulk(store.lookup, room, row, principal);
+  const prepared = await prepareBulk(store.lookup, quota, row, principal);
   if (isAnswer(prepared)) return prepared;
   const codes = newCodes(machine);
   const author = authorship({ principal, requestId: call.requestId }, newId, row.created_at);
-  const started = await write(async (transaction) => {
+  return write(async (transaction) => {
     const inserted = await insert(transaction, row.public_key, codes, () =>
       approveByKey(transaction, prepared, principal),
     );
@@ -130,8 +128,6 @@ async function startWithKey(
     }
     return inserted;
   });
-  if (isApproved(started)) room.organization.take(principal);
-  return started;
 }
 
 function isApproved(started: EnrolmentRow | Answer): started is EnrolmentRow {
