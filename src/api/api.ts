@@ -1,7 +1,7 @@
 /**
  * The /v1 wire contract between the three programs, as zod schemas, without any I/O.
  *
- * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, refusals.ts, contract.ts and
+ * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, contract.ts and
  * robot-views.ts; enrolments.ts and installations.ts for robots with a credential of their own; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
  * audit.ts, webhooks.ts). wire/ has what they share: what an operation is, the query of lists, the bodies of refusals, the bounds of texts. This file is
  * the table of all operations; words/ is what several programs say of answers. The service validates, answers and describes itself from
@@ -26,7 +26,6 @@ import { changeInstallation, claimRun, getInstallation, heartbeat, renewCredenti
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
 import { getModel, listModels } from "./models.ts";
-import { listRefusals } from "./refusals.ts";
 import { getRegistration, getRobotHistory, listRegistrations } from "./registrations.ts";
 import { getRobot, listRobots, removeRobot, renameRobot, setupRobot } from "./robots.ts";
 import { listUsage, summarizeUsage } from "./usage.ts";
@@ -61,7 +60,6 @@ export const beyondSpec = {
   getInstallation,
   changeInstallation,
   listRegistrations,
-  listRefusals,
   listAudit,
   getFleet,
   previewReconcile,

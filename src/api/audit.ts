@@ -7,8 +7,8 @@ import { text } from "./wire/text.ts";
 
 // /openapi.json takes a description from the schema object, so an object shared more widely would show its description everywhere.
 /** ISO 8601 date-time. */
-export const moment = z.string();
-export const nullableText = z.string().nullable();
+const moment = z.string();
+const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 /** An audited change. `details` depend on the action. */

@@ -9,9 +9,12 @@ import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 const moment = z.string();
 const nullableText = z.string().nullable();
 const actorSchema = z.object({ id: z.string(), label: nullableText });
+const ACTOR_OF_REQUEST =
+  "Credential of the request. label: label of the key, or of the key with which the session was created; name of the robot whose own computer it is.";
+const ADDRESS_OF_CLIENT = "Address of the client; behind a trusted proxy, the address that the proxy reports.";
 
-/** Maximum number of registrations in a robot's history: the newest. */
-export const HISTORY_SHOWN = { maximum: 200 } as const;
+/** Registrations that are kept of a robot: the newest that changed something. */
+export const HISTORY_KEPT = 100;
 
 /** Members that may differ between two registrations. */
 export const REGISTRATION_MEMBERS = [
@@ -45,6 +48,19 @@ export const registrationListSchema = z
   .object({ items: z.array(registrationSummarySchema) })
   .meta({ id: "RegistrationList" });
 
+/** A registration that was refused. */
+export const refusalSchema = z
+  .object({
+    at: moment,
+    status: z.int().describe("HTTP status of the answer."),
+    detail: z.string().describe("Reason in the answer. For invalid inputs, their locations and messages."),
+    actor: actorSchema.describe(ACTOR_OF_REQUEST),
+    address: z.string().describe(ADDRESS_OF_CLIENT),
+    request_id: z.string(),
+  })
+  .meta({ id: "Refusal" });
+export type RefusalView = z.output<typeof refusalSchema>;
+
 /** Answer of `GET /v1/robots/{robot}/registration`: the whole last registration. */
 export const registrationViewSchema = z
   .object({
@@ -57,6 +73,12 @@ export const registrationViewSchema = z
       .array(z.object({ address: z.string(), actor: actorSchema }))
       .describe(
         "The clients that register this name in turn, newest first: their addresses and their credentials, with the label of the key. Empty while the name is not contested.",
+      ),
+    last_refusal: refusalSchema
+      .nullable()
+      .default(null)
+      .describe(
+        "Why the newest registration of this robot was refused, if none was accepted since; null otherwise. It appears within seconds. A request that was refused before its body was read names no robot.",
       ),
     contract: z
       .record(z.string(), z.unknown())
@@ -79,17 +101,15 @@ export const registrationRecordSchema = z
     robot_type_id: z.string(),
     region: z.string(),
     ...robotTextMembers,
-    actor: actorSchema.describe(
-      "Credential of the request. label: label of the key, or of the key with which the session was created; name of the robot whose own computer it is.",
-    ),
-    address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
+    actor: actorSchema.describe(ACTOR_OF_REQUEST),
+    address: z.string().describe(ADDRESS_OF_CLIENT),
     contested: z
       .boolean()
       .describe(
         "Whether this registration restored what another computer had replaced (see contested_since of the registration).",
       ),
   })
-  .meta({ id: "RegistrationRecord", description: "One registration." });
+  .meta({ id: "RegistrationRecord", description: "A registration that changed something." });
 export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 
 /** Answer of `GET /v1/robots/{robot}/history`. */
@@ -108,8 +128,8 @@ export const getRegistration = operation("GET", "/v1/robots/{robot}/registration
 
 export const getRobotHistory = operation("GET", "/v1/robots/{robot}/history", {
   summary: "Get the registrations of a robot",
-  does: "Lists the registrations of a robot, from the audit log. Entries older than the retention period of the log are deleted.",
-  answers: { 200: `At most ${HISTORY_SHOWN.maximum}, newest first.` },
+  does: "Lists the registrations of a robot that changed something, from the audit log. Entries older than the retention period of the log are deleted.",
+  answers: { 200: `The newest ${HISTORY_KEPT}, newest first.` },
   scopes: ["robots:read"],
   response: robotHistorySchema,
 });

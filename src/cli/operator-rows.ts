@@ -140,14 +140,13 @@ export const organizationRows: readonly OperatorRow[] = [
   },
   {
     name: "audit",
-    summary: "show who changed what, and which registrations were refused",
+    summary: "show who changed what",
     flags: [
       SINCE_FLAG,
-      robotFlag("accepted and refused registrations of this robot, by name or id; repeatable"),
-      { flag: "--refused", summary: "only refused registrations" },
+      robotFlag("registrations of this robot that changed something, by name or id; repeatable"),
       ...COLUMN_FLAGS,
     ],
-    examples: ["robot-policy audit --since 7d", "robot-policy audit --refused --robot cell-4"],
+    examples: ["robot-policy audit --since 7d", "robot-policy audit --robot cell-4"],
     load: async () => (await import("../operator/audit/audit.ts")).audit,
   },
   {

@@ -29,7 +29,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
   groups: {
     models: "apply a model catalog, and list the models",
     orgs: "create and list organizations",
-    keys: "create, list and revoke API keys",
+    keys: "create and revoke API keys",
   },
   commands: [
     {
@@ -124,42 +124,12 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       load: async () => (await import("../service/commands/keys/create.ts")).keysCreate,
     },
     {
-      name: "keys list",
-      summary: "list the API keys of an organization",
-      flags: [...STORE_FLAGS, ORGANIZATION_FLAG, JSON_FLAG],
-      examples: ["robot-policy-service keys list --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/keys/list.ts")).keysList,
-    },
-    {
       name: "keys revoke",
       summary: "revoke an API key, the logins that it approved, and the keys that were created with it",
       argument: "ID",
       flags: [...STORE_FLAGS, { flag: "--yes", summary: "revoke it even if other keys end with it" }, JSON_FLAG],
       examples: ["robot-policy-service keys revoke key_01jz0000000000000000000000 --data /srv/robot-policy"],
       load: async () => (await import("../service/commands/keys/revoke.ts")).keysRevoke,
-    },
-    {
-      name: "audit",
-      summary: "show who changed what, oldest first",
-      flags: [
-        ...STORE_FLAGS,
-        {
-          flag: "--since <when>",
-          summary: "start: 2026-01-31, 2026-01-31T08:00:00Z, or 2h, 30m, 7d ago",
-        },
-        { flag: "--limit <count>", summary: "maximum number of entries, the newest ones (default: 100)" },
-        { flag: "--org <org>", summary: "only of this organization, by name or id" },
-        { flag: "--subject <id>", summary: "only changes of this: rob_…, key_…, fleet_…" },
-        { flag: "--actor <id>", summary: "only changes by this key or session: key_…, ses_…, or command" },
-        {
-          flag: "--action <action>",
-          summary: "only this kind of change, such as robot.setup; /openapi.json lists all",
-        },
-        { flag: "--refused", summary: "refused registrations of one organization, with the reasons" },
-        JSON_FLAG,
-      ],
-      examples: ["robot-policy-service audit --data /srv/robot-policy --since 1d"],
-      load: async () => (await import("../service/commands/audit/audit.ts")).audit,
     },
     {
       name: "status",
@@ -170,7 +140,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
     },
     {
       name: "backup",
-      summary: "write a consistent copy of the store to a new file, also while the service runs",
+      summary: "write a consistent copy of a data directory to a new file, also while the service runs",
       argument: "FILE",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ['robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy'],
@@ -178,8 +148,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
     },
     {
       name: "restore",
-      summary:
-        "restore a backup into a new data directory or an empty database; also moves a store from one to the other",
+      summary: "put a backup into a new data directory or an empty database",
       argument: "FILE",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: [

@@ -73,7 +73,6 @@ export interface OperatorFlags extends TextFlags {
   /** Types of events. */
   readonly event?: readonly string[];
   readonly csv?: boolean;
-  readonly refused?: boolean;
   /** False with `--no-browser`, for a browser on another computer. */
   readonly browser?: boolean;
 

@@ -30,10 +30,8 @@ import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply.ts";
-import { createStoredBytes } from "./organizations/stored-bytes.ts";
 import { type Failed, prepareStore } from "./preparation.ts";
-import { createHistoryBudget } from "./robots/history/budget.ts";
-import { createRefusals } from "./robots/refusals/refusals.ts";
+import { createRefusals } from "./robots/setup/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
 import type { OperationContext } from "./kernel/operation.ts";
@@ -117,10 +115,8 @@ export async function assemble(
   const { modelsFile } = configuration;
   if (modelsFile !== null) reloads.push(() => reapplyModels(modelsFile, context));
 
-  const refusals = createRefusals(context);
+  const refusals = createRefusals(store);
   resources.defer(() => flushAtEnd(refusals, machine));
-  const storedBytes = createStoredBytes(store, limits.storedBytes, machine);
-  const history = createHistoryBudget(limits.historyBytesPerDay, storedBytes, machine.clock);
   const listener = createListener(limits, pair, metrics.limitMet);
   const receivers = createReceivers(configuration.webhooks.allow);
   const sender = createSender(receivers, configuration.webhooks.timeoutMs);
@@ -130,7 +126,6 @@ export async function assemble(
     liveness.task,
     createReportPresence({ ...context, liveness, identity }),
     refusals.task,
-    storedBytes.task,
   ];
   if (tls !== null && pair !== null) {
     reloads.push(keepCertificate(tls, pair, { listener, metrics, machine }));
@@ -157,8 +152,6 @@ export async function assemble(
       sender,
       gate,
       refusals,
-      storedBytes,
-      history,
       traffic: createTraffic(limits, metrics.limitMet),
     },
     {

@@ -38,13 +38,10 @@ import {
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
 import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
-import type { StoredBytes } from "./organizations/index.ts";
-import type { HistoryBudget } from "./robots/index.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
-import { createRoom, type RobotLimits } from "./robots/room.ts";
+import { type RobotLimits, RobotQuota } from "./robots/quota.ts";
 import { setupRobot } from "./robots/setup/setup.ts";
-import { listOrganizationRefusals } from "./robots/refusals/operations.ts";
-import { noteRefusedSetup, type Refusals } from "./robots/refusals/refusals.ts";
+import { noteRefusedSetup, type Refusals } from "./robots/setup/refusals.ts";
 import { removeRobot } from "./robots/removal.ts";
 import { renameRobot } from "./robots/rename.ts";
 import { getRobot, listOrganizationRobots } from "./robots/views.ts";
@@ -62,28 +59,25 @@ import {
 
 export interface OperationsContext extends MountContext, OperationContext, InstallationContext, WebhooksContext {
   readonly refusals: Pick<Refusals, "note">;
-  readonly storedBytes: StoredBytes;
-  readonly history: HistoryBudget;
 }
 
 /** Mounts every operation of the contract with its handler. */
 export function mountOperations(app: FastifyInstance, context: OperationsContext, robots: RobotLimits): void {
-  const room = createRoom(context, robots);
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context, room), (request, refused) =>
-    noteRefusedSetup(context.refusals, request, refused),
+  const quota = new RobotQuota(context.store.reader, robots, context.machine.clock);
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context, quota), (request, refused) =>
+    noteRefusedSetup(context.refusals, context.machine, request, refused),
   );
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));
   mount(app, context, beyondSpec.getRobot, getRobot(context));
   mount(app, context, beyondSpec.getRegistration, getRegistration(context));
   mount(app, context, beyondSpec.getRobotHistory, getRobotHistory(context));
-  mount(app, context, beyondSpec.removeRobot, removeRobot(context, room));
+  mount(app, context, beyondSpec.removeRobot, removeRobot(context));
   mountWithBody(app, context, beyondSpec.renameRobot, renameRobot(context));
   mountWithBody(app, context, beyondSpec.heartbeat, heartbeat(context));
   mountOpen(app, context, beyondSpec.renewCredential, renewCredential(context));
   mountOpen(app, context, beyondSpec.claimRun, claimRun());
   mount(app, context, beyondSpec.getInstallation, getInstallation(context));
   mountWithBody(app, context, beyondSpec.changeInstallation, changeInstallation(context));
-  mountWithQuery(app, context, beyondSpec.listRefusals, listOrganizationRefusals(context));
   mountWithQuery(app, context, beyondSpec.listAudit, listOrganizationAudit(context));
   mountWithQuery(app, context, beyondSpec.listRegistrations, listOrganizationRegistrations(context));
   mount(app, context, operations.getModel, getModel(context));
@@ -102,9 +96,9 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithQuery(app, context, operations.listUsage, listOrganizationUsage(context));
   mountWithQuery(app, context, beyondSpec.summarizeUsage, summarizeUsage(context));
   const guesses = createGuessLimit(context);
-  mountOpen(app, context, beyondSpec.startEnrolment, startEnrolment(context, room));
+  mountOpen(app, context, beyondSpec.startEnrolment, startEnrolment(context, quota));
   mountOpen(app, context, beyondSpec.pollEnrolment, pollEnrolment(context));
-  mountWithBody(app, context, beyondSpec.approveEnrolment, approveEnrolment(context, room, guesses));
+  mountWithBody(app, context, beyondSpec.approveEnrolment, approveEnrolment(context, quota, guesses));
   mountWithBody(app, context, beyondSpec.denyEnrolment, denyEnrolment(context, guesses));
   mount(app, context, beyondSpec.listEnrolments, listEnrolments(context));
   mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, guesses));

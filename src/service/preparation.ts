@@ -4,7 +4,7 @@ import { type CertificatePair, readCertificatePair, type TlsFiles } from "./kern
 import type { ServiceMachine } from "./kernel/machine.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { openStore } from "./kernel/store/open-store.ts";
-import { lockDirectory } from "./kernel/store/sqlite/lock.ts";
+import { lockDirectory } from "./kernel/store/sqlite/database.ts";
 import { alreadyInUse } from "./kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "./kernel/store/store.ts";
 import { bootstrapKey } from "./keys/bootstrap.ts";

@@ -205,7 +205,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(await eventually(noticed, "the registration in the journal")).toHaveLength(1);
       expect(await messages("warning")).not.toContain('"event":"registered"');
       await robot.run(`mv ${first} ${first}.away`);
-      const warned = async () => (await messages("warning")).includes(`${first}`) || undefined;
+      const warned = async () => (await messages("warning")).includes(first) || undefined;
       await eventually(warned, "a warning that names the file");
       await robot.run(`mv ${first}.away ${first}`);
       await robot.until(({ state }) => state === "registered");

@@ -1,8 +1,7 @@
 import type { AuditEntryView } from "../audit.ts";
-import type { RefusalView } from "../refusals.ts";
-import type { RegistrationView } from "../registrations.ts";
+import type { RefusalView, RegistrationView } from "../registrations.ts";
 
-/** Texts for changes and refused registrations, at a terminal and in a browser. */
+/** Texts for changes and registrations, at a terminal and in a browser. */
 
 /** The subject of a change: `line 4`, or for a deployment `pi0.5 on arm-3`; empty if it has no name. */
 export function subjectOf({ subject_name: subjectName, subject_model: subjectModel }: AuditEntryView): string {
@@ -22,16 +21,9 @@ export function detailsInWords({
     .join(" ");
 }
 
-/** Why a registration was refused: `region: Field required (422, 3 times)`. */
-export function refusalInWords({ detail, status, count }: RefusalView): string {
-  return `${detail} (${status}${count === 1 ? "" : `, ${count} times`})`;
-}
-
-/** Refusals since the robot's last registration; that registration settled the earlier ones. */
-export function refusedSince(refusals: readonly RefusalView[], registeredAt: string | null): readonly RefusalView[] {
-  return refusals.filter(
-    ({ last_at: lastAt }) => registeredAt === null || Date.parse(lastAt) > Date.parse(registeredAt),
-  );
+/** Why a registration was refused: `region: Field required (422)`. */
+export function refusalInWords({ detail, status }: RefusalView): string {
+  return `${detail} (${status})`;
 }
 
 /** A name that more than one computer registers. */

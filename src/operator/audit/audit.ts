@@ -1,8 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { AuditEntryView } from "../../api/audit.ts";
-import { REFUSALS_SHOWN, type RefusalView } from "../../api/refusals.ts";
-import { HISTORY_SHOWN, type RegistrationRecord } from "../../api/registrations.ts";
-import { detailsInWords, refusalInWords, subjectOf } from "../../api/words/audit.ts";
+import { HISTORY_KEPT, type RegistrationRecord } from "../../api/registrations.ts";
+import { detailsInWords, subjectOf } from "../../api/words/audit.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -16,7 +15,7 @@ import { refuse, refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { timeAgo } from "../times.ts";
 
-/** A change, a registration or a refused registration. */
+/** A change or a registration. */
 interface Entry {
   readonly at: string;
   /** `RESOURCE.VERB`, as in the service's audit log. */
@@ -35,10 +34,7 @@ type Entries = CallResult<readonly Entry[]>;
 
 const SINCE = "30d";
 
-/**
- * `audit`: changes and refused registrations, newest first. `--robot` shows accepted and refused registrations of robots, `--refused` only
- * the refused ones.
- */
+/** `audit`: changes, newest first; with `--robot` the registrations of robots. */
 export const audit: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const since = readMomentFlag("--since", flags.since ?? SINCE, context);
@@ -74,18 +70,12 @@ interface Source {
   readonly newest?: { readonly maximum: number; readonly what: string };
 }
 
-function sourcesFor({ robot = [], refused }: OperatorFlags, sinceMs: number): readonly Source[] {
-  if (robot.length === 0) {
-    const newest = { maximum: REFUSALS_SHOWN.maximum, what: "refused registrations" };
-    const refusals: Source = { load: (service) => loadRefusals(service, {}), newest };
-    return refused === true ? [refusals] : [{ load: (service) => loadChanges(service, sinceMs) }, refusals];
-  }
-  return robot.flatMap((name) => {
-    const newest = { maximum: HISTORY_SHOWN.maximum, what: `registrations of ${name}` };
-    const registrations: Source = { load: (service) => loadRegistrations(service, name), newest };
-    const refusals: Source = { load: (service) => loadRefusals(service, { robot: name }) };
-    return refused === true ? [refusals] : [registrations, refusals];
-  });
+function sourcesFor({ robot = [] }: OperatorFlags, sinceMs: number): readonly Source[] {
+  if (robot.length === 0) return [{ load: (service) => loadChanges(service, sinceMs) }];
+  return robot.map((name) => ({
+    load: (service) => loadRegistrations(service, name),
+    newest: { maximum: HISTORY_KEPT, what: `registrations of ${name}` },
+  }));
 }
 
 async function loadChanges(service: Service, sinceMs: number): Promise<Entries> {
@@ -98,13 +88,7 @@ async function loadChanges(service: Service, sinceMs: number): Promise<Entries> 
   return { ...result, value: entries };
 }
 
-async function loadRefusals(service: Service, query: Readonly<Record<string, string>>): Promise<Entries> {
-  const result = await service.call(beyondSpec.listRefusals, { query });
-  if (result.kind !== "ok") return result;
-  return { ...result, value: result.value.value.items.map(entryOfRefusal) };
-}
-
-/** Empty for a robot that never registered; its refused registrations say why. */
+/** Empty for a robot that never registered. */
 async function loadRegistrations(service: Service, robot: string): Promise<Entries> {
   const result = await service.call(beyondSpec.getRobotHistory, { parameters: { robot } });
   if (result.kind === "ok") {
@@ -121,16 +105,6 @@ function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
     id: entry.subject_id,
     details: detailsInWords(entry),
     document: Object.assign({ kind: "change" }, document),
-  };
-}
-
-function entryOfRefusal(refusal: RefusalView): Entry {
-  return {
-    ...made(refusal.last_at, refusal.actor, refusal.address),
-    what: "refused",
-    subject: refusal.robot ?? "",
-    details: refusalInWords(refusal),
-    document: { kind: "refusal", ...refusal },
   };
 }
 
@@ -161,13 +135,11 @@ const ENTRIES: ListView<Entry> = {
     return [timeAgo(at, now), what, subject, by, from, details, id];
   },
   id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
-  empty: "Nothing was changed or refused in this period.",
+  empty: "Nothing was changed in this period.",
 };
-const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this period." };
 
-function viewFor({ robot = [], refused }: OperatorFlags): ListView<Entry> {
-  if (refused === true) return REFUSED;
+function viewFor({ robot = [] }: OperatorFlags): ListView<Entry> {
   if (robot.length === 0) return ENTRIES;
-  const empty = `No registration of ${robot.join(", ")} was accepted or refused in this period. For a removed robot, give its id.`;
+  const empty = `No registration of ${robot.join(", ")} changed anything in this period. For a removed robot, give its id.`;
   return { ...ENTRIES, empty };
 }

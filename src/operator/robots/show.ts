@@ -1,51 +1,43 @@
 import { beyondSpec } from "../../api/api.ts";
 import { type RobotContract, robotContractSchema } from "../../api/contract.ts";
-import type { RefusalView } from "../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
+import { contestInWords, refusalInWords } from "../../api/words/audit.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { type Fact, showFacts } from "../lists/show-facts.ts";
 import { withNamed } from "../operator.ts";
-import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { warnOfRegion, warnOfType } from "./registration-checks.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
 import { type Now, timeAgo } from "../times.ts";
 
 /**
- * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
- * refusals and, with `--history`, the history added; each is null where the service does not have it.
+ * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration and, with
+ * `--history`, the history added; each is null where the service does not have it.
  */
 export const robotsShow: OperatorCommand = (flags, context, name) =>
-  withNamed(findRobotOrRefusal, flags, context, name, async (service, { value: robot, document }) => {
+  withNamed(findRobot, flags, context, name, async (service, { value: robot, document }) => {
     const { terminal } = service;
     const input = { parameters: { robot: robot.id } };
     const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
     if (typeof registration === "number") return registration;
     const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
     if (typeof history === "number") return history;
-    const refusals = await callIfOffered(service, beyondSpec.listRefusals, { query: { robot: robot.id } });
-    if (typeof refusals === "number") return refusals;
-    const refused = refusedSince(refusals?.value.items ?? [], registration?.value.registered_at ?? null);
     if (flags.json === true) {
       const more = flags.history === true ? { history: history?.document ?? null } : {};
-      const registered = { registration: registration?.document ?? null, refusals: refusals === null ? null : refused };
-      terminal.json(Object.assign({}, document, registered, more));
+      terminal.json(Object.assign({}, document, { registration: registration?.document ?? null }, more));
       return EXIT.ok;
     }
     const now = service.now();
     showRobot(robot, registration?.value ?? null, flags, terminal, now);
     if (registration !== null) warnOfType(registration.value, terminal);
     await warnOfRegion(service, robot.region, terminal);
-    showRefusals(refused, terminal, now);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
       if (contract === null) terminal.note("It registered by its type alone, without a contract.");
@@ -56,13 +48,6 @@ export const robotsShow: OperatorCommand = (flags, context, name) =>
     if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
     return EXIT.ok;
   });
-
-/** For an unknown robot, shows whether a registration of that name was refused. */
-async function findRobotOrRefusal(service: Service, name: string) {
-  const found = await findRobot(service, name);
-  if (found === EXIT.rejected) await showNewestRefusal(service, name);
-  return found;
-}
 
 function showRobot(
   robot: IdentifiedRobotView,
@@ -85,6 +70,7 @@ function showRobot(
     ["added", timeAgo(robot.created_at, now)],
     ["contract", isContractTold ? (registration.contract === null ? "none" : "--contract shows it") : ""],
     ...contestFacts(registration, now),
+    ...refusalFacts(registration, now),
   ]);
 }
 
@@ -99,31 +85,15 @@ function contestFacts(registration: RegistrationView | null, now: Now): readonly
   ];
 }
 
-/** Registrations that were refused since the last successful one. */
-function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, now: Now): void {
-  if (refusals.length === 0) return;
-  terminal.heading("refused", " since it registered last, newest first");
-  const hidden = terminal.table(
-    ["when", "by", "from", "reason"],
-    refusals.map((refusal) => [
-      timeAgo(refusal.last_at, now),
-      refusal.actor.label ?? refusal.actor.id,
-      refusal.address,
-      refusalInWords(refusal),
-    ]),
-    ["by", "reason"],
-    ["from"],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
-}
-
-async function showNewestRefusal(service: Service, name: string): Promise<void> {
-  const { terminal } = service;
-  const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
-  const [newest] = result.kind === "ok" ? result.value.value.items : [];
-  if (newest === undefined) return;
-  terminal.note(`A registration of this name was refused: ${refusalInWords(newest)}.`);
-  terminal.note(`robot-policy audit --refused --robot ${shellWord(name)} shows all of them.`);
+/** The newest registration, if it was refused. */
+function refusalFacts(registration: RegistrationView | null, now: Now): readonly Fact[] {
+  const refusal = registration?.last_refusal ?? null;
+  if (refusal === null) return [];
+  const { at, actor, address } = refusal;
+  return [
+    ["refused", `${timeAgo(at, now)}: ${refusalInWords(refusal)}`],
+    ["", `from ${address} (${actor.label ?? actor.id})`],
+  ];
 }
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now: Now): void {

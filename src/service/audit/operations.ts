@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { AuditEntryView, AuditQuery } from "../../api/audit.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { type AuditRow, type LabelledEntry, listChanges } from "./queries.ts";
+import { type LabelledEntry, listChanges } from "./queries.ts";
 
 /** `GET /v1/me/audit`: the changes in an organization except registrations, newest first; with `after` those after an entry, oldest first. */
 export function listOrganizationAudit({ store }: Pick<OperationContext, "store">): Handler<null, AuditQuery> {
@@ -39,10 +39,6 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
     subject_model: entry.subject_model,
     actor: { id: actor, label },
     request_id: entry.request_id,
-    details: detailsOf(entry),
+    details: detailsSchema.parse(JSON.parse(entry.details)),
   };
-}
-
-export function detailsOf({ details }: AuditRow): Readonly<Record<string, unknown>> {
-  return detailsSchema.parse(JSON.parse(details));
 }

@@ -1,12 +1,11 @@
 import { sql } from "kysely";
 
 import { nameActors } from "../kernel/auth/actor-names.ts";
-import { firstIdAt } from "../kernel/ids.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
-export type AuditRow = Tables["audit_log"];
+type AuditRow = Tables["audit_log"];
 
 /**
  * Deletes entries from before a time, at most `count`. Reads only the oldest entries, because ids are in the order of creation.
@@ -66,34 +65,4 @@ export async function listChanges(
   const actors = entries.map(({ actor }) => actor);
   const names = await nameActors(reader, organizationId, actors);
   return entries.map((entry) => Object.assign(entry, { label: names.get(entry.actor) ?? null }));
-}
-
-const FILTER_COLUMNS = ["organization_id", "subject_id", "actor", "action"] as const;
-/** The values that entries must have. */
-type AuditFilter = Partial<Record<(typeof FILTER_COLUMNS)[number], string | undefined>>;
-
-/** An id is made with its entry's time, but a clock may be set in between. */
-const CLOCK_SLACK_MS = 24 * 60 * 60 * 1000;
-
-/**
- * The newest entries of all organizations, newest first, for the operator of the service.
- *
- * @param since ISO 8601; null for no bound.
- */
-export function readAudit(
-  reader: Reader,
-  since: string | null,
-  count: number,
-  filter: AuditFilter = {},
-): Promise<AuditRow[]> {
-  let query = reader.selectFrom("audit_log").selectAll().orderBy("id", "desc").limit(count);
-  if (since !== null) {
-    // Ids sort by time: with this bound, older entries are not read where fewer than `count` are newer.
-    query = query.where("at", ">=", since).where("id", ">=", firstIdAt("aud", Date.parse(since) - CLOCK_SLACK_MS));
-  }
-  for (const column of FILTER_COLUMNS) {
-    const value = filter[column];
-    if (value !== undefined) query = query.where(column, "=", value);
-  }
-  return query.execute();
 }

@@ -2,7 +2,6 @@ import { isoTime } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { pruneRefusals } from "../robots/index.ts";
 import { auditedBeforeNewest, pruneAudit } from "./queries.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,7 +14,7 @@ const REST_MS = 50;
 export const NEWEST_KEPT = 100;
 
 /**
- * Deletes audit entries and refusals that are older than `retentionDays`.
+ * Deletes audit entries that are older than `retentionDays`.
  *
  * With a clock that is far ahead, every entry would seem old. So age counts from the clock or the time of the entry number `NEWEST_KEPT`
  * from the end, whichever is earlier: nothing is lost if the clock is corrected before that many changes.
@@ -37,7 +36,6 @@ export function createAuditPruning(
       pruned += count;
       if (count === BATCH) await clock.sleep(REST_MS, signal);
     }
-    await store.write((transaction) => pruneRefusals(transaction, before));
     if (pruned > 0) log.info("audit_pruned", { entries: pruned, before });
   }
 

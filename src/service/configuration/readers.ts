@@ -3,7 +3,7 @@ import { isIP, isIPv6 } from "node:net";
 
 import * as z from "zod";
 
-import { formed, integer, list, number, type NumberBounds, refuse } from "../../documents/schemas.ts";
+import { formed, list, number, type NumberBounds, refuse } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import { parseListenAddress } from "../kernel/connections/listen-address.ts";
 import { hasPassword } from "../kernel/store/store-problem.ts";
@@ -90,13 +90,4 @@ export function seconds(bounds: NumberBounds, standardMs: number) {
   return number(bounds)
     .transform((written) => Math.round(written * MS_PER_S))
     .default(standardMs);
-}
-
-const MEBIBYTE = 1024 * 1024;
-
-/** Bytes, written in mebibytes. */
-export function mebibytes(bounds: NumberBounds, standardBytes: number) {
-  return integer(bounds)
-    .transform((written) => written * MEBIBYTE)
-    .default(standardBytes);
 }

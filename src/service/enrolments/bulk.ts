@@ -3,7 +3,7 @@ import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { findFullOrganization, findRobotNamed, readLabels, type Room } from "../robots/index.ts";
+import { findRobotNamed, readLabels, type RobotQuota } from "../robots/index.ts";
 import { takeUse } from "./queries.ts";
 import { NOT_FOR_ENROLMENTS, refuseDecision } from "./refusals.ts";
 import { approvalOf, decide, type EnrolmentRow, overlaid } from "./rules.ts";
@@ -19,7 +19,7 @@ export interface BulkStart {
 /** Lays the site, region and labels of the key over what the computer said, and judges the result. */
 export async function prepareBulk(
   reader: Reader,
-  room: Room,
+  quota: RobotQuota,
   row: EnrolmentRow,
   principal: Principal,
 ): Promise<BulkStart | Answer> {
@@ -46,8 +46,8 @@ export async function prepareBulk(
   };
   const decision = decide(merged, {});
   if (decision.state === "invalid") return refuseDecision(decision, "computer");
-  const full = await findFullOrganization(room, principal);
-  if (full !== null) return refuse("Conflict", full.detail);
+  const refusal = await quota.organizationRefusal(principal);
+  if (refusal !== null) return refuse("Conflict", refusal);
   return { row: merged, name: decision.name, region: decision.region };
 }
 

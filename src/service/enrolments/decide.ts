@@ -6,7 +6,7 @@ import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answe
 import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, readLabels, type Room } from "../robots/index.ts";
+import { findRobotNamed, GENERIC_ROBOT_TYPE_ID, readLabels, type RobotQuota } from "../robots/index.ts";
 import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
@@ -15,14 +15,13 @@ import type { EnrolmentsContext } from "./start.ts";
 
 interface Approved {
   readonly robotTypeId: string;
-  readonly isNew: boolean;
   readonly isRepeated: boolean;
 }
 
 /** `POST /v1/robots/approve`: the enrolment belongs to the organization from then on, and its computer gets a credential when it polls. */
 export function approveEnrolment(
   context: EnrolmentsContext,
-  room: Room,
+  quota: RobotQuota,
   guesses: GuessLimit,
 ): Handler<EnrolmentApproval> {
   const { newId, machine } = context;
@@ -36,7 +35,7 @@ export function approveEnrolment(
     const site = (body.site ?? "") === "" ? found.site : (body.site ?? null);
     const labels = overlaid(found.labels, body.labels ?? {});
     const isGiven = (body.site ?? body.labels ?? null) !== null;
-    const full = await findFullLimit(room, principal);
+    const full = await quota.refusal(principal);
     const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
     const confirmed = body.confirm_replace === true;
@@ -49,10 +48,10 @@ export function approveEnrolment(
         const isSame = row.decided_name === name && row.decided_region === region;
         if (!isSame || row.site !== site || row.labels !== labels) return refuseOtherValues(row);
         if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
-        return { robotTypeId, isNew: false, isRepeated: true };
+        return { robotTypeId, isRepeated: true };
       }
       if (robot === undefined) {
-        if (full !== null) return refuse("Conflict", full.detail);
+        if (full !== null) return refuse("Conflict", full);
       } else if (!confirmed) {
         const presence = presenceAt(Date.parse(now), context);
         if (await isRobotOnline(transaction, robot, presence)) return refuseOnline(name);
@@ -69,13 +68,9 @@ export function approveEnrolment(
         subjectId,
         details: { ...shown, name, region, site, labels, confirm_replace: confirmed },
       });
-      return { robotTypeId, isNew: robot === undefined, isRepeated: false };
+      return { robotTypeId, isRepeated: false };
     });
     if (isAnswer(approved)) return approved;
-    if (approved.isNew) {
-      room.organization.take(principal);
-      room.key.take(principal);
-    }
     if (!approved.isRepeated) {
       const fields = { request_id: call.requestId, credential_id: principal.credentialId, ...shownOf(found) };
       machine.log.info("enrolment_approved", { ...fields, name, region, confirm_replace: confirmed });

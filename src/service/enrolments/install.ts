@@ -124,7 +124,6 @@ async function complete(
   await audit(transaction, authorOf(approved, installing), {
     action: replaced === null ? "robot.enroll" : "robot.replace_computer",
     subjectId: robotId,
-    previousId: enrolled.previousId,
     details: {
       ...enrolled.details,
       ...shown,

@@ -9,7 +9,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
-import type { Room } from "../robots/index.ts";
+import type { RobotQuota } from "../robots/index.ts";
 import { approveByKey, prepareBulk } from "./bulk.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
 import { areTooManyWaiting, endOneOfLargest, expireWaitingOf, insertEnrolment } from "./queries.ts";
@@ -29,7 +29,7 @@ const POLL_TOKEN_PREFIX = "rps_poll_";
 export type EnrolmentsContext = OperationContext & PresenceContext;
 
 /** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
-export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
+export function startEnrolment(context: EnrolmentsContext, quota: RobotQuota): OpenHandler<EnrolmentStart> {
   const { newId, machine, identity, limitMet } = context;
   const limit = { burst: STARTS_PER_MINUTE, per_second: STARTS_PER_MINUTE / MINUTE_S };
   const starts = new TokenBuckets(limit, BUCKETS_MAXIMUM);
@@ -59,7 +59,7 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
     };
     const started = await (call.actor === null
       ? start(context, row)
-      : startWithKey(context, room, row, call, call.actor));
+      : startWithKey(context, quota, row, call, call.actor));
     if (isAnswer(started)) return started;
     machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started) });
     return answerValue({
@@ -89,17 +89,17 @@ function start({ store, machine, limitMet }: EnrolmentsContext, row: EnrolmentRo
 
 async function startWithKey(
   context: EnrolmentsContext,
-  room: Room,
+  quota: RobotQuota,
   row: EnrolmentRow,
   call: OpenCall<EnrolmentStart>,
   { principal, write }: NonNullable<OpenCall<EnrolmentStart>["actor"]>,
 ): Promise<EnrolmentRow | Answer> {
   const { store, newId, machine } = context;
-  const prepared = await prepareBulk(store.lookup, room, row, principal);
+  const prepared = await prepareBulk(store.lookup, quota, row, principal);
   if (isAnswer(prepared)) return prepared;
   const codes = newCodes(machine);
   const author = authorship({ principal, requestId: call.requestId }, newId, row.created_at);
-  const started = await write(async (transaction) => {
+  return write(async (transaction) => {
     const inserted = await insert(transaction, row.public_key, codes, () =>
       approveByKey(transaction, prepared, principal),
     );
@@ -109,8 +109,6 @@ async function startWithKey(
     }
     return inserted;
   });
-  if (!isAnswer(started) && started.status === "approved") room.organization.take(principal);
-  return started;
 }
 
 /**

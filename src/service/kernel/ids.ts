@@ -15,7 +15,6 @@ export type IdPrefix =
   | "login"
   | "org"
   | "prep"
-  | "ref"
   | "renr"
   | "rinst"
   | "rob"

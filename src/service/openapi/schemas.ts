@@ -9,7 +9,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** PostgreSQL cannot store NUL, so that every store refuses it. */
 const WITHOUT_NUL = "^[^\\u0000]*$";
-const MOMENT = /(?:_at|^period_(?:start|end))$/;
+const MOMENT = /(?:(?:^|_)at|^period_(?:start|end))$/;
 
 /** The schemas of all bodies by name, generated from the zod schemas that validate requests and build answers. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {

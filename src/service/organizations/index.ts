@@ -7,4 +7,3 @@ export {
   lockOrganization,
   organizationOf,
 } from "./queries.ts";
-export type { StoredBytes } from "./stored-bytes.ts";

@@ -2,9 +2,8 @@ import type { Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import { registrationDetails, type RegistrationDetails, registrationHash } from "./history/queries.ts";
+import { registrationDetails, type RegistrationDetails } from "./history/queries.ts";
 import { liveRobots } from "./queries.ts";
-import { writeChange } from "./history/contest.ts";
 import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
 
 /** The type of a robot until its first setup says it. */
@@ -43,8 +42,6 @@ export interface Enrolled {
   readonly isRefitted: boolean;
   /** Details of the audit entry: they have what registrations have there. */
   readonly details: RegistrationDetails & { readonly address: string };
-  /** Audit entry of the registration before. */
-  readonly previousId: string | null;
 }
 
 /** The robot of this name, with its row locked until the transaction ends. */
@@ -69,7 +66,7 @@ export async function addEnrolledRobot(
   transaction: Transaction,
   enrolled: EnrolledRobot,
   { id, madeBy }: EnrolledIdentity,
-  { at, organizationId, auditId, actor }: EnrolledBy,
+  { at, organizationId, auditId }: EnrolledBy,
 ): Promise<Enrolled | null> {
   const { name, region, site, labels, contract, client_address: address } = enrolled;
   const registration = {
@@ -95,7 +92,6 @@ export async function addEnrolledRobot(
       refitted_at: at,
       changed_at: at,
       audit_id: auditId,
-      recent_changes: JSON.stringify([{ at, body: registrationHash(details), address, actor }]),
       made_by: madeBy,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -103,7 +99,7 @@ export async function addEnrolledRobot(
     .executeTakeFirst();
   if (robot === undefined) return null;
   await addLabels(transaction, organizationId, id, readLabels(labels).map(labelHash));
-  return { robot, isNew: true, isRefitted: false, details: { ...details, address }, previousId: null };
+  return { robot, isNew: true, isRefitted: false, details: { ...details, address } };
 }
 
 /** Changes what an enrolment changes of a robot that is there. @param robot as it was locked. */
@@ -111,7 +107,7 @@ export async function changeEnrolledRobot(
   transaction: Transaction,
   robot: RobotFullRow,
   { region, site, labels, site_inference: siteInference, client_address: address }: EnrolledRobot,
-  { at, organizationId, auditId, actor }: EnrolledBy,
+  { at, organizationId, auditId }: EnrolledBy,
 ): Promise<Enrolled> {
   const sent = readLabels(labels);
   const registration = {
@@ -128,7 +124,6 @@ export async function changeEnrolledRobot(
     refitted_at: isRefitted ? at : robot.refitted_at,
     changed_at: hasChanged ? at : robot.changed_at,
     audit_id: auditId,
-    previous_audit_id: robot.audit_id,
   };
   const { id } = robot;
   const row = { ...robot, ...update };
@@ -139,9 +134,8 @@ export async function changeEnrolledRobot(
       await removeLabels(transaction, id);
       await addLabels(transaction, organizationId, id, sent.map(labelHash));
     }
-    await writeChange(transaction, row, { at, body: registrationHash(details), address, actor });
   }
-  return { robot: row, isNew: false, isRefitted, details: { ...details, address }, previousId: robot.audit_id };
+  return { robot: row, isNew: false, isRefitted, details: { ...details, address } };
 }
 
 function robotNamed(reader: Reader, organizationId: string, name: string) {

@@ -11,12 +11,9 @@ export {
 export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
-export type { HistoryBudget } from "./history/budget.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
 export type { IdentifiedRow } from "./identified-robots.ts";
-export { findFullLimit, findFullOrganization } from "./room.ts";
-export type { Room } from "./room.ts";
+export type { RobotQuota } from "./quota.ts";
 export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
-export { pruneRefusals } from "./refusals/queries.ts";
 export { labelHash, readLabels } from "./selection.ts";

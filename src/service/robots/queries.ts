@@ -1,5 +1,3 @@
-import { sql } from "kysely";
-
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
@@ -8,7 +6,6 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import type { RecentChangesRow } from "./history/contest.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
 /** The columns that answers show. */
@@ -27,15 +24,11 @@ export const SHOWN_COLUMNS = [
 ] as const;
 
 /** The result of a setup. */
-export interface Registered extends RobotRow, RecentChangesRow {
+export interface Registered extends RobotRow, Pick<Tables["robots"], "contested_since" | "contested_at"> {
   /** `added`: the name is new. `refitted`: type, region or contract changed, so that fleets must be evaluated again. */
   readonly change: "added" | "replaced" | "refitted";
-  /** Whether anything changed; false for a new robot. The members of `RecentChangesRow` do not include this change yet. */
+  /** Whether anything changed; false for a new robot. */
   readonly hasChanged: boolean;
-  /** Audit entry of the previous registration. */
-  readonly previous_audit_id: string | null;
-  /** Whether the caller must write the audit entry that `identity` names. */
-  readonly isEntered: boolean;
 }
 
 /** A setup as the store keeps it: as texts, so that a waiting write takes no more memory than its request. */
@@ -73,7 +66,7 @@ export function registrationOf(setup: RobotSetup): Registration {
  * setups with one name create one robot, on any replicas.
  *
  * @returns null, and changes nothing, where the installation that speaks for the robot is not that of `identity`.
- * @param identity id, time and first change for a new robot, and the audit entry of this registration.
+ * @param identity id and time for a new robot, and the audit entry of this registration.
  */
 export async function upsertRobot(
   transaction: Transaction,
@@ -84,25 +77,22 @@ export async function upsertRobot(
   const { id, now } = identity;
   const [robot] = await upsert(transaction, { ...registration, ...identity, organizationId });
   if (robot === undefined) return null;
-  const { refitted_at: refittedAt, changed_at: changedAt, audit_id: auditId, ...registered } = robot;
+  const { refitted_at: refittedAt, audit_id: auditId, ...registered } = robot;
   const change = robot.id === id ? "added" : refittedAt === now ? "refitted" : "replaced";
-  const hasChanged = change !== "added" && changedAt === now;
+  const hasChanged = change !== "added" && auditId === identity.auditId;
   if (hasChanged) await removeLabels(transaction, robot.id);
   if (hasChanged || change === "added") {
     await addLabels(transaction, organizationId, robot.id, registration.labelHashes);
   }
-  return { ...registered, change, hasChanged, isEntered: auditId === identity.auditId };
+  return { ...registered, change, hasChanged };
 }
 
 export interface RobotIdentity {
   readonly id: string;
   readonly now: string;
   readonly auditId: string;
-  readonly recentChanges: string;
   /** Id of the key that registers it. */
   readonly madeBy: string;
-  /** If the registration changes nothing: 1 keeps the audit entry of the previous registration, 0 writes a new one. */
-  readonly keepsEntry: 0 | 1;
   /** The installation that registers; null for a key or a session. */
   readonly installationId: string | null;
 }
@@ -124,17 +114,9 @@ export async function countRobotsMadeBy(reader: Reader, organizationId: string, 
   return count;
 }
 
-/** Size of a robot's contract, 0 for a robot without one; null where no robot has the name. */
-export async function findContractBytes(
-  transaction: Transaction,
-  organizationId: string,
-  name: string,
-): Promise<number | null> {
-  const robot = await liveRobots(transaction, organizationId)
-    .select(({ fn, ref }) => fn<number | null>("octet_length", [ref("contract")]).as("bytes"))
-    .where("name", "=", name)
-    .executeTakeFirst();
-  return robot === undefined ? null : (robot.bytes ?? 0);
+export async function isRegistered(transaction: Transaction, organizationId: string, name: string): Promise<boolean> {
+  const robot = liveRobots(transaction, organizationId).select("id").where("name", "=", name);
+  return (await robot.executeTakeFirst()) !== undefined;
 }
 
 /** The robot with this id, or else with this name: two lookups, because for one with `or` SQLite reads all robots of the organization. */
@@ -163,7 +145,7 @@ export function liveRobots(reader: Reader, organizationId: string) {
 
 const upsert = prepare<
   Registration & RobotIdentity & { readonly organizationId: string },
-  RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "audit_id" | "previous_audit_id">
+  RobotRow & Pick<Tables["robots"], "refitted_at" | "audit_id" | "contested_since" | "contested_at">
 >((database, parameter) =>
   database
     .insertInto("robots")
@@ -178,7 +160,6 @@ const upsert = prepare<
       refitted_at: parameter("now"),
       changed_at: parameter("now"),
       audit_id: parameter("auditId"),
-      recent_changes: parameter("recentChanges"),
       made_by: parameter("madeBy"),
     })
     .onConflict((conflict) =>
@@ -190,26 +171,20 @@ const upsert = prepare<
             and(members.map((member) => eb(`robots.${member}`, "is not distinct from", ref(`excluded.${member}`))));
           const isFitted = areSame(FIT_MEMBERS);
           const isSame = areSame(REGISTRATION_MEMBERS);
-          const keepsEntry = and([isSame, eb(parameter("keepsEntry"), "=", sql.lit<0 | 1>(1))]);
           return {
             ...eachOf(REQUIRED_COLUMNS, (column) => ref(`excluded.${column}`)),
             ...eachOf(OPTIONAL_COLUMNS, (column) => ref(`excluded.${column}`)),
             updated_at: ref("excluded.updated_at"),
+            last_refusal: null,
             refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
             changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
-            audit_id: when().when(keepsEntry).then(ref("robots.audit_id")).else(ref("excluded.audit_id")).end(),
-            previous_audit_id: when()
-              .when(keepsEntry)
-              .then(ref("robots.previous_audit_id"))
-              .else(ref("robots.audit_id"))
-              .end(),
+            audit_id: when().when(isSame).then(ref("robots.audit_id")).else(ref("excluded.audit_id")).end(),
           };
         })
         .where("robots.installation_id", "is not distinct from", parameter("installationId")),
     )
     .returning(SHOWN_COLUMNS)
-    .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
-    .returning(["recent_changes", "contested_since", "contested_at"]),
+    .returning(["refitted_at", "audit_id", "contested_since", "contested_at"]),
 );
 
 /** The regions of all robots of all organizations, for the service's own command line. */

@@ -7,7 +7,6 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { announce, forgetReport } from "../webhooks/index.ts";
 import { removeLabels } from "./selection.ts";
-import type { Room } from "./room.ts";
 import { lockRobot } from "./queries.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 
@@ -15,7 +14,7 @@ import { UNKNOWN_ROBOT } from "./views.ts";
  * `DELETE /v1/robots/{robot}`: its computer loses its credential, its deployment retires, and its name is free. Its row stays for
  * history, usage and the fleets that it belongs to.
  */
-export function removeRobot(context: OperationContext, room: Room): Handler<null> {
+export function removeRobot(context: OperationContext): Handler<null> {
   const { newId, machine, nudge } = context;
   return async (call) => {
     const { organizationId } = call.principal;
@@ -26,7 +25,7 @@ export function removeRobot(context: OperationContext, room: Room): Handler<null
     const removed = await call.write(async (transaction) => {
       const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
       if (robot === undefined) return null;
-      const { id: robotId, name, made_by: madeBy } = robot;
+      const { id: robotId, name } = robot;
       const deploymentId = await retireDeploymentOf(transaction, organizationId, robotId, moment);
       if (deploymentId !== null) {
         const details = { robot_id: robotId };
@@ -39,12 +38,10 @@ export function removeRobot(context: OperationContext, room: Room): Handler<null
       await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });
       const data = () => ({ robot_id: robotId, ...details });
       await announce(transaction, context, { organizationId, type: "robot.removed", at, data });
-      return { robotId, madeBy, details };
+      return { robotId, details };
     });
     if (removed === null) return UNKNOWN_ROBOT;
-    const { robotId, madeBy, details } = removed;
-    room.organization.recount({ organizationId, keyId: madeBy });
-    room.key.recount({ organizationId, keyId: madeBy });
+    const { robotId, details } = removed;
     logChange(machine, "robot_removed", author, { robot_id: robotId, ...details });
     nudge();
     return answerValue({ robot_id: robotId, removed_at: at } satisfies RobotRemoved);

@@ -73,7 +73,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect(page.body).toEqual({ items: items.slice(0, 2) });
     });
 
-    it("history → newest first, with the changed members and the actor", async ({ client }) => {
+    it("history → what changed, newest first, with the changed members and the actor", async ({ client }) => {
       const key = await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } });
       await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
       await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
@@ -86,7 +86,6 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       const items = await historyOf(client, "r1");
       expect(items.map(({ changed }) => changed)).toEqual([
         ["configuration_digest", "region", "site", "labels", "contract"],
-        [],
         null,
       ]);
       expect(items[0]).toMatchObject({
@@ -96,7 +95,7 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
         site: null,
         actor: { id: key.id, label: "cell 4" },
       });
-      expect(items[2]).toMatchObject({ configuration_digest: DIGEST, site: "lab" });
+      expect(items[1]).toMatchObject({ configuration_digest: DIGEST, site: "lab" });
     });
 
     it("two computers register one name alternately → contested, with both", async ({ client }) => {
@@ -135,13 +134,13 @@ export function detailsConformance({ target, it, itOnce }: Tests): void {
       expect((await client.call("getRegistration", { path: { robot: "r1" } })).contested_since).toBeNull();
     });
 
-    itOnce("history of 202 registrations → the newest 200, each with its changes", async ({ client }) => {
-      for (let round = 0; round < 202; round += 1) {
+    itOnce("history of 102 registrations → the newest 100, each with its changes", async ({ client }) => {
+      for (let round = 0; round < 102; round += 1) {
         await register(client, ["r1"], { site: `s${round}` });
       }
       const items = await historyOf(client, "r1");
-      expect(items.map(({ site }) => site)).toEqual(Array.from({ length: 200 }, (_, index) => `s${201 - index}`));
-      expect(items.at(-1)?.changed).toEqual(["site"]);
+      expect(items.map(({ site }) => site)).toEqual(Array.from({ length: 100 }, (_, index) => `s${101 - index}`));
+      expect(items.slice(-2).map(({ changed }) => changed)).toEqual([["site"], null]);
     });
 
     it.each(["nobody", "rob_00000000000000000000000000", "\u0000"])(

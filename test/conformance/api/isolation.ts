@@ -131,7 +131,6 @@ export function isolationConformance({ target, it }: Tests): void {
       for (const name of [
         "listRobots",
         "listRegistrations",
-        "listRefusals",
         "listAudit",
         "listFleets",
         "listFleetNeeds",

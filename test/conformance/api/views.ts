@@ -359,27 +359,21 @@ export const answers = {
     site: z.string().nullable(),
     labels: z.record(z.string(), z.string()),
     contested_from: z.array(z.strictObject({ address: z.string(), actor })),
+    last_refusal: z
+      .strictObject({
+        at: time,
+        status: z.int().min(400).max(499),
+        detail: z.string(),
+        actor,
+        address: z.string(),
+        request_id: z.string(),
+      })
+      .nullable(),
     contract: z.record(z.string(), z.unknown()).nullable(),
   }),
   getRobotHistory: z.strictObject({ items: z.array(registrationRecord) }),
   removeRobot: z.strictObject({ robot_id: id("rob"), removed_at: time }),
   renameRobot: robotView,
-  listRefusals: z.strictObject({
-    items: z.array(
-      z.strictObject({
-        id: id("ref"),
-        robot: z.string().nullable(),
-        status: z.int().min(400).max(499),
-        detail: z.string(),
-        actor,
-        address: z.string(),
-        request_id: z.string().nullable(),
-        first_at: time,
-        last_at: time,
-        count: z.int().min(1),
-      }),
-    ),
-  }),
   listAudit: z.strictObject({
     items: z.array(
       z.strictObject({

@@ -14,7 +14,6 @@ import { API_KEY_PREFIX, createToken, isToken } from "../../../src/service/kerne
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs/programs.ts";
 import { openNotifySocket } from "../../support/robot/systemd.ts";
-import { PATIENCE_MS } from "../../support/run/patience.ts";
 import { listening as untilListening, startServiceCommand } from "../../support/service/service-command.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 
@@ -206,8 +205,6 @@ describe("robot-policy-service serve", () => {
     [["serve", "--data", "x", "--log-level", "loud"], "--log-level"],
     [["serve", "--data", "x", "--database", "postgres://h/d"], "--database"],
     [["serve", "--database", "mysql://u:hunter2@h/d"], "--database"],
-    [["audit", "--data", "x", "--since", "yesterday"], "--since yesterday"],
-    [["audit", "--data", "x", "--limit", "0"], "--limit 0"],
     [["fly"], "fly"],
   ])("%j → usage error", async (argv, message) => {
     const program = run(...argv);
@@ -398,63 +395,5 @@ describe("systemd/robot-policy-service.service", () => {
       encoding: "utf8",
     });
     expect(Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)?.[1])).toBeLessThanOrEqual(2);
-  });
-});
-
-describe("robot-policy-service audit", () => {
-  it("--refused → robot, reason, key and address of each refused registration", async () => {
-    const { url, key } = await listening(serveProgram());
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const sent = { method: "POST", headers, body: JSON.stringify({ name: "cell-4", robot_type_id: "arm" }) };
-    expect((await fetch(`${url}/v1/robots/setup`, sent)).status).toBe(422);
-    const refused = async (...argv: readonly string[]) => {
-      const program = run("audit", "--refused", "--data", join(folder, "data"), ...argv);
-      return [await program.ended, program.stdout(), program.stderr()] as const;
-    };
-    const refusals = async () => JSON.parse((await refused("--json"))[1]).items;
-    await expect
-      .poll(refusals, { timeout: PATIENCE_MS, interval: 100 })
-      .toMatchObject([{ robot: "cell-4", status: 422 }]);
-    expect((await refused())[1]).toMatch(
-      /^AT +ROBOT +REASON +KEY +FROM\n\S+Z +cell-4 +region: Field required; .* \(422\) +bootstrap +127\.0\.0\.1\n$/,
-    );
-    const none = [0, "", "No registration was refused in this time.\n"];
-    expect(await refused("--org", "default", "--since", "2999-01-01")).toEqual(none);
-    expect(await refused("--action", "robot.setup")).toEqual([2, "", expect.stringContaining("--refused")]);
-  });
-
-  it("beside a running service → each change with its actor, oldest first, filtered by each flag", async () => {
-    const { url, key } = await listening(serveProgram());
-    await register(url, key, "r1");
-    await register(url, key, "r2");
-    const shown = run("audit", "--data", join(folder, "data"));
-    expect(await shown.ended).toBe(0);
-    expect(shown.stdout()).toMatch(
-      /^AT +ACTION +SUBJECT +ACTOR +ORGANIZATION.*robot\.setup.*name=r1.*robot\.setup.*name=r2/s,
-    );
-    const json = run("audit", "--data", join(folder, "data"), "--json", "--since", "1h", "--limit", "1");
-    expect(await json.ended).toBe(0);
-    const { items } = JSON.parse(json.stdout());
-    expect(items).toMatchObject([
-      { action: "robot.setup", subject_id: expect.stringMatching(/^rob_/), details: { name: "r2" } },
-    ]);
-    const [{ subject_id: subjectId, actor }] = items;
-    const found = async (...argv: readonly string[]) => {
-      const filtered = run("audit", "--data", join(folder, "data"), "--json", ...argv);
-      expect(await filtered.ended).toBe(0);
-      return JSON.parse(filtered.stdout()).items.map(({ details }: { details: { name?: string } }) => details.name);
-    };
-    expect(await found("--subject", subjectId)).toEqual(["r2"]);
-    expect(await found("--actor", actor, "--action", "robot.setup", "--org", "default")).toEqual(["r1", "r2"]);
-    expect(await found("--actor", "command")).toEqual([]);
-    expect(await found("--action", "robot.set")).toEqual([]);
-    const later = run("audit", "--data", join(folder, "data"), "--json", "--since", "2999-01-01");
-    expect([await later.ended, JSON.parse(later.stdout())]).toEqual([0, { items: [] }]);
-    const none = run("audit", "--data", join(folder, "data"), "--since", "2999-01-01");
-    expect([await none.ended, none.stdout(), none.stderr()]).toEqual([
-      0,
-      "",
-      "There is no such entry in the audit log.\n",
-    ]);
   });
 });

@@ -13,7 +13,7 @@ const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: Re
   ["a registration does not replace the digest", 1, /not settled: .* the service holds/],
   ["a robot gets a new id when it registers again", 1, /FOREIGN KEY constraint failed/],
   ["a recorded period does not start a new one", 13, /periods of .* overlap/],
-  ["a period does not end with its deployment", 13, /usage and the state of a deployment disagree/],
+  ["a period does not end with its deployment", 19, /usage and the state of a deployment disagree/],
   ["a replaced deployment is not retired", 13, /usage and the state of a deployment disagree|two current deployments/],
   ["an update of a fleet is never promoted", 26, /a fleet update does not complete/],
   ["the outcome of a probe is forgotten", 5, /a deployment does not settle/],

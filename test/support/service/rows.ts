@@ -21,7 +21,6 @@ export function robotRow(
     refitted_at: AT,
     changed_at: AT,
     audit_id: "",
-    recent_changes: "[]",
     made_by: "key_1",
     ...given,
   };

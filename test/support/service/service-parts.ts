@@ -12,10 +12,7 @@ import type { Store, StoreLocation } from "../../../src/service/kernel/store/sto
 import type { Tables } from "../../../src/service/kernel/store/tables.ts";
 import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 import { NO_REQUIREMENTS, printRequirements, type Requirements } from "../../../src/service/models/requirements.ts";
-import { createStoredBytes, type StoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
-import { createHistoryBudget } from "../../../src/service/robots/history/budget.ts";
-import type { HistoryBudget } from "../../../src/service/robots/index.ts";
-import { createRoom, type Room } from "../../../src/service/robots/room.ts";
+import { RobotQuota } from "../../../src/service/robots/quota.ts";
 import { setupRobot } from "../../../src/service/robots/setup/setup.ts";
 import { testMachine } from "../robot/machine.ts";
 import { endpointRow, insertModel } from "./rows.ts";
@@ -38,13 +35,11 @@ export const PRINCIPAL: Principal = {
 /** The parts of a service without its network and tasks: a store with two organizations, and a clock that the test sets. */
 export interface ServiceParts extends AsyncDisposable {
   readonly context: OperationContext & {
-    readonly storedBytes: StoredBytes;
-    readonly history: HistoryBudget;
     readonly liveness: Liveness;
     readonly identity: IdentitySettings;
   };
   readonly store: Store;
-  readonly room: Room;
+  readonly quota: RobotQuota;
   /** Current time of the clock, or that much later, in ISO 8601. */
   at(laterMs?: number): string;
   /** Advances the clock. */
@@ -73,7 +68,6 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const clock = { ...testMachine.clock, wallMs: () => BEGIN_MS + passedMs, monotonicMs: () => passedMs };
   const machine = { ...testMachine, clock };
   const store = resources.use(await openStore(location ?? { kind: "sqlite", dataDirectory }, testMachine));
-  const storedBytes = createStoredBytes(store, SERVICE_LIMITS.storedBytes, machine);
   const context: ServiceParts["context"] = {
     store,
     newId: createIds(clock, machine.random),
@@ -81,8 +75,6 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     lastUsed: { note() {}, notedAt: () => null },
     limitMet() {},
     nudge: () => void (nudges += 1),
-    storedBytes,
-    history: createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, storedBytes, clock),
     liveness: createLiveness(store, machine, IDENTITY_SETTINGS.onlineWindowMs),
     identity: IDENTITY_SETTINGS,
   };
@@ -96,14 +88,14 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     address: "10.0.0.4",
     ...parts,
   });
-  const room = createRoom(context, SERVICE_LIMITS.robots);
-  const setUp = setupRobot(context, room);
+  const quota = new RobotQuota(store.reader, SERVICE_LIMITS.robots, clock);
+  const setUp = setupRobot(context, quota);
   const organizations = ["org_1", "org_2"].map((id) => ({ id, name: id, created_at: at() }));
   await store.write((transaction) => transaction.insertInto("organizations").values(organizations).execute());
   return {
     context,
     store,
-    room,
+    quota,
     at,
     pass: (durationMs) => void (passedMs += durationMs),
     nudges: () => nudges,

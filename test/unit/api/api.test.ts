@@ -42,7 +42,6 @@ describe("operations", () => {
       renewCredential: "signed",
       claimRun: "signed",
       listRegistrations: "robots:read",
-      listRefusals: "robots:read or audit:read",
       listFleetNeeds: "fleets:read",
       previewFleet: "robots:read",
       listEndpoints: "models:read",

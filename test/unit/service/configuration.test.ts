@@ -5,7 +5,6 @@ import { parse } from "yaml";
 import * as z from "zod";
 
 import { DEFAULTS, readConfiguration } from "../../../src/service/configuration/configuration.ts";
-import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 
 const EXAMPLE = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
 const SWITCHED_ON = EXAMPLE.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
@@ -93,7 +92,7 @@ metrics: false
 console: false
 log: { level: debug, requests: true }
 audit: { keep_forever: true }
-limits: { body_bytes: 20000, headers_timeout_s: 1.5, request_timeout_s: 2 }
+limits: { connections: 500, robots: { key: 12 }, request_timeout_s: 2, keep_alive_timeout_s: 300 }
 identity: { credential_ttl_s: 7200, recoveries: 0, copied_key: warn }
 x-note: mine
 `);
@@ -106,38 +105,18 @@ x-note: mine
       console: false,
       log: { level: "debug", requests: true },
       audit: "off",
-      limits: { bodyBytes: 20_000, headersTimeoutMs: 1500, requestTimeoutMs: 2000, idleTimeoutMs: 90_000 },
+      limits: {
+        connections: 500,
+        connectionsOfAddress: 500,
+        robots: { key: 12, organization: 1_000_000 },
+        headersTimeoutMs: 2000,
+        requestTimeoutMs: 2000,
+        keepAliveTimeoutMs: 300_000,
+        idleTimeoutMs: 300_000,
+        drainTimeoutMs: 10_000,
+      },
       identity: { codeTtlMs: 600_000, credentialTtlMs: 7_200_000, recoveries: 0, copiedKey: "warn" },
     });
-  });
-
-  it("limits of parties: omitted → their defaults, or the total if that is less", () => {
-    const { findings, value: configuration } = read(`limits:
-  connections: 500
-  in_flight_mib: { all: 20 }
-  requests: { organization: 8 }
-  waiting_requests: { all: 100 }
-  streams: { all: 50 }
-  robots: { organization: 12 }
-  history_mib_per_day: { key: 3 }
-  stored_mib: 5
-`);
-    expect(findings).toEqual([]);
-    const mebibytes = (count: number) => count * 1024 * 1024;
-    expect(configuration?.limits).toEqual({
-      ...SERVICE_LIMITS,
-      connections: 500,
-      connectionsOfAddress: 500,
-      inFlightBytes: { own: mebibytes(20), all: mebibytes(20) },
-      requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
-      streams: { credential: 20, organization: 50, all: 50 },
-      robots: { key: 12, organization: 12 },
-      historyBytesPerDay: { key: mebibytes(3), organization: mebibytes(1024) },
-      storedBytes: mebibytes(5),
-    });
-    expect(findingsOf("limits:\n  streams: { credential: 30, organization: 20, all: 25 }\n")).toEqual([
-      "2:12 part_of_whole credential (30) is more than all (25)",
-    ]);
   });
 
   it("rate_limit: off → no limit", () => {
@@ -164,7 +143,7 @@ tls: { cert_file: cert.pem, key: /k.pem }
 trusted_proxies: [10.0.0.0/33, 0.0.0.0/0, proxy, 10.0.0.1]
 data: relative
 log: { level: loud }
-limits: { body_bytes: 10, headers_timeout_s: 40 }
+limits: { body_bytes: 10, connections: 0 }
 rate_limit: { credential: { burst: 0 } }
 audit: { keep_forever: true, retention_days: 3 }
 identity: { credential_ttl_s: 3600, copied_key: ignore }
@@ -181,8 +160,8 @@ prot: 8080
         "3:43 address_format proxy is not an address or network, such as 10.0.0.1 or 10.0.0.0/8",
         "4:7 path_format relative: not absolute; start it with /",
         "5:15 not_allowed loud is not one of debug, info, warn, error, silent",
-        "6:9 timeout_order headers_timeout_s (40) is longer than request_timeout_s (30)",
-        "6:23 out_of_range 10 is outside the range: 16384 to 16777216",
+        "6:11 unknown_key unknown key body_bytes; known here: connections, robots, request_timeout_s, keep_alive_timeout_s, drain_timeout_s",
+        "6:40 out_of_range 0 is outside the range: 1 to 1000000",
         "7:36 out_of_range 0 is outside the range: 1 to 10000000",
         "8:8 conflict keep_forever and retention_days are both set; leave one of them out",
         "9:31 out_of_range 3600 is outside the range: 7200 to 7776000",

@@ -1,8 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { AuditEntryView } from "../../../api/audit.ts";
-import type { RefusalView } from "../../../api/refusals.ts";
-import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
+import { detailsInWords, subjectOf } from "../../../api/words/audit.ts";
 import { TOPICS } from "../../topics.ts";
 import { useData } from "../data/use-data.ts";
 import { None } from "../parts/none.tsx";
@@ -11,7 +10,6 @@ import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx"
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { number } from "../parts/text.ts";
-import { useRefusals } from "./refusals.tsx";
 
 /** Changes that the page loads; the command line lists all. */
 const CHANGES_SHOWN = 1000;
@@ -21,7 +19,6 @@ interface Entry {
   readonly at: string;
   readonly what: string;
   readonly subject: string;
-  /** Empty for a refused registration. */
   readonly subjectId: string;
   readonly by: string;
   readonly from: string;
@@ -36,23 +33,18 @@ const FILTERING: Filtering<Entry> = {
   textOf: (entry) => Object.values(entry).join(" "),
 };
 
-/** `/audit`: who changed what, and which registrations were refused, newest first. */
+/** `/audit`: who changed what, newest first. */
 export function Audit() {
   const changes = useData<{ readonly items: readonly AuditEntryView[] }>(`/v1/me/audit?limit=${CHANGES_SHOWN}`, TOPICS);
-  const refusals = useRefusals();
   const changed = changes.value?.items;
-  const refused = refusals.value?.items;
-  const rows = useMemo(
-    () => [...(changed ?? []).map(entryOfChange), ...(refused ?? []).map(entryOfRefusal)],
-    [changed, refused],
-  );
+  const rows = useMemo(() => (changed ?? []).map(entryOfChange), [changed]);
   return (
     <ListPage
       title="Audit"
       isCounted={false}
       data={changes}
       emptyTitle="Nothing was changed yet"
-      empty={<p>This page lists who changed what, and which registrations the service refused.</p>}
+      empty={<p>This page lists who changed what.</p>}
       caption="Audit"
       noun="event"
       columns={COLUMNS}
@@ -61,7 +53,7 @@ export function Audit() {
       sort="-when"
       cardHeight="8.5rem"
       filtering={FILTERING}
-      hint="Name, id, key, address, reason"
+      hint="Name, id, key, address"
     >
       {changed?.length === CHANGES_SHOWN ? (
         <p class="table-more">
@@ -83,20 +75,6 @@ function entryOfChange(entry: AuditEntryView): Entry {
     by: actor.label ?? actor.id,
     from: typeof details["address"] === "string" ? details["address"] : "",
     details: withTimes(detailsInWords(entry)),
-  };
-}
-
-function entryOfRefusal(refusal: RefusalView): Entry {
-  const { id, last_at: lastAt, robot, actor, address } = refusal;
-  return {
-    id,
-    at: lastAt,
-    what: "refused",
-    subject: robot ?? "",
-    subjectId: "",
-    by: actor.label ?? actor.id,
-    from: address,
-    details: refusalInWords(refusal),
   };
 }
 

@@ -1,14 +1,12 @@
 import type * as z from "zod";
 
 import type { regionListSchema } from "../../../api/endpoints.ts";
-import type { RefusalView } from "../../../api/refusals.ts";
-import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
+import type { RefusalView, RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import { contestInWords, refusedSince } from "../../../api/words/audit.ts";
+import { contestInWords, refusalInWords } from "../../../api/words/audit.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
-import { Refusals, useRefusals } from "../audit/refusals.tsx";
 import { sentence } from "../data/request.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";
@@ -37,10 +35,8 @@ export function Robot({ name }: PageParameters) {
   const robot = useData<IdentifiedRobotView>(path, ["robots"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
-  const refusals = useRefusals(name);
-  const isSettled = useSettled([robot, registration, history, refusals]);
+  const isSettled = useSettled([robot, registration, history]);
   const known = registration.value ?? null;
-  const refused = refusedSince(refusals.value?.items ?? [], known?.registered_at ?? null);
   return (
     <ResourcePage
       data={robot}
@@ -61,13 +57,13 @@ export function Robot({ name }: PageParameters) {
       )}
       lines={12}
       isSettled={isSettled}
-      missing={<NoRobot refusals={refused} />}
+      missing={<Missing text="No robot of this organization has this name or id." list="robots" />}
     >
       {(view) => (
         <>
           {presenceOf(view) === "not_ready" ? <NotReady robot={view} /> : null}
           {known === null ? null : <Contest registration={known} />}
-          <Refusals title="Refused since the last registration" refusals={refused} />
+          {known === null || known.last_refusal === null ? null : <Refused refusal={known.last_refusal} />}
           <Section title="Registration">
             <Registration robot={view} registration={known} />
           </Section>
@@ -103,12 +99,15 @@ function NotReady({ robot: { not_ready_reason: reason } }: { readonly robot: Ide
   );
 }
 
-function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
+function Refused({ refusal }: { readonly refusal: RefusalView }) {
+  const { at, actor, address } = refusal;
   return (
-    <>
-      <Missing text="No robot of this organization has this name or id." list="robots" />
-      <Refusals title="Refused registrations" refusals={refusals} />
-    </>
+    <Notice tone="degraded" title="The newest registration was refused.">
+      <p>
+        <RelativeTime at={at} />, from {address} ({actor.label ?? actor.id}): {refusalInWords(refusal)}. The last
+        accepted one stays.
+      </p>
+    </Notice>
   );
 }
 

@@ -1,15 +1,15 @@
 import { API_KEY_LABEL_LENGTH } from "../../../api/keys.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../../api/wire/scopes.ts";
 import { text } from "../../../api/wire/text.ts";
-import { systemClock } from "../../../platform/clock.ts";
+import { isoTime, systemClock } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
 import { API_KEYS_MAXIMUM } from "../../keys/queries.ts";
+import { readDateTime } from "../../kernel/validation/date-time.ts";
 import { addKey, createdView, makeKey, type NewKey } from "../../keys/rules.ts";
 import { chosenOrganization, type OrganizationFlags } from "../chosen-organization.ts";
 import type { CommandContext } from "../command-context.ts";
 import { commandLine } from "../command-line.ts";
-import { readExpiry } from "../moment.ts";
 import { withStore } from "../store/with-store.ts";
 
 export interface KeysCreateFlags extends OrganizationFlags {
@@ -89,3 +89,31 @@ function readNewKey(
 
 const EXPIRY_FIX =
   "give a day, 2030-01-31 (UTC), a time with its zone, 2030-01-31T08:00:00Z, or a duration from now: 90d, 12h, 30m";
+
+const UNITS_MS = { d: 24 * 60 * 60 * 1000, h: 60 * 60 * 1000, m: 60 * 1000 } as const;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DURATION = /^(\d{1,6})([dhm])$/;
+/** A later expiry is probably a mistake. Also keeps years at four digits, so that times sort as texts. */
+const LATEST_MS = 100 * 365 * UNITS_MS.d;
+
+type Expiry =
+  /** `at`: ISO 8601 in UTC with milliseconds. */
+  | { readonly state: "read"; readonly at: string }
+  /** `what`: one sentence. */
+  | { readonly state: "refused"; readonly what: string };
+
+/** The value of `--expires`: the start of a day in UTC, a time with its zone, or a duration from now, such as `90d`, `12h`, `30m`. */
+export function readExpiry(text: string, nowMs: number): Expiry {
+  const expiresMs = readTime(text, nowMs);
+  if (expiresMs === null) return { state: "refused", what: "this is not a time" };
+  if (expiresMs <= nowMs) return { state: "refused", what: "this time is not in the future" };
+  if (expiresMs > nowMs + LATEST_MS) return { state: "refused", what: "this is more than 100 years away" };
+  return { state: "read", at: isoTime(expiresMs) };
+}
+
+function readTime(text: string, nowMs: number): number | null {
+  const [, count, unit] = DURATION.exec(text) ?? [];
+  if (unit === "d" || unit === "h" || unit === "m") return nowMs + Number(count) * UNITS_MS[unit];
+  const read = /^\d{4}-/.test(text) ? readDateTime(text) : null;
+  return read !== null && "value" in read && (read.value.hasOffset || DAY.test(text)) ? read.value.epochMs : null;
+}

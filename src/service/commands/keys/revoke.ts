@@ -18,7 +18,7 @@ interface KeysRevokeFlags extends CommandFlags {
 export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandContext, id = ""): Promise<ExitCode> {
   return withStore(flags, terminal, async (opened) => {
     const { store } = opened;
-    const fix = `list the keys: ${commandLine("keys list", flags)}`;
+    const fix = "list the keys with a key of the organization: robot-policy keys list";
     const unknown = { code: "key-unknown", what: "there is no key with this id", where: id, fix };
     const organizationId = await findKeyOrganization(store.reader, id);
     if (organizationId === undefined) return unknown;

@@ -12,7 +12,6 @@ import { readCatalogFile } from "../../models/catalog.ts";
 import type { ServiceConfiguration } from "../../service.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./configuration.ts";
-import { beyondReachOfUnit, reachOfThisUnit, SHIPPED_UNIT, UNIT_CONFIGURATION } from "./unit-reach.ts";
 import { listenProblem } from "../../start-problem.ts";
 
 /**
@@ -43,14 +42,7 @@ export async function check(
       exitCode = EXIT.invalid;
     }
   }
-  const urlFile = await urlFileOf(flags);
-  await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, urlFile], terminal);
-  if (flags.config === UNIT_CONFIGURATION) {
-    const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
-    // As another user this is the unit itself, with its ExecStartPre=, or sees as much as it.
-    const reach = userId === 0 ? SHIPPED_UNIT : reachOfThisUnit(systemFiles.mountsNow());
-    for (const text of beyondReachOfUnit(service, { hasKey, urlFile }, reach)) terminal.warning(text);
-  }
+  await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, await urlFileOf(flags)], terminal);
   if (exitCode !== EXIT.ok) return exitCode;
   const trial = await tryListen(listen);
   if (trial.state === "refused") {

@@ -31,8 +31,6 @@ export interface AuditEntry {
   readonly action: AuditAction;
   readonly subjectId: string;
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
-  /** For a registration: id of the entry of the previous one. */
-  readonly previousId?: string | null;
 }
 
 /** Records a change in the transaction that makes it, so that neither exists without the other. */
@@ -42,7 +40,7 @@ export async function audit(transaction: Transaction, author: Authorship, entry:
 
 function rowOf(
   { auditId, at, organizationId, actor, requestId }: Authorship,
-  { action, subjectId, details, previousId = null }: AuditEntry,
+  { action, subjectId, details }: AuditEntry,
 ): Tables["audit_log"] {
   return {
     id: auditId,
@@ -52,7 +50,6 @@ function rowOf(
     request_id: requestId,
     action,
     subject_id: subjectId,
-    previous_id: previousId,
     details: JSON.stringify(details),
   };
 }
@@ -67,6 +64,5 @@ const insert = prepare<Tables["audit_log"], never>((database, parameter) =>
     action: parameter("action"),
     subject_id: parameter("subject_id"),
     details: parameter("details"),
-    previous_id: parameter("previous_id"),
   }),
 );

@@ -1,6 +1,6 @@
 import { type CreateTableBuilder, type Kysely, sql } from "kysely";
 
-import { type Column, DROPPED, TABLES } from "./tables.ts";
+import { ADDED, type Column, DROPPED, TABLES } from "./tables.ts";
 
 /** Usage periods longer than a day are rare, and have an index of their own. */
 export const USUAL_PERIOD_S = 86_400;
@@ -11,81 +11,65 @@ type AnyDatabase = Pick<Kysely<unknown>, "schema" | "getExecutor">;
 export type Migrations = Readonly<Record<string, (database: AnyDatabase) => Promise<void>>>;
 
 /**
- * Each step is applied once. The first one makes `TABLES`, and changes with them only until it is released: a released step never changes.
- * After that, columns and tables of a later step are described beside `TABLES`, and `Tables` has the rows of both. What a later step drops is
- * in `DROPPED`: stores and backups of the step before have it.
+ * Each step is applied once, and a released step never changes: the first makes `TABLES` and what later steps drop.
  */
 export const MIGRATIONS: Migrations = {
   "0001-initial": createTables,
   "0002-fixed-members": fixMembers,
   "0003-no-limits-met": async (database) => void (await sql`drop table limits_met`.execute(database)),
-  "0004-no-allowed-keys": dropAllowedKeys,
-  "0005-outbox": makeOutbox,
-  "0006-unbound-keys": revokeBoundKeys,
+  "0004-registrations": keepRegistrations,
+  "0005-no-allowed-keys": dropAllowedKeys,
+  "0006-outbox": makeOutbox,
+  "0007-unbound-keys": revokeBoundKeys,
 };
 
+type Columns = Readonly<Record<string, Column<unknown>>>;
+
 async function createTables(database: AnyDatabase): Promise<void> {
-  for (const [name, columns] of INITIAL) await createTable(database, name, columns);
+  const present: Readonly<Record<string, Columns>> = TABLES;
+  const dropped: Readonly<Record<string, Columns>> = DROPPED;
+  const added: Readonly<Record<string, readonly string[]>> = ADDED;
+  // Dropped tables come last: they refer to others, and none refers to them.
+  for (const name of new Set([...Object.keys(present), ...Object.keys(dropped)])) {
+    const columns = Object.entries({ ...present[name], ...dropped[name] });
+    const first = columns.filter(([column]) => added[name]?.includes(column) !== true);
+    if (first.length > 0) await createTable(database, name, first);
+  }
   for (const index of INDEXES) await sql.raw(`create ${index}`).execute(database);
 }
 
-async function createTable(database: AnyDatabase, ...[name, columns]: InitialTable): Promise<void> {
+async function createTable(
+  database: AnyDatabase,
+  name: string,
+  columns: readonly (readonly [string, Column<unknown>])[],
+): Promise<void> {
   let table: CreateTableBuilder<string, string> = database.schema.createTable(name);
-  for (const [column, { type, constrain }] of Object.entries(columns)) {
-    table = table.addColumn(column, type, constrain);
-  }
+  for (const [column, { type, constrain }] of columns) table = table.addColumn(column, type, constrain);
   const key = KEYS[name];
   if (key !== undefined) table = table.addPrimaryKeyConstraint(`${name}_key`, key);
   await table.execute();
 }
-
-/** `TABLES`, and what is dropped since, in the order of the stores and backups that have it: the seal of a backup depends on it. */
-const INITIAL = Object.entries(TABLES).flatMap(([name, columns]): InitialTable[] => {
-  switch (name) {
-    case "fleets": {
-      const { created_at, removed_at, ...others } = TABLES.fleets;
-      return [[name, { ...others, ...DROPPED.fleets, created_at, removed_at }]];
-    }
-    case "api_keys": {
-      const { enrolment, ...others } = TABLES.api_keys;
-      return [[name, { ...others, ...DROPPED.api_keys, enrolment }]];
-    }
-    case "enrolments": {
-      const { installation_id, ...others } = TABLES.enrolments;
-      return [
-        [name, { ...others, ...DROPPED.enrolments, installation_id }],
-        ["allowed_keys", DROPPED.allowed_keys],
-      ];
-    }
-    case "webhooks": {
-      const { id, organization_id, url, events, secret, created_at } = TABLES.webhooks;
-      return [
-        ["limits_met", DROPPED.limits_met],
-        [name, { id, organization_id, url, events, secret, created_at, ...DROPPED.webhooks }],
-      ];
-    }
-    case "webhook_outbox":
-      return [["webhook_deliveries", DROPPED.webhook_deliveries]];
-    case "generations":
-      return [
-        ["fleet_checks", DROPPED.fleet_checks],
-        [name, columns],
-      ];
-    default:
-      return [[name, columns]];
-  }
-});
-
-type InitialTable = readonly [name: string, columns: Readonly<Record<string, Column<unknown>>>];
 
 /** Fleets whose robots joined and left by a selector keep those that they have. */
 async function fixMembers(database: AnyDatabase): Promise<void> {
   await sql`drop index fleets_that_follow`.execute(database);
   await sql`drop index audit_log_of_members`.execute(database);
   await sql`drop table fleet_checks`.execute(database);
-  for (const column of Object.keys(DROPPED.fleets)) {
-    await database.schema.alterTable("fleets").dropColumn(column).execute();
-  }
+  await dropColumns(database, "fleets", ["follows_since", "left_out_robot_id"]);
+}
+
+/** Histories of robots are read by an index, no longer along references, and the last refusal stands on the robot. */
+async function keepRegistrations(database: AnyDatabase): Promise<void> {
+  await dropColumns(database, "audit_log", ["previous_id"]);
+  await dropColumns(database, "robots", ["previous_audit_id", "recent_changes"]);
+  await sql`alter table robots add column last_refusal text`.execute(database);
+  await sql`drop table refusals`.execute(database);
+  await sql`create index audit_log_of_robots on audit_log (subject_id, id)
+    where action in ('robot.setup', 'robot.enroll', 'robot.replace_computer')`.execute(database);
+}
+
+async function dropColumns(database: AnyDatabase, table: string, columns: readonly string[]): Promise<void> {
+  for (const column of columns) await database.schema.alterTable(table).dropColumn(column).execute();
 }
 
 /** What the list approved and no computer has fetched ends: the computer starts again, and waits for a person. */
@@ -105,7 +89,7 @@ async function makeOutbox(database: AnyDatabase): Promise<void> {
   for (const column of ["previous_secret", "previous_secret_until", "last_error", "last_error_at"]) {
     await database.schema.alterTable("webhooks").addColumn(column, "text").execute();
   }
-  await createTable(database, "webhook_outbox", TABLES.webhook_outbox);
+  await createTable(database, "webhook_outbox", Object.entries(TABLES.webhook_outbox));
   await sql`insert into webhook_outbox (id, webhook_id, event_id, body, attempts, next_attempt_at)
     select id, webhook_id, event_id, body, attempts, next_attempt_at from webhook_deliveries
     where status = 'pending' and webhook_id in (select id from webhooks)`.execute(database);
@@ -185,7 +169,7 @@ const INDEXES = [
   // Periods are split each hour, so only outages leave long ones.
   `index usage_records_long on usage_records (organization_id, id) where quantity > ${USUAL_PERIOD_S}`,
   "index sessions_by_key on sessions (created_by)",
-  // Without registrations of robots: they are many, and are read along `previous_id`.
+  // Without registrations of robots, which are many.
   "index audit_log_of_people on audit_log (organization_id, id) where action <> 'robot.setup'",
   "index audit_log_of_members on audit_log (subject_id, id) where action in ('fleet.join', 'fleet.leave', 'fleet.leave_out')",
   "unique index refusals_alike on refusals (organization_id, robot, status, actor, address)",

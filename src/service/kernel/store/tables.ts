@@ -99,14 +99,13 @@ export const TABLES = {
     refitted_at: text,
     /** When anything of its registration last became other than before. */
     changed_at: text,
-    /** Audit entries of its last registration and of the one before, null where there was none. */
+    /** Audit entry of the last registration that changed something. */
     audit_id: text,
-    previous_audit_id: optionalText,
-    /** JSON array of changes, newest first, as robots/history/contest.ts judges them. */
-    recent_changes: text,
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: optionalText,
     contested_at: optionalText,
+    /** JSON object of the refusal since it registered last, see robots/setup/refusals.ts; null if there was none. */
+    last_refusal: optionalText,
     /** The key it was first registered with, by itself or through a session. */
     made_by: text,
     /** JSON object of the region that its computer worked out when it enrolled; null without one. */
@@ -404,29 +403,6 @@ export const TABLES = {
     subject_id: text,
     /** JSON object; never a secret. */
     details: text,
-    /**
-     * Of a registration: the entry of the robot's previous registration. Histories follow these links, because with an index by subject
-     * each registration would write one more page to the disk.
-     */
-    previous_id: optionalText,
-  },
-  /** Refused registrations. Equal ones share a row with the times of the first and the last. */
-  refusals: {
-    id: key,
-    organization_id: referenceTo("organizations.id"),
-    /** The name in the request; empty if the request was refused before its body was read. */
-    robot: text,
-    /** Of the answer, like `detail`. */
-    status: integer,
-    actor: text,
-    /** Of the client. */
-    address: text,
-    /** Never a secret. */
-    detail: text,
-    request_id: optionalText,
-    first_at: text,
-    last_at: text,
-    count: integer,
   },
   /** Where events of an organization are sent. */
   webhooks: {
@@ -469,11 +445,32 @@ export const TABLES = {
   },
 } satisfies Record<string, Record<string, Column<unknown>>>;
 
-/**
- * What the first step of the schema makes and a later one drops: once, robots joined and left a fleet as they came to match its selector,
- * computers whose keys were on a list enrolled without an approval, webhooks kept a history of deliveries, and keys could be bound to names and numbers of robots.
- */
+/** Columns that a later step adds; a table with all of its columns is new. */
+export const ADDED = {
+  robots: ["last_refusal"],
+  webhooks: ["previous_secret", "previous_secret_until", "last_error", "last_error_at"],
+  webhook_outbox: ["id", "webhook_id", "event_id", "body", "attempts", "next_attempt_at"],
+} as const satisfies Partial<Record<keyof typeof TABLES, readonly string[]>>;
+
+/** What the first step of the schema makes and a later one drops. */
 export const DROPPED = {
+  // Once, each registration had an audit entry, and each referred to the one before.
+  robots: { previous_audit_id: optionalText, recent_changes: text },
+  audit_log: { previous_id: optionalText },
+  refusals: {
+    id: key,
+    organization_id: text,
+    robot: text,
+    status: integer,
+    actor: text,
+    address: text,
+    detail: text,
+    request_id: optionalText,
+    first_at: text,
+    last_at: text,
+    count: integer,
+  },
+  // Once, robots joined and left a fleet as they came to match its selector.
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
   api_keys: { robots: optionalText, max_robots: optionalInteger },
   enrolments: { allowed_key_id: optionalText },

@@ -32,9 +32,6 @@ const CONFLICTS: ReadonlySet<string> = new Set(["40001", "40P01"]);
 /** A lock was not available in time. */
 const LOCK_TIMEOUT = "55P03";
 
-/** Limits that a single query may exceed: time (57014, also when an operator cancels it), or memory, disk and the like (53). */
-const LIMITS: readonly string[] = ["57014", "53"];
-
 /** Codes of other classes: the server is a read-only standby, a privilege was revoked. */
 const POSTGRES_FAILURES: ReadonlySet<string> = new Set(["25006", "42501", LOCK_TIMEOUT, ...CONFLICTS]);
 
@@ -57,17 +54,6 @@ export function isRefusal(error: unknown): boolean {
 /** Whether the transaction failed because of a concurrent one. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(sqlState(error) ?? "");
-}
-
-/** Whether the transaction waited too long for another one. */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === LOCK_TIMEOUT;
-}
-
-/** Whether PostgreSQL cancelled a query over its limits, while other queries may succeed. */
-export function isOverLimit(error: unknown): boolean {
-  const code = sqlState(error);
-  return code !== null && LIMITS.some((limit) => code.startsWith(limit));
 }
 
 function isMachineFailure(error: Error): boolean {

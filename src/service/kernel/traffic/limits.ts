@@ -4,9 +4,8 @@ import type { FairQueueLimits } from "./fair-queue.ts";
 /** Limits of the service by their name in the configuration; `store.waiting` and those of enrolments are not configurable. */
 export type Limit =
   | `rate_limit.${keyof RateLimits}`
-  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "streams" | "stored_mib"}`
+  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "streams"}`
   | `limits.in_flight_mib.${"organization" | "all"}`
-  | `limits.${"history_mib_per_day" | "robots"}.${"key" | "organization"}`
   | `enrolments.${"starts" | "waiting" | "wrong_codes"}`
   | "store.waiting";
 

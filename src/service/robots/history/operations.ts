@@ -1,4 +1,4 @@
-import { HISTORY_SHOWN, type RegistrationSummary } from "../../../api/registrations.ts";
+import type { RegistrationSummary, RegistrationView } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { PageQuery } from "../../../api/wire/pages.ts";
 import { answerJson, answerValue } from "../../kernel/http/answers.ts";
@@ -7,17 +7,19 @@ import { inRange, type PageRange } from "../../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
+import { nameActors } from "../../kernel/auth/actor-names.ts";
 import { findRobot, liveRobots } from "../queries.ts";
 import { maySee, UNKNOWN_ROBOT } from "../views.ts";
-import { contestOf, currentContest, readSources } from "./contest.ts";
-import { readRobotHistory } from "./queries.ts";
+import { currentContest, sourcesSince } from "./contest.ts";
+import { parseRefusal } from "../setup/refusals.ts";
+import { isRegistration, lastEntries, readRobotHistory, REGISTRATIONS_COMPARED } from "./queries.ts";
 
 /** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
 export function getRobotHistory({ store }: OperationContext): Handler<null> {
   return async ({ principal: { organizationId }, path }) => {
     const asked = path["robot"] ?? "";
     const robot = await findRobot(store.reader, organizationId, asked);
-    const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked, HISTORY_SHOWN.maximum);
+    const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked);
     // A robot that was removed keeps its history, which only its id finds.
     if (robot === undefined && items.length === 0) return UNKNOWN_ROBOT;
     return answerValue({ items });
@@ -36,13 +38,14 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
     const registration = summary(row, machine.clock.wallMs());
     const { contested_since: contestedSince } = registration;
     const contestedFrom =
-      contestedSince === null ? [] : await readSources(store.reader, organizationId, row, contestedSince);
+      contestedSince === null ? [] : await readSources(store.reader, organizationId, robot.id, contestedSince);
     const members = JSON.stringify({
       ...registration,
       robot_type_id: robotTypeId,
       region,
       ...eachOf(ROBOT_TEXT_NAMES, (name) => row[name]),
       contested_from: contestedFrom,
+      last_refusal: await readRefusal(store.reader, organizationId, row.last_refusal),
     });
     // The stored text, because a contract may contain numbers that a double cannot represent.
     return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
@@ -67,8 +70,36 @@ function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
     configuration_digest: row.configuration_digest,
     changed_at: row.changed_at,
     registered_at: row.updated_at,
-    contested_since: currentContest(contestOf(row), nowMs)?.since ?? null,
+    contested_since: currentContest(row, nowMs)?.since ?? null,
   };
+}
+
+async function readRefusal(
+  reader: Reader,
+  organizationId: string,
+  text: string | null,
+): Promise<RegistrationView["last_refusal"]> {
+  if (text === null) return null;
+  const { actor: id, ...refusal } = parseRefusal(text);
+  const names = await nameActors(reader, organizationId, [id]);
+  return { ...refusal, actor: { id, label: names.get(id) ?? null } };
+}
+
+/** The clients that register a contested name, newest first. */
+async function readSources(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+  since: string,
+): Promise<RegistrationView["contested_from"]> {
+  const entries = await lastEntries(reader, organizationId, robotId, REGISTRATIONS_COMPARED);
+  const sources = sourcesSince(since, entries.filter(isRegistration));
+  const actors = sources.map(({ actor }) => actor);
+  const names = await nameActors(reader, organizationId, actors);
+  return sources.map(({ details: { address }, actor: id }) => ({
+    address,
+    actor: { id, label: names.get(id) ?? null },
+  }));
 }
 
 /** A robot's last registration without its contract, which may be large. */
@@ -92,7 +123,7 @@ function listRegistrations(reader: Reader, organizationId: string, range: PageRa
 /** One robot's last registration; `labels` and `contract` are JSON texts. */
 type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
 
-const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "recent_changes"] as const;
+const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "last_refusal"] as const;
 
 function findRegistration(
   reader: Reader,

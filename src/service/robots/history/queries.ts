@@ -1,13 +1,16 @@
+/** A robot's registrations: the entries of the audit log that its setups and enrolments wrote. */
 import { hash } from "node:crypto";
 
 import { sql } from "kysely";
 import * as z from "zod";
 
-import { REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
+import { HISTORY_KEPT, REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import { DIGEST_OF_NOTHING } from "../../../api/words/enrolments.ts";
 import { nameActors } from "../../kernel/auth/actor-names.ts";
-import type { Reader } from "../../kernel/store/store.ts";
+import { prepare } from "../../kernel/store/prepared.ts";
+import type { Reader, Transaction } from "../../kernel/store/store.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
 import type { Registration } from "../queries.ts";
 
 type Member = (typeof REGISTRATION_MEMBERS)[number];
@@ -30,12 +33,8 @@ export function registrationDetails(registration: Registered): RegistrationDetai
   };
 }
 
-/** Equal exactly for registrations that are equal in every member. */
-export function registrationHash(details: RegistrationDetails): string {
-  return sha256(JSON.stringify(details));
-}
-
 export type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
+type ShownDetails = Readonly<Record<DetailName, string | null>>;
 type DetailName = (typeof SHORT_MEMBERS)[number] | "labels_sha256" | "contract_sha256";
 
 function sha256(text: string): string {
@@ -56,8 +55,10 @@ const detailsSchema = z.object({
   contract_sha256: z.string().nullable(),
 } satisfies Readonly<Record<DetailName | "address" | "contested" | "approval_id", z.ZodType>>);
 
-type ReadDetails = z.output<typeof detailsSchema>;
-type ShownDetails = Readonly<Record<DetailName, string | null>>;
+/** A registration in the audit log. */
+export interface RecordedRegistration extends Pick<Tables["audit_log"], "at" | "actor"> {
+  readonly details: z.output<typeof detailsSchema>;
+}
 
 const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
   ...eachOf(SHORT_MEMBERS, (member) => member),
@@ -65,83 +66,99 @@ const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
   contract: "contract_sha256",
 };
 
-/** False for an enrolment whose computer had not read its files: nothing is registered until its first setup. */
-function isRegistration({ approval_id: approvalId, configuration_digest: digest }: ReadDetails): boolean {
-  return approvalId === undefined || digest !== DIGEST_OF_NOTHING;
-}
+/** Among so many of a robot's last registrations, a contest of its name is detected. */
+export const REGISTRATIONS_COMPARED = 8;
 
-/** The registration before: `first` if there was none, null if its audit entry is gone. */
-export async function registrationBefore(
-  reader: Reader,
-  auditId: string | null,
-): Promise<ReadDetails | "first" | null> {
-  if (auditId === null) return null;
-  const entry = await reader.selectFrom("audit_log").select("details").where("id", "=", auditId).executeTakeFirst();
-  const details = entry === undefined ? undefined : detailsSchema.safeParse(JSON.parse(entry.details)).data;
-  if (details === undefined) return null;
-  return isRegistration(details) ? details : "first";
-}
+/** Exactly the condition of the index `audit_log_of_robots`: with another, the databases would not use it. */
+const IS_REGISTRATION = sql<boolean>`action in ('robot.setup', 'robot.enroll', 'robot.replace_computer')`;
 
-/** A robot's registrations that the audit log still has, newest first, at most `count`. */
-export async function readRobotHistory(
+/** What entered a robot last, newest first: registrations, and enrolments, which may be none. */
+export async function lastEntries(
   reader: Reader,
   organizationId: string,
   robotId: string,
   count: number,
-): Promise<readonly RegistrationRecord[]> {
-  const rows = await reader
-    .withRecursive("history", (query) =>
-      query
-        .selectFrom("robots")
-        .innerJoin("audit_log", "audit_log.id", "robots.audit_id")
-        .select(["audit_log.previous_id", "at", "actor", "details", sql<number>`1`.as("place")])
-        .where("robots.organization_id", "=", organizationId)
-        .where("robots.id", "=", robotId)
-        .unionAll(
-          query
-            .selectFrom("history")
-            .innerJoin("audit_log", "audit_log.id", "history.previous_id")
-            .select(["audit_log.previous_id", "audit_log.at", "audit_log.actor", "audit_log.details"])
-            .select(({ eb }) => eb("place", "+", 1).as("place"))
-            // One more, to see what changed with the oldest.
-            .where("place", "<=", count),
-        ),
-    )
-    .selectFrom("history")
+): Promise<readonly RecordedRegistration[]> {
+  const entries = await selectLast(reader, { organizationId, robotId, count });
+  return entries.map(({ at, actor, details }) => ({ at, actor, details: detailsSchema.parse(JSON.parse(details)) }));
+}
+
+/** False for an enrolment whose computer had not read its files: nothing is registered until its first setup. */
+export function isRegistration({ details }: RecordedRegistration): boolean {
+  return details.approval_id === undefined || details.configuration_digest !== DIGEST_OF_NOTHING;
+}
+
+const selectLast = prepare<
+  { readonly organizationId: string; readonly robotId: string; readonly count: number },
+  Pick<Tables["audit_log"], "at" | "actor" | "details">
+>((database, parameter) =>
+  database
+    .selectFrom("audit_log")
     .select(["at", "actor", "details"])
-    .orderBy("place")
-    .execute();
-  const actors = rows.map(({ actor }) => actor);
+    .where("organization_id", "=", parameter("organizationId"))
+    .where("subject_id", "=", parameter("robotId"))
+    .where(IS_REGISTRATION)
+    .orderBy("id", "desc")
+    .limit(parameter("count")),
+);
+
+/** Deletes all but the newest registrations of a robot. */
+export async function boundHistory(transaction: Transaction, robotId: string): Promise<void> {
+  await deleteSurplus(transaction, { robotId });
+}
+
+/** So many at once, because stores of earlier versions have any number. */
+const DELETED_AT_ONCE = 100;
+
+const deleteSurplus = prepare<{ readonly robotId: string }, never>((database, parameter) =>
+  database
+    .deleteFrom("audit_log")
+    .where("id", "in", (query) =>
+      query
+        .selectFrom("audit_log")
+        .select("id")
+        .where("subject_id", "=", parameter("robotId"))
+        .where(IS_REGISTRATION)
+        .orderBy("id", "desc")
+        .limit(sql.lit(DELETED_AT_ONCE))
+        .offset(sql.lit(HISTORY_KEPT)),
+    ),
+);
+
+/** A robot's registrations for clients, newest first. */
+export async function readRobotHistory(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+): Promise<readonly RegistrationRecord[]> {
+  const registrations = (await lastEntries(reader, organizationId, robotId, HISTORY_KEPT)).filter(isRegistration);
+  const actors = registrations.map(({ actor }) => actor);
   const names = await nameActors(reader, organizationId, actors);
-  const records = rows
-    .map(({ at, actor: id, details }) => {
-      return { at, actor: { id, label: names.get(id) ?? null }, details: detailsSchema.parse(JSON.parse(details)) };
-    })
-    .filter(({ details }) => isRegistration(details));
-  return records.slice(0, count).map((record, index) => recordOf(record, records[index + 1]?.details));
+  return registrations.map((registration, index) =>
+    recordOf(registration, registrations[index + 1] ?? null, names.get(registration.actor) ?? null),
+  );
 }
 
-interface ReadRecord extends Pick<RegistrationRecord, "at" | "actor"> {
-  readonly details: ReadDetails;
-}
-
-function recordOf({ at, actor, details }: ReadRecord, before: ReadDetails | undefined): RegistrationRecord {
+function recordOf(
+  { at, actor, details }: RecordedRegistration,
+  before: RecordedRegistration | null,
+  label: string | null,
+): RegistrationRecord {
   const { configuration_digest: configurationDigest, robot_type_id: robotTypeId, region, address, contested } = details;
   return {
     at,
     configuration_digest: configurationDigest,
-    changed: changedMembers(before, details),
+    changed: before === null ? null : changedMembers(before.details, details),
     robot_type_id: robotTypeId,
     region,
     ...eachOf(ROBOT_TEXT_NAMES, (text) => details[text]),
-    actor,
+    actor: { id: actor, label },
     address,
     contested,
   };
 }
 
-/** The members in which registrations differ; null if the previous one is missing. */
-export function changedMembers(before: ShownDetails | null | undefined, after: ShownDetails): Member[] | null {
-  if (before === undefined || before === null) return null;
+/** The members in which registrations differ. */
+export function changedMembers(before: ShownDetails, after: ShownDetails): Member[] {
   return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);
 }

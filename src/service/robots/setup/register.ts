@@ -1,22 +1,31 @@
-/** The transaction of a setup: the robot's row, its audit entry, and what webhooks are told. */
+/** The transaction of a setup: the robot's row, its audit entry, and the event for webhooks. */
 import type { PresenceContext } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import { type Answer, isAnswer, refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { audit, type Authorship } from "../../kernel/store/audit.ts";
+import { prepare } from "../../kernel/store/prepared.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
 import { announce } from "../../webhooks/index.ts";
-import { type Contest, writeChange } from "../history/contest.ts";
-import { changedMembers, registrationBefore, type registrationDetails, registrationHash } from "../history/queries.ts";
+import { type Contest, contestShownBy } from "../history/contest.ts";
+import {
+  boundHistory,
+  changedMembers,
+  isRegistration,
+  lastEntries,
+  type RecordedRegistration,
+  type registrationDetails,
+  REGISTRATIONS_COMPARED,
+} from "../history/queries.ts";
 import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
-import { findContractBytes, type Registered, type Registration, upsertRobot } from "../queries.ts";
-import { type Full } from "../room.ts";
+import { isRegistered, type Registered, type Registration, upsertRobot } from "../queries.ts";
 import { takeOver } from "./take-over.ts";
 
 export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
 
-/** What a setup asks for. The transaction may run twice, so ids and times are made before. */
-export interface Wish {
+/** A setup to register. The transaction may run twice, so ids and times are made before. */
+export interface Setup {
   readonly principal: Principal;
   readonly registration: Registration;
   /** Of the registration, for the audit log. */
@@ -27,17 +36,11 @@ export interface Wish {
   readonly id: string;
   readonly address: string;
   readonly author: Authorship;
-  /** The limit that forbids new robots; null for none. */
-  readonly full: Full | null;
-  /** Whether a registration that changes nothing gets no audit entry. */
-  readonly keepsEntry: boolean;
+  /** Why the robot is refused if it is new; null if it may be. */
+  readonly quotaRefusal: string | null;
 }
 
-/** A refusal, and `full`, changed nothing. */
-export type Outcome = Entered | ({ readonly state: "full" } & Full) | Answer;
-
-export interface Entered {
-  readonly state: "entered";
+export interface SetupDone {
   readonly robot: Registered;
   readonly view: IdentifiedRow;
   /** The installation that this setup revoked. */
@@ -47,124 +50,134 @@ export interface Entered {
 }
 
 /** Refuses a robot that the principal may not register; null if it may. */
-export function refuseName({ principal, registration }: Pick<Wish, "principal" | "registration">): Answer | null {
+export function refuseName({ principal, registration }: Pick<Setup, "principal" | "registration">): Answer | null {
   const { robot: self } = principal;
   return self === null || self.name === registration.name ? null : refuseOther(self);
 }
 
-export async function register(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Outcome> {
-  const full = await findLimitMet(transaction, wish);
-  if (full !== null) return { state: "full", ...full };
-  const placed = await place(transaction, context, wish);
-  if (isAnswer(placed)) return placed;
-  const { robot, replacedId } = placed;
-  const contest = robot.hasChanged ? await noteContest(transaction, robot, wish) : null;
-  await enter(transaction, wish, placed, contest !== null);
-  await tell(transaction, context, wish, placed);
-  const view = await viewRegistered(transaction, wish.principal.organizationId, robot);
-  return { state: "entered", robot, view, replacedId, contest };
-}
-
-/** A full organization or key gets no new robots, and where bytes are the limit no larger contracts. */
-async function findLimitMet(
+/** @returns a refusal, which changed nothing, or what was registered. */
+export async function register(
   transaction: Transaction,
-  { principal, registration: { name, contract }, full }: Wish,
-): Promise<Full | null> {
-  if (full === null) return null;
-  const knownBytes = await findContractBytes(transaction, principal.organizationId, name);
-  if (knownBytes === null) return full;
-  const isLarger = Buffer.byteLength(contract ?? "") > knownBytes;
-  return full.limit === "limits.stored_mib" && isLarger ? full : null;
+  context: RegisterContext,
+  setup: Setup,
+): Promise<SetupDone | Answer> {
+  const refusal = await refuseNew(transaction, setup);
+  if (refusal !== null) return refuse("Conflict", refusal);
+  const written = await writeRobot(transaction, context, setup);
+  if (isAnswer(written)) return written;
+  const { robot, replacedId } = written;
+  const isNew = robot.change === "added";
+  const contest =
+    isNew || robot.hasChanged || replacedId !== null ? await record(transaction, context, setup, written) : null;
+  const view = await viewRegistered(transaction, setup.principal.organizationId, robot);
+  return { robot, view, replacedId, contest };
 }
 
-interface Placed {
+/** A full organization or key gets no new robots. */
+async function refuseNew(
+  transaction: Transaction,
+  { principal, registration, quotaRefusal }: Setup,
+): Promise<string | null> {
+  if (quotaRefusal === null) return null;
+  return (await isRegistered(transaction, principal.organizationId, registration.name)) ? null : quotaRefusal;
+}
+
+interface Written {
   readonly robot: Registered;
   /** The installation that was revoked for it. */
   readonly replacedId: string | null;
 }
 
 /** Writes the robot's row. Where another computer speaks for the robot, whoever may revokes its installation first. */
-async function place(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Placed | Answer> {
-  const { principal, registration, isConfirmed, author } = wish;
+async function writeRobot(transaction: Transaction, context: RegisterContext, setup: Setup): Promise<Written | Answer> {
+  const { principal, registration, isConfirmed, author } = setup;
   const { organizationId, robot: self } = principal;
   const { name } = registration;
   if (self !== null && !(await isCalled(transaction, self, name))) return refuseOther(self);
   const identity = {
-    id: wish.id,
+    id: setup.id,
     now: author.at,
     auditId: author.auditId,
-    recentChanges: JSON.stringify([changeOf(wish)]),
     madeBy: principal.keyId,
     installationId: self === null ? null : principal.credentialId,
   };
-  const keepsEntry = wish.keepsEntry ? 1 : 0;
-  const robot = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry });
+  const robot = await upsertRobot(transaction, organizationId, registration, identity);
   if (robot !== null) return { robot, replacedId: null };
   if (self !== null) return refuseOther(self);
   const taken = await takeOver(transaction, { principal, name, isConfirmed, now: author.at }, context);
   if (isAnswer(taken)) return taken;
-  const replacing = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry: 0 });
+  const replacing = await upsertRobot(transaction, organizationId, registration, identity);
   if (replacing === null) throw new Error(`The robot ${name} is locked, and yet enrolled again`);
   return { robot: replacing, replacedId: taken.installationId };
 }
 
-function changeOf({ author, address, details }: Wish) {
-  return { at: author.at, body: registrationHash(details), address, actor: author.actor };
-}
-
-/** Adds the change to the recent ones. @returns the contest that it shows. */
-async function noteContest(transaction: Transaction, robot: Registered, wish: Wish): Promise<Contest | null> {
-  const { contest } = await writeChange(transaction, robot, changeOf(wish));
-  return contest?.at === wish.author.at ? contest : null;
-}
-
-async function enter(
+/** Writes the audit entry of a registration that changed something, and the event. @returns the contest that it shows. */
+async function record(
   transaction: Transaction,
-  { author, details, address }: Wish,
-  { robot, replacedId }: Placed,
-  contested: boolean,
-): Promise<void> {
-  if (!robot.isEntered) return;
+  context: RegisterContext,
+  setup: Setup,
+  written: Written,
+): Promise<Contest | null> {
+  const { principal, author, details, address } = setup;
+  const { robot, replacedId } = written;
+  const entries =
+    robot.change === "added"
+      ? []
+      : await lastEntries(transaction, principal.organizationId, robot.id, REGISTRATIONS_COMPARED);
+  const earlier = entries.filter(isRegistration);
+  const newest = { at: author.at, actor: author.actor, details: { ...details, address } };
+  const contest = robot.hasChanged ? contestShownBy(newest, earlier, robot) : null;
+  if (contest !== null) await writeContest(transaction, { id: robot.id, ...contest });
   await audit(transaction, author, {
     action: replacedId === null ? "robot.setup" : "robot.replace_computer",
     subjectId: robot.id,
     details: {
-      ...details,
-      address,
-      ...(contested ? { contested } : {}),
+      ...newest.details,
+      ...(contest === null ? {} : { contested: true }),
       ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
     },
-    previousId: robot.previous_audit_id,
   });
+  if (entries.length > 0) await boundHistory(transaction, robot.id);
+  const isFirst = robot.change === "added" || (entries.length > 0 && earlier.length === 0);
+  await announceRegistration(transaction, context, setup, written, isFirst ? "first" : earlier[0]);
+  return contest;
 }
 
-/** Tells webhooks. */
-async function tell(
+const writeContest = prepare<Contest & { readonly id: string }, never>((database, parameter) =>
+  database
+    .updateTable("robots")
+    .set({ contested_since: parameter("since"), contested_at: parameter("at") })
+    .where("id", "=", parameter("id")),
+);
+
+/** @param before the registration before; undefined if the audit log does not have it any more. */
+async function announceRegistration(
   transaction: Transaction,
   { newId }: RegisterContext,
-  { principal: { organizationId }, registration, details, author }: Wish,
-  { robot, replacedId }: Placed,
+  { principal: { organizationId }, registration, details, author }: Setup,
+  { robot, replacedId }: Written,
+  before: RecordedRegistration | "first" | undefined,
 ): Promise<void> {
-  const isNew = robot.change === "added";
-  if (!isNew && !robot.hasChanged && replacedId === null) return;
   const { name, robot_type_id: robotTypeId, region, configuration_digest: configurationDigest } = registration;
-  const before = isNew ? "first" : await registrationBefore(transaction, robot.previous_audit_id);
-  const isFirst = before === "first";
-  const event = {
-    organizationId,
-    type: isFirst ? ("robot.registered" as const) : ("robot.changed" as const),
-    at: author.at,
-    data: () => ({
-      robot_id: robot.id,
-      name,
-      robot_type_id: robotTypeId,
-      region,
-      configuration_digest: configurationDigest,
-      ...(isFirst ? {} : { changed: changedMembers(before, details) }),
-      ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
-    }),
-  };
-  await announce(transaction, { newId }, event);
+  const changed = before === undefined || before === "first" ? null : changedMembers(before.details, details);
+  await announce(
+    transaction,
+    { newId },
+    {
+      organizationId,
+      type: before === "first" ? "robot.registered" : "robot.changed",
+      at: author.at,
+      data: () => ({
+        robot_id: robot.id,
+        name,
+        robot_type_id: robotTypeId,
+        region,
+        configuration_digest: configurationDigest,
+        ...(before === "first" ? {} : { changed }),
+        ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
+      }),
+    },
+  );
 }
 
 /** Only a robot that is enrolled has what this query adds. */
@@ -181,7 +194,7 @@ async function viewRegistered(
 /** Whether the robot still has this name: a rename may have come between. Holds its row. */
 async function isCalled(
   transaction: Transaction,
-  { id }: NonNullable<Principal["robot"]>,
+  { id }: Pick<Tables["robots"], "id">,
   name: string,
 ): Promise<boolean> {
   const robot = await transaction

@@ -27,8 +27,8 @@ async function fillLedger(running: RunningService, robots: readonly string[], da
   using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
   const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
   await beginWriting(database);
-  database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
-      values ('rob_1', '${organizationId}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '', '', '');
+  database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, made_by)
+      values ('rob_1', '${organizationId}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '', '');
     insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
     insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)

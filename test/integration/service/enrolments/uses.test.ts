@@ -25,7 +25,7 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of an enrollment key, across replicas", 
     const store = await openStore(location, testMachine);
     onTestFinished(store[Symbol.asyncDispose]);
     // Without wait limits, which a busy machine exceeds.
-    const open = () => openPatiently(location.url, testMachine.clock);
+    const open = () => openPatiently(location.url);
     const replicas = [open(), open()] as const;
     for (const replica of replicas) onTestFinished(() => replica.destroy());
     await store.write(async (transaction) => {

@@ -201,8 +201,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "this time is not in the future"],
       [["keys", "create", "--label", "", "--org", "taken"], 2, "a label has"],
       [["keys", "create", "--org", "taken"], 2, "--label"],
-      [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],
-      [["keys", "list"], 1, "organization-ambiguous"],
+      [["keys", "revoke", "key_00000000000000000000000000"], 1, "robot-policy keys list\n"],
     ];
     const outcomes = await Promise.all(table.map(([argv]) => run(...argv)));
     for (const [index, [argv, code, message]] of table.entries()) {

@@ -12,7 +12,7 @@ import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
-import { webhookRow } from "../../../support/service/rows.ts";
+import { robotRow, webhookRow } from "../../../support/service/rows.ts";
 import { startService } from "../../../support/service/service.ts";
 import { usePostgres } from "../../../support/service/stores.ts";
 import { startServe } from "../service-process.ts";
@@ -68,20 +68,14 @@ describe.skipIf(WITHOUT_POSTGRES)("webhooks of several replicas", { tags: "needs
 
   it("webhook added while the organization gets robots → neither waits for the other's commit", async () => {
     const { first, second } = await openStores();
-    const refusal = { id: "ref_1", organization_id: "org_1", robot: "", status: 422, actor: "key_1", address: "::1" };
-    const row = { ...refusal, detail: "", request_id: null, first_at: AT, last_at: AT, count: 1 };
+    const robot = (name: string) => robotRow({ id: `rob_${name}`, organization_id: "org_1", name });
     await first.write(async (transaction) => {
-      await transaction.insertInto("refusals").values(row).execute();
+      await transaction.insertInto("robots").values(robot("r1")).execute();
       expect(await second.write((other) => addWebhook(other, WEBHOOK, 1))).toBe(true);
     });
     await second.write(async (transaction) => {
       expect(await addWebhook(transaction, { ...WEBHOOK, id: "wh_2" }, 2)).toBe(true);
-      await first.write((other) =>
-        other
-          .insertInto("refusals")
-          .values({ ...row, id: "ref_2", robot: "r" })
-          .execute(),
-      );
+      await first.write((other) => other.insertInto("robots").values(robot("r2")).execute());
     });
   });
 

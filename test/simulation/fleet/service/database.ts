@@ -4,14 +4,17 @@ import { DatabaseSync } from "node:sqlite";
 import { CompiledQuery, type Dialect, Kysely } from "kysely";
 
 import { migrate } from "../../../../src/service/kernel/store/migrator.ts";
-import { sqliteRunner } from "../../../../src/service/kernel/store/sqlite/batch.ts";
-import { commitHere } from "../../../../src/service/kernel/store/sqlite/committers.ts";
+import {
+  type CommitTogether,
+  createWriter,
+  type PendingWrite,
+  sqliteCommits,
+} from "../../../../src/service/kernel/store/sqlite/writer.ts";
+import { commitHere, recordingDialect } from "../../../../src/service/kernel/store/sqlite/recording.ts";
 import { nodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { openDatabase } from "../../../../src/service/kernel/store/sqlite/open.ts";
+import { openDatabase } from "../../../../src/service/kernel/store/sqlite/database.ts";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
-import { recordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
-import { createWriter, type PendingWrite, type WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
 import type { Process } from "../../scheduler.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
 import { type Connection, type ConnectionOptions, slowDialect } from "./slow-dialect.ts";
@@ -65,18 +68,15 @@ export function createDatabase(disk: ServiceDisk): Database {
   }
 
   /** Allows one writer at a time, and acknowledges a commit with a delay. */
-  function inTurn(runner: WriteRunner, { process, pause }: ConnectionOptions): WriteRunner {
-    return {
-      ...runner,
-      async together(batch) {
-        await takeTurn(process);
-        try {
-          return await runner.together(committedLate(batch, pause));
-        } finally {
-          commits += 1;
-          if (process.alive) next();
-        }
-      },
+  function inTurn(commitTogether: CommitTogether, { process, pause }: ConnectionOptions): CommitTogether {
+    return async (batch) => {
+      await takeTurn(process);
+      try {
+        await commitTogether(committedLate(batch, pause));
+      } finally {
+        commits += 1;
+        if (process.alive) next();
+      }
     };
   }
 
@@ -108,7 +108,7 @@ export function createDatabase(disk: ServiceDisk): Database {
       await migrate(slowly(nodeSqliteDialect(running), { running, committing: running }), now);
       next();
       const writer = slowly(recordingDialect(running, commitHere(committing)), { running, committing });
-      const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
+      const queue = createWriter(inTurn(sqliteCommits(writer, NO_TIME), options));
       return {
         store: {
           reader,

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { AuditEntryView } from "../../../../src/api/audit.ts";
-import type { RefusalView } from "../../../../src/api/refusals.ts";
-import {
-  contestInWords,
-  detailsInWords,
-  refusalInWords,
-  refusedSince,
-  subjectOf,
-} from "../../../../src/api/words/audit.ts";
+import { contestInWords, detailsInWords, subjectOf } from "../../../../src/api/words/audit.ts";
 
 const AT = "2026-01-01T00:00:00Z";
 
@@ -23,22 +16,6 @@ function entryOf(more: Partial<AuditEntryView>): AuditEntryView {
     actor: { id: "key_1", label: null },
     request_id: null,
     details: {},
-    ...more,
-  };
-}
-
-function refusalOf(more: Partial<RefusalView>): RefusalView {
-  return {
-    id: "ref_1",
-    robot: "arm-7",
-    status: 422,
-    detail: "region: Field required",
-    actor: { id: "key_1", label: null },
-    address: "192.0.2.1",
-    request_id: null,
-    first_at: AT,
-    last_at: AT,
-    count: 1,
     ...more,
   };
 }
@@ -62,19 +39,6 @@ describe("detailsInWords", () => {
     const details = { name: "arm-3", model: "pi0.5", region: "eu" };
     expect(detailsInWords(entryOf({ details, subject_name: "arm-3", subject_model: "pi0.5" }))).toBe("region=eu");
   });
-});
-
-test("refusalInWords: the count, if it is more than one", () => {
-  expect(refusalInWords(refusalOf({}))).toBe("region: Field required (422)");
-  expect(refusalInWords(refusalOf({ count: 3 }))).toBe("region: Field required (422, 3 times)");
-});
-
-test("refusedSince: refusals after the last registration, or all if there is none", () => {
-  const before = refusalOf({ last_at: "2026-01-01T11:00:00+02:00" });
-  const at = refusalOf({ last_at: "2026-01-01T10:00:00Z" });
-  const after = refusalOf({ last_at: "2026-01-01T10:00:01Z" });
-  expect(refusedSince([before, at, after], "2026-01-01T10:00:00Z")).toEqual([after]);
-  expect(refusedSince([before, at, after], null)).toEqual([before, at, after]);
 });
 
 describe("contestInWords", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { readExpiry } from "../../../../src/service/commands/moment.ts";
+import { readExpiry } from "../../../../src/service/commands/keys/create.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/service/kernel/auth/last-used.ts";
 import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";

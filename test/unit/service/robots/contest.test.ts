@@ -1,33 +1,41 @@
 import { describe, expect, it } from "vitest";
 
 import {
-  type Change,
-  CHANGES_KEPT,
+  type Contest,
   CONTEST_WINDOW_MS,
+  contestShownBy,
   currentContest,
-  noteChange,
-  type RecentChanges,
   sourcesSince,
 } from "../../../../src/service/robots/history/contest.ts";
+import { registrationDetails } from "../../../../src/service/robots/history/queries.ts";
 
 const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;
-const NOTHING: RecentChanges = { changes: [], contest: null };
 
-/** `A@x` is body A from computer x; entries are `everyMs` apart. */
-function play(story: string, everyMs = HOUR_MS, from = NOTHING): RecentChanges {
-  return story
-    .split(" ")
-    .filter((step) => step !== "")
-    .reduce((recent, step, index) => noteChange(recent, changeOf(step, START_MS + index * everyMs)), from);
+/** `A@x` is configuration A from computer x; entries are `everyMs` apart. Each registration is as `one` says. */
+function play(story: string, everyMs = HOUR_MS, one = registrationOf) {
+  let contest: Contest | null = null;
+  const registrations: ReturnType<typeof registrationOf>[] = [];
+  for (const [index, step] of story.split(" ").entries()) {
+    const registration = one(step, START_MS + index * everyMs, index);
+    const robot: Parameters<typeof contestShownBy>[2] = {
+      contested_since: contest?.since ?? null,
+      contested_at: contest?.at ?? null,
+    };
+    contest = contestShownBy(registration, registrations, robot) ?? contest;
+    registrations.unshift(registration);
+  }
+  return { contest, registrations };
 }
 
-function changeOf(step: string, atMs: number): Change {
-  const [body = "", source = ""] = step.split("@");
-  return { at: new Date(atMs).toISOString(), body, address: `10.0.0.${source.charCodeAt(0)}`, actor: "key_1" };
+function registrationOf(step: string, atMs: number, _index?: number) {
+  const [digest = "", source = ""] = step.split("@");
+  const parts = { name: "r", robot_type_id: "t", region: "r", site: null, labels: "{}", contract: null };
+  const details = { ...registrationDetails({ ...parts, configuration_digest: digest }), address: source };
+  return { at: new Date(atMs).toISOString(), actor: "key_1", details };
 }
 
-describe("noteChange: contested name", () => {
+describe("contestShownBy: contested name", () => {
   it.each([
     ["when a computer restores what another replaced", "A@x B@y A@x", 1],
     ["after earlier changes of either", "C@x A@x B@y A@x", 2],
@@ -53,9 +61,10 @@ describe("noteChange: contested name", () => {
   });
 
   it("from the same address with another key", () => {
-    const [first, second] = [changeOf("A@x", START_MS), { ...changeOf("B@x", START_MS + 1), actor: "key_2" }];
-    const third = changeOf("A@x", START_MS + 2);
-    expect([first, second, third].reduce(noteChange, NOTHING).contest).toEqual({ since: second.at, at: third.at });
+    const { contest } = play("A@x B@x A@x", HOUR_MS, (step, atMs, index) => {
+      return { ...registrationOf(step, atMs), actor: index === 1 ? "key_2" : "key_1" };
+    });
+    expect(contest?.since).toBe(new Date(START_MS + HOUR_MS).toISOString());
   });
 
   it("by two agents that each check once a day, a tenth late", () => {
@@ -68,7 +77,7 @@ describe("noteChange: contested name", () => {
   });
 });
 
-describe("noteChange", () => {
+describe("contestShownBy", () => {
   it("continued contest → its start stays", () => {
     expect(play("A@x B@y A@x B@y A@x").contest).toEqual({
       since: new Date(START_MS + HOUR_MS).toISOString(),
@@ -78,15 +87,6 @@ describe("noteChange", () => {
 
   it("change of something else → the contest continues", () => {
     expect(play("A@x B@y A@x C@x").contest).toEqual(play("A@x B@y A@x").contest);
-  });
-
-  it("registration without a change → ignored", () => {
-    expect(play("A@x A@y")).toEqual(play("A@x"));
-  });
-
-  it("many changes → bounded", () => {
-    expect(play("A@x B@x C@x D@x E@x F@x G@x H@x I@x J@x").changes).toHaveLength(CHANGES_KEPT);
-    expect(play("A@x B@x", CONTEST_WINDOW_MS).changes).toHaveLength(1);
   });
 });
 
@@ -100,14 +100,15 @@ describe("currentContest", () => {
     ["after it", atMs + CONTEST_WINDOW_MS, null],
     ["after a clock that was far ahead is corrected", atMs - CONTEST_WINDOW_MS, null],
   ])("%s", (_when, nowMs, expected) => {
-    expect(currentContest(contest, nowMs)).toEqual(expected);
+    const robot: Parameters<typeof contestShownBy>[2] = { contested_since: contest.since, contested_at: contest.at };
+    expect(currentContest(robot, nowMs)).toEqual(expected);
   });
 });
 
 describe("sourcesSince", () => {
   it("contest → each source once, the newest first, none from before it", () => {
-    const { changes, contest } = play("D@w A@x B@y C@z A@x");
-    const addresses = sourcesSince(contest?.since ?? "", changes).map(({ address }) => address);
-    expect(addresses).toEqual(["10.0.0.120", "10.0.0.122", "10.0.0.121"]);
+    const { registrations, contest } = play("D@w A@x B@y C@z A@x");
+    const addresses = sourcesSince(contest?.since ?? "", registrations).map(({ details }) => details.address);
+    expect(addresses).toEqual(["x", "z", "y"]);
   });
 });

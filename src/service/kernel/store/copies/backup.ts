@@ -2,124 +2,117 @@ import { dirname } from "node:path";
 
 import { type Kysely, sql } from "kysely";
 
-import { isoNow } from "../../../../platform/clock.ts";
 import { removeIfPresent } from "../../../../platform/files/durable-file.ts";
-import { lastStep, migrateWithin } from "../migrator.ts";
-import { holdsSqliteStore, openSqliteFile, openSqliteReader } from "../sqlite/store.ts";
-import { noStore } from "../store-problem.ts";
-import { readSnapshot, type StoreLocation } from "../store.ts";
-import { tableShapes } from "../table-shapes.ts";
+import { errorCode, type Files } from "../../../../platform/files/files.ts";
+import type { Problem } from "../../../../platform/terminal.ts";
+import type { ServiceMachine } from "../../machine.ts";
+import { systemReason } from "../../system-reason.ts";
+import { lastStep } from "../migrator.ts";
+import { holdsSqliteStore, openSqliteReader } from "../sqlite/store.ts";
+import { noStore, storeProblem } from "../store-problem.ts";
+import type { StoreLocation } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { sealBackup } from "./backup-seal.ts";
-import { claimProblem, copyProblem } from "./copy-problem.ts";
-import { type CopyMachine, type CopyOptions, type CopyOutcome, copyTables } from "./copy.ts";
 
-const BACKUP_MODE = 0o600;
+/** The result of a backup or restore. `schema`: the last step of the store's schema. */
+export type CopyOutcome =
+  | { readonly state: "copied"; readonly schema: string }
+  | { readonly state: "failed"; readonly problem: Problem };
+
+export type CopyMachine = Pick<ServiceMachine, "clock" | "files">;
+
+const COPY_MODE = 0o600;
 
 /**
- * Writes a consistent snapshot of the store into the SQLite file `path`, which must not exist. Services on the store keep running. The
- * file has the schema of the store, even if this program has a newer one.
+ * Writes the store, as it is at one moment, into the SQLite file `path`, which must not exist. Services on the store keep running.
  *
  * An empty file reserves the name at once; the complete, durable backup then replaces it.
- *
- * @throws `signal.reason` when aborted; then no file is left.
  */
-export async function backUp(
-  location: StoreLocation,
-  path: string,
-  machine: CopyMachine,
-  options: CopyOptions,
-): Promise<CopyOutcome> {
-  const { files, random } = machine;
+export async function backUp(location: StoreLocation, path: string, { files }: CopyMachine): Promise<CopyOutcome> {
+  if (location.kind === "postgres") return { state: "failed", problem: BY_PG_DUMP };
   try {
-    if (location.kind === "sqlite" && !(await holdsSqliteStore(files, location.dataDirectory))) {
+    if (!(await holdsSqliteStore(files, location.dataDirectory))) {
       return { state: "failed", problem: noStore(location) };
     }
+    await using source = openSqliteReader(location.dataDirectory);
+    const schema = await lastStep(source);
+    if (schema === null) return { state: "failed", problem: noStore(location) };
+    const problem = await reserve(files, path);
+    if (problem !== null) return { state: "failed", problem };
+    try {
+      await copyDatabase(source, path, files);
+    } catch (error) {
+      await removeIfPresent(files, path);
+      throw error;
+    }
+    return { state: "copied", schema };
   } catch (error) {
-    return failed(error, location, path);
+    const problem = copyProblem(error, location, "the backup could not be made", path);
+    if (problem === null) throw error;
+    return { state: "failed", problem };
   }
-  const temporary = `${path}.${Buffer.from(random.bytes(6)).toString("hex")}.new`;
+}
+
+const BY_PG_DUMP: Problem = {
+  code: "backup-by-pg-dump",
+  what: "a PostgreSQL database is backed up by its own programs",
+  fix: "run: pg_dump --format=custom --file=FILE URL; pg_restore puts it back",
+};
+
+/** Writes a durable copy of a SQLite database, as it is at one moment, in place of an empty file or none. Nothing is left after an error. */
+export async function copyDatabase(source: Kysely<Tables>, path: string, files: Files): Promise<void> {
+  const temporary = `${path}.new`;
+  await removeIfPresent(files, temporary);
+  const file = await files.createExclusive(temporary, COPY_MODE);
   try {
-    await (await files.createExclusive(path, BACKUP_MODE)).close();
-  } catch (error) {
-    return { state: "failed", problem: claimProblem(error, path) };
-  }
-  const removeAll = async () => {
-    for (const each of [temporary, path]) await removeIfPresent(files, each);
-  };
-  try {
-    const outcome = await writeDurably(temporary, machine, (to) => copyInto(location, to, machine, options));
-    if (outcome.state === "failed") {
-      await removeAll();
-      return outcome;
+    try {
+      // Reads one snapshot, beside any writers (sqlite.org/lang_vacuum.html#vacuuminto).
+      await sql`vacuum into ${temporary}`.execute(source);
+      await file.sync();
+    } finally {
+      await file.close();
     }
     await files.rename(temporary, path);
     await files.syncDirectory(dirname(path));
-    return outcome;
   } catch (error) {
-    await removeAll();
-    return failed(error, location, path);
+    await removeIfPresent(files, temporary);
+    throw error;
   }
 }
 
-/** @throws a bug. */
-function failed(error: unknown, location: StoreLocation, path: string): CopyOutcome {
-  const problem = copyProblem(error, location, "the backup could not be made", path);
-  if (problem === null) throw error;
-  return { state: "failed", problem };
-}
-
-/** Fills a new database without durability, and syncs it once at the end. */
-async function writeDurably<T>(
-  path: string,
-  { files }: CopyMachine,
-  fill: (database: Kysely<Tables>) => Promise<T>,
-): Promise<T> {
-  const file = await files.createExclusive(path, BACKUP_MODE);
+/** Creates the file of a backup. @throws a bug. */
+async function reserve(files: Files, path: string): Promise<Problem | null> {
   try {
-    let filled;
-    {
-      await using database = openSqliteFile(path, { readOnly: false });
-      await sql`pragma journal_mode = memory`.execute(database);
-      await sql`pragma synchronous = off`.execute(database);
-      filled = await fill(database);
+    await (await files.createExclusive(path, COPY_MODE)).close();
+    return null;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") {
+      return {
+        code: "backup-exists",
+        what: "there is a file of that name, and a backup never replaces one",
+        where: path,
+        fix: "choose another name, for example with the date in it, or move the file away",
+      };
     }
-    await file.sync();
-    return filled;
-  } finally {
-    await file.close();
+    if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+    return {
+      code: "backup-file-unusable",
+      what: `the backup cannot be written there: ${systemReason(error)}`,
+      where: path,
+      fix: "name a file in a directory that exists and that this user can write to",
+    };
   }
 }
 
-async function copyInto(
-  location: StoreLocation,
-  to: Kysely<Tables>,
-  machine: CopyMachine,
-  options: CopyOptions,
-): Promise<CopyOutcome> {
-  const at = isoNow(machine.clock);
-  await using reader = await openSource(location, machine);
-  return await readSnapshot(reader, async (source): Promise<CopyOutcome> => {
-    const schema = await lastStep(source);
-    if (schema === null) return { state: "failed", problem: noStore(location) };
-    const shapes = await tableShapes(schema);
-    const rows = await to.transaction().execute(async (target) => {
-      await migrateWithin(target, at, { until: schema });
-      const counts = await copyTables(source, target, shapes, options);
-      await sealBackup(target, shapes, schema, options.signal);
-      return counts;
-    });
-    return { state: "copied", schema, rows };
-  });
-}
-
-async function openSource(location: StoreLocation, { clock }: CopyMachine): Promise<Kysely<Tables>> {
-  switch (location.kind) {
-    case "sqlite":
-      return openSqliteReader(location.dataDirectory);
-    case "postgres": {
-      const { openPatiently } = await import("../postgres/store.ts");
-      return openPatiently(location.url, clock);
-    }
+/** Why copying between a store and a backup file failed; null for a bug. The copy has been removed. */
+export function copyProblem(error: unknown, location: StoreLocation, what: string, path: string): Problem | null {
+  // With SQLite on both sides, an error does not say which side failed.
+  if (errorCode(error) === "ERR_SQLITE_ERROR" && error instanceof Error) {
+    return {
+      code: "copy-failed",
+      what: `${what}: ${error.message}`,
+      where: path,
+      fix: "make sure that the file can be read, and that its disk and that of the store have room",
+    };
   }
+  return storeProblem(error, location);
 }

@@ -1,24 +1,29 @@
+import { join } from "node:path";
+
 import { type Kysely, sql } from "kysely";
 
 import { isoNow } from "../../../../platform/clock.ts";
-import { errorCode } from "../../../../platform/files/files.ts";
+import { errorCode, type Files } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
-import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "../migrator.ts";
-import { lockDirectory } from "../sqlite/lock.ts";
-import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
+import { systemReason } from "../../system-reason.ts";
+import { lastStep, migrateWithin, NewerSchemaError } from "../migrator.ts";
+import { lockDirectory } from "../sqlite/database.ts";
+import { openSqliteFile, SQLITE_FILE } from "../sqlite/store.ts";
 import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
-import { hasSchemaOf, type TableShape, tableShapes } from "../table-shapes.ts";
-import type { Tables, Transaction } from "../tables.ts";
-import { isSealIntact, SEAL_TABLE } from "./backup-seal.ts";
-import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-problem.ts";
-import { type CopyMachine, type CopyOptions, type CopyOutcome, copyTables, type RowCounts } from "./copy.ts";
+import { hasSchemaOf, tableShapes } from "../table-shapes.ts";
+import type { Tables } from "../tables.ts";
+import { copyDatabase, type CopyMachine, type CopyOutcome, copyProblem } from "./backup.ts";
+import { type CopyOptions, copyTables } from "./copy-rows.ts";
+
+/** A table that backups of earlier versions have. */
+const EARLIER_SEAL = "backup_seal";
 
 /**
- * Copies a backup into a new store in one transaction, and migrates it. A missing data directory is created; a database must exist. The
- * location must have no store or an empty one, and no service may run on it.
+ * Copies a backup into a new store. A missing data directory is created; a database must exist. The location must have no store, and no
+ * service may run on it. The next start of a service migrates a data directory.
  *
- * @throws `signal.reason` when aborted; then the store is empty as before.
+ * @throws `options.signal.reason` when aborted; then a database is empty as before.
  */
 export async function restore(
   path: string,
@@ -27,15 +32,18 @@ export async function restore(
   options: CopyOptions,
 ): Promise<CopyOutcome> {
   try {
-    const checked = await checkBackup(path, machine, options.signal);
-    if (checked.state === "refused") return { state: "failed", problem: checked.problem };
+    const problem = await checkFile(path, machine.files);
+    if (problem !== null) return { state: "failed", problem };
+    await using backup = openSqliteFile(path, { readOnly: true });
+    const checked = await checkBackup(backup, path);
+    if (checked.state === "failed") return checked;
     const { schema } = checked;
-    const target = await openTarget(location, machine);
-    if (target === null) return { state: "failed", problem: inUse(location) };
-    await using resources = target;
-    const rows = await fill({ location, database: resources.database }, path, schema, machine, options);
-    if (rows === null) return { state: "failed", problem: notEmpty(describeLocation(location)) };
-    return { state: "copied", schema, rows };
+    const refusal =
+      location.kind === "sqlite"
+        ? await fillDirectory(backup, location.dataDirectory, machine.files)
+        : await fillDatabase(backup, schema, location.url, machine, options);
+    if (refusal !== null) return { state: "failed", problem: refusal };
+    return { state: "copied", schema };
   } catch (error) {
     const problem = copyProblem(error, location, "the backup could not be put back", path);
     if (problem === null) throw error;
@@ -43,124 +51,104 @@ export async function restore(
   }
 }
 
-type CheckedBackup =
-  | { readonly state: "sound"; readonly schema: string }
-  | { readonly state: "refused"; readonly problem: Problem };
-
-/** Whether the file is a complete backup with a known schema. */
-async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSignal): Promise<CheckedBackup> {
-  const refuse = (reason: string): CheckedBackup => ({ state: "refused", problem: notABackup(path, reason) });
+/** Whether the file can be read: SQLite reports every failure as "unable to open database file". */
+async function checkFile(path: string, files: Files): Promise<Problem | null> {
   try {
-    // Read first: SQLite reports every failure as "unable to open database file".
     const file = await files.openForReading(path);
     try {
       // SQLite would wait for ever for the writer of a pipe.
-      if ((await file.stat()).kind !== "file") return refuse("it is no regular file");
+      return (await file.stat()).kind === "file" ? null : notABackup(path, "it is no regular file");
     } finally {
       await file.close();
     }
   } catch (error) {
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
-    return { state: "refused", problem: backupUnreadable(path, error) };
+    return {
+      code: "backup-file-unreadable",
+      what: `the backup cannot be read: ${systemReason(error)}`,
+      where: path,
+      fix: "name a file that is there and that this user may read",
+    };
   }
+}
+
+/** Whether the file is a whole backup with a known schema. */
+async function checkBackup(backup: Kysely<Tables>, path: string): Promise<CopyOutcome> {
+  const refused = (reason: string): CopyOutcome => ({ state: "failed", problem: notABackup(path, reason) });
   try {
-    await using database = openSqliteFile(path, { readOnly: true });
-    const { rows } = await sql<{ readonly quick_check: string }>`pragma quick_check(1)`.execute(database);
-    const [finding] = rows;
-    if (finding?.quick_check !== "ok")
-      return refuse(`it is damaged, ${finding?.quick_check ?? "and cannot be checked"}`);
-    const schema = await lastStep(database);
-    if (schema === null) return refuse("it is empty");
-    if (!(await hasSchemaOf(database, schema, [SEAL_TABLE]))) {
-      return refuse(`its tables are not those of the schema that it names, ${schema}`);
-    }
-    const shapes = await tableShapes(schema);
-    const isIntact = await database
-      .transaction()
-      .setAccessMode("read only")
-      .execute((backup) => isSealIntact(backup, shapes, schema, signal));
-    return isIntact ? { state: "sound", schema } : refuse("it is damaged, its content is not what was backed up");
+    const { rows } = await sql<{ readonly integrity_check: string }>`pragma integrity_check(1)`.execute(backup);
+    const finding = rows[0]?.integrity_check ?? "and cannot be checked";
+    if (finding !== "ok") return refused(`it is damaged, ${finding}`);
+    const schema = await lastStep(backup);
+    if (schema === null) return refused("it is empty");
+    if (await hasSchemaOf(backup, schema, [EARLIER_SEAL])) return { state: "copied", schema };
+    return refused(`its tables are not those of the schema that it names, ${schema}`);
   } catch (error) {
-    if (error instanceof NewerSchemaError) return refuse(error.message);
+    if (error instanceof NewerSchemaError) return refused(error.message);
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
-    return refuse(error.message);
+    return refused(error.message);
   }
 }
 
-interface Target extends AsyncDisposable {
-  readonly database: Kysely<Tables>;
+function notABackup(path: string, reason: string): Problem {
+  return {
+    code: "not-a-backup",
+    what: `the file is no backup of robot-policy-service: ${reason}`,
+    where: path,
+    fix: "name a file that was made by: robot-policy-service backup FILE",
+  };
 }
 
-/** Opens the target of the restore; null while a service runs on it. */
-async function openTarget(location: StoreLocation, { clock, files }: CopyMachine): Promise<Target | null> {
-  switch (location.kind) {
-    case "sqlite": {
-      await files.makeDirectory(location.dataDirectory, 0o700);
-      const lock = lockDirectory(location.dataDirectory);
-      if (lock === null) return null;
-      const resources = new AsyncDisposableStack();
-      resources.use(lock);
-      try {
-        const database = resources.use(await openSqliteWriter(location.dataDirectory, files));
-        return { database, [Symbol.asyncDispose]: () => resources.disposeAsync() };
-      } catch (error) {
-        await resources.disposeAsync();
-        throw error;
-      }
-    }
-    case "postgres": {
-      const { openPatiently } = await import("../postgres/store.ts");
-      const database = openPatiently(location.url, clock);
-      return { database, [Symbol.asyncDispose]: () => database.destroy() };
-    }
+async function fillDirectory(backup: Kysely<Tables>, directory: string, files: Files): Promise<Problem | null> {
+  await files.makeDirectory(directory, 0o700);
+  using lock = lockDirectory(directory);
+  if (lock === null) return alreadyInUse(directory);
+  const path = join(directory, SQLITE_FILE);
+  // SQLite would apply the log of another database, which someone removed, to the copy.
+  for (const each of [path, `${path}-wal`]) {
+    if ((await sizeOf(each, files)) > 0) return notEmpty(directory);
+  }
+  await copyDatabase(backup, path, files);
+  return null;
+}
+
+async function sizeOf(path: string, files: Files): Promise<number> {
+  try {
+    return (await files.stat(path)).sizeBytes;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return 0;
+    throw error;
   }
 }
 
-function inUse(location: StoreLocation): Problem {
-  return alreadyInUse(describeLocation(location));
-}
-
-/** @returns null when the store is not empty. */
-async function fill(
-  { location, database }: { readonly location: StoreLocation; readonly database: Kysely<Tables> },
-  path: string,
+async function fillDatabase(
+  backup: Kysely<Tables>,
   schema: string,
+  url: string,
   { clock }: CopyMachine,
   options: CopyOptions,
-): Promise<RowCounts | null> {
+): Promise<Problem | null> {
   const at = isoNow(clock);
+  const { openPatiently } = await import("../postgres/store.ts");
+  await using database = openPatiently(url);
   const shapes = await tableShapes(schema);
-  await using source = openSqliteFile(path, { readOnly: true });
   return await database.transaction().execute(async (to) => {
-    // Before any change, and under the migration lock, in case a service starts at the same time.
-    const present = await lastStep(to);
-    if (present !== null && !(await removeEmpty(to, await tableShapes(present), location))) return null;
-    if ((await migrateWithin(to, at, { until: schema })) > 0) return null;
-    const rows = await source
-      .transaction()
-      .setAccessMode("read only")
-      .execute((from) => copyTables(from, to, shapes, options));
+    // Under the migration lock, in case a service starts at the same time.
+    const isNew = (await migrateWithin(to, at, { until: schema })) === 0;
+    if (!isNew) return notEmpty(describeLocation({ kind: "postgres", url }));
+    const reading = backup.transaction().setAccessMode("read only");
+    await reading.execute((from) => copyTables(from, to, shapes, options));
     await migrateWithin(to, at);
-    return rows;
+    return null;
   });
 }
 
-/** Removes an empty store, whose schema may differ from the backup's. @returns false when it is not empty. */
-async function removeEmpty(to: Transaction, shapes: readonly TableShape[], { kind }: StoreLocation): Promise<boolean> {
-  const isEmpty = async () => {
-    for (const { name } of shapes) {
-      const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(to);
-      if (rows.length > 0) return false;
-    }
-    return true;
+/** A restore would mix two stores. */
+function notEmpty(where: string): Problem {
+  return {
+    code: "store-not-empty",
+    what: "there is a store already, and a restore never overwrites one",
+    where,
+    fix: "name a new directory with --data, or a new empty database with --database",
   };
-  if (!(await isEmpty())) return false;
-  if (kind === "postgres") {
-    // A service may be about to write the first row.
-    await sql`lock table ${sql.join(shapes.map(({ name }) => sql.table(name)))} in access exclusive mode`.execute(to);
-    if (!(await isEmpty())) return false;
-  }
-  for (const { name } of shapes.toReversed()) await sql`drop table ${sql.table(name)}`.execute(to);
-  await sql`drop table ${sql.table(MIGRATION_TABLE)}`.execute(to);
-  return true;
 }

@@ -1,51 +1,55 @@
+import { hash } from "node:crypto";
+
 import {
-  CompiledQuery,
   type DataTypeNode,
-  type Dialect,
-  type Driver,
   type Kysely,
   PostgresAdapter,
-  PostgresIntrospector,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPoolClient,
   PostgresQueryCompiler,
-  type QueryResult,
+  type PostgresQueryResult,
   sql,
 } from "kysely";
 import type { Pool, PoolClient } from "pg";
 
-import type { Clock } from "../../../../platform/clock.ts";
 import { ConnectionQueue } from "../connection-queue.ts";
 import { isRefusal, StoreUnavailableError, WrongEncodingError } from "../unavailable.ts";
 import { toPostgresText } from "./text.ts";
 
-/** Statements prepared on each connection; the service has fewer queries, except for those with long lists. */
-const STATEMENTS_MAXIMUM = 512;
-/** Queries with longer lists are not prepared: each length of a list is another statement, and they would evict all others. */
+/** Queries with longer lists are not prepared: each length of a list is another statement. */
 const PREPARED_PARAMETERS_MAXIMUM = 32;
-/** Pause after a failed connection attempt while there is no connection, so as not to overload a starting database. */
-const RECONNECT_PAUSE_MS = 100;
 /** How long a query waits for a free connection. */
 const PATIENCE_MS = 5000;
 /** Advisory lock id that no other program on the database uses: "robotpol" in ASCII. */
 const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
 
 /**
- * Kysely over `pg`, with what Kysely's own dialect lacks: prepared statements, a bound on queries that wait for a connection, and closing
- * a connection after any error that is not the query's.
+ * Kysely's dialect over `pg`, with what it lacks: prepared statements, texts with U+0000, a bound on queries that wait for a connection,
+ * and closing a connection after any error that is not the query's.
  *
  * @param ofTransactions settings of each transaction, for connections that lead to a pooler such as PgBouncer: it may hand each transaction to
  * another connection of the server, so that neither settings nor prepared statements of a connection last. Null for the server itself.
  */
-export function nodePostgresDialect(
-  pool: Pool,
-  clock: Pick<Clock, "monotonicMs">,
-  ofTransactions: Readonly<Record<string, number>> | null,
-): Dialect {
-  return {
-    createDriver: () => nodePostgresDriver(pool, clock, ofTransactions),
-    createQueryCompiler: () => new BytewisePostgresCompiler(),
-    createAdapter: () => new LockingPostgresAdapter(),
-    createIntrospector: (database) => new PostgresIntrospector(database),
-  };
+export function nodePostgresDialect(pool: Pool, ofTransactions: Readonly<Record<string, number>> | null) {
+  const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
+  return new BytewisePostgresDialect({
+    pool: {
+      options: pool.options,
+      connect: () => connect(pool, queue, ofTransactions),
+      end: () => pool.end(),
+    },
+  });
+}
+
+class BytewisePostgresDialect extends PostgresDialect {
+  override createQueryCompiler() {
+    return new BytewisePostgresCompiler();
+  }
+
+  override createAdapter() {
+    return new LockingPostgresAdapter();
+  }
 }
 
 /**
@@ -73,121 +77,85 @@ class LockingPostgresAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-function nodePostgresDriver(
+async function connect(
   pool: Pool,
-  clock: Pick<Clock, "monotonicMs">,
+  queue: ConnectionQueue,
   ofTransactions: Readonly<Record<string, number>> | null,
-): Driver {
-  const locals = Object.entries(ofTransactions ?? {}).map(([name, value]) => `; set local ${name} = ${value}`);
-  const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
-  /** Names of prepared statements; queries beyond the limit are parsed each time. */
-  const names = new Map<string, string>();
-  /** The last failed attempt to connect; null after a successful one. */
-  let failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
-
-  function nameOf(text: string): string | undefined {
-    if (ofTransactions !== null) return undefined;
-    const known = names.get(text);
-    if (known !== undefined || names.size >= STATEMENTS_MAXIMUM) return known;
-    const name = `s${names.size}`;
-    names.set(text, name);
-    return name;
+): Promise<PostgresPoolClient> {
+  const end = await queue.acquire();
+  try {
+    return new Connection(await pool.connect(), ofTransactions, end);
+  } catch (error) {
+    end();
+    throw connectionFailure(error);
   }
-
-  async function connect(end: () => void): Promise<PostgresConnection> {
-    const isDown = pool.totalCount === 0;
-    if (failure !== null && isDown && clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS) throw failure.error;
-    try {
-      const client = await pool.connect();
-      failure = null;
-      return postgresConnection(client, nameOf, end);
-    } catch (error) {
-      failure = { error: connectionFailure(error), atMs: clock.monotonicMs() };
-      throw failure.error;
-    }
-  }
-
-  return {
-    async init() {},
-    async acquireConnection() {
-      const end = await queue.acquire();
-      try {
-        return await connect(end);
-      } catch (error) {
-        end();
-        throw error;
-      }
-    },
-    async releaseConnection(connection: PostgresConnection) {
-      connection.release();
-    },
-    async beginTransaction(connection, { isolationLevel, accessMode }) {
-      const level = isolationLevel === undefined ? "" : ` isolation level ${isolationLevel}`;
-      const mode = accessMode === undefined ? "" : ` ${accessMode}`;
-      await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}${locals.join("")}`));
-    },
-    async commitTransaction(connection: PostgresConnection) {
-      await connection.commit();
-    },
-    async rollbackTransaction(connection: PostgresConnection) {
-      await connection.rollback();
-    },
-    async destroy() {
-      await pool.end();
-    },
-  };
 }
 
-/** @param nameOf the name to prepare a statement under; undefined for one that is parsed each time. */
-function postgresConnection(client: PoolClient, nameOf: (text: string) => string | undefined, onRelease: () => void) {
+/** A connection while Kysely uses it. */
+class Connection implements PostgresPoolClient {
+  readonly #client: PoolClient;
+  readonly #ofTransactions: Readonly<Record<string, number>> | null;
+  readonly #onRelease: () => void;
   /** Set once the connection can no longer be trusted. */
-  let broken: Error | null = null;
-  const onError = (error: Error): void => {
-    broken ??= error;
-  };
-  client.on("error", onError);
+  #broken: Error | null = null;
 
-  async function query(text: string, values: PostgresParameter[]) {
-    if (broken !== null) throw connectionFailure(broken);
-    const isPrepared = values.length > 0 && values.length <= PREPARED_PARAMETERS_MAXIMUM;
-    const name = isPrepared ? nameOf(text) : undefined;
+  constructor(client: PoolClient, ofTransactions: Readonly<Record<string, number>> | null, onRelease: () => void) {
+    this.#onRelease = onRelease;
+    this.#client = client;
+    this.#ofTransactions = ofTransactions;
+    client.on("error", this.#onError);
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#broken ??= error;
+  };
+
+  query<R>(text: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  query<R>(
+    text: string | PostgresCursor<R>,
+    parameters: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof text !== "string") throw new Error("Queries are not streamed; page through them");
+    return this.#run(text, parameters);
+  }
+
+  async #run<R>(text: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    const answer = await this.#send<R>(text, parameters.map(toParameter));
+    if (this.#ofTransactions !== null && BEGINS_TRANSACTION.test(text)) {
+      const settings = Object.entries(this.#ofTransactions).map(([name, value]) => `set local ${name} = ${value}`);
+      await this.#send(settings.join("; "), []);
+    }
+    return answer;
+  }
+
+  async #send<R>(text: string, values: PostgresParameter[]): Promise<PostgresQueryResult<R>> {
+    if (this.#broken !== null) throw connectionFailure(this.#broken);
+    const isPrepared =
+      this.#ofTransactions === null && values.length > 0 && values.length <= PREPARED_PARAMETERS_MAXIMUM;
     try {
-      return await client.query({ text, values, ...(name === undefined ? {} : { name }) });
+      const { command, rowCount, rows } = await this.#client.query({
+        text,
+        values,
+        ...(isPrepared ? { name: hash("sha1", text) } : {}),
+      });
+      return { command: COMMANDS.find((known) => known === command) ?? "SELECT", rowCount: rowCount ?? 0, rows };
     } catch (error) {
       if (isRefusal(error)) throw error;
-      onError(asError(error));
+      this.#onError(asError(error));
       throw connectionFailure(error);
     }
   }
 
-  return {
-    async executeQuery<R>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-      const { rows, rowCount, command } = await query(text, parameters.map(toParameter));
-      const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
-      return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
-    },
-    streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-      throw new Error("Queries are not streamed; page through them");
-    },
-    /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
-    async commit() {
-      const { command } = await query("commit", []);
-      if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
-    },
-    async rollback() {
-      if (broken !== null) return;
-      // If it fails, the connection is closed, which ends its transaction.
-      await query("rollback", []).catch((error: unknown) => onError(asError(error)));
-    },
-    release() {
-      client.off("error", onError);
-      client.release(broken ?? undefined);
-      onRelease();
-    },
-  };
+  release(isDiscarded = false): void {
+    this.#client.off("error", this.#onError);
+    this.#client.release(this.#broken ?? isDiscarded);
+    this.#onRelease();
+  }
 }
 
-type PostgresConnection = ReturnType<typeof postgresConnection>;
+const BEGINS_TRANSACTION = /^(?:begin$|start transaction)/;
+const COMMANDS = ["UPDATE", "DELETE", "INSERT", "SELECT", "MERGE", "COMMIT", "ROLLBACK"] as const;
 
 type PostgresParameter = string | number | bigint | boolean | Uint8Array | null;
 

@@ -1,20 +1,17 @@
-import { CompiledQuery, Kysely } from "kysely";
+import { CompiledQuery, Kysely, sql } from "kysely";
 import { Pool, type PoolClient, types } from "pg";
 
-import { type Clock, isoNow } from "../../../../platform/clock.ts";
+import { isoNow } from "../../../../platform/clock.ts";
+import { createBackoff } from "../../../../platform/retry.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
-import type { Tables } from "../tables.ts";
-import { StoreUnavailableError } from "../unavailable.ts";
-import { createWriter } from "../writer.ts";
-import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
+import type { Tables, Transaction } from "../tables.ts";
+import { isConflict, StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { connectionFailure, nodePostgresDialect } from "./dialect.ts";
 import { fromPostgresText } from "./text.ts";
 
 /** Default number of connections of one process. */
 const POOL_SIZE = 10;
-/** Of the connections for writes, those for writes that run alone. */
-const ALONE = 2;
 const CONNECT_TIMEOUT_MS = 5000;
 /** The server cancels a statement after this time. */
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -22,6 +19,13 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 /** A connection counts as lost when the server has not answered for this time. */
 const ANSWER_TIMEOUT_MS = 20_000;
+/** How long a write may wait for a locked row. */
+const LOCK_TIMEOUT_MS = 5000;
+/** How often a write with deadlocks is tried. */
+const ATTEMPTS_MAXIMUM = 8;
+const BACKOFF = { firstMs: 10, capMs: 500 } as const;
+/** Advisory lock id that no other program on the database uses: "robotrty" in ASCII. */
+const RETRY_LOCK = 0x726f_626f_7472_7479n;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
@@ -44,7 +48,7 @@ export async function openPostgresStore(
   const database = patientPool(url);
   let isPooled: boolean;
   {
-    await using patient = openOver(database, clock, UNLIMITED);
+    await using patient = openOver(database, UNLIMITED);
     await prepare(patient, isoNow(clock));
     isPooled = await leadsToPooler(database);
   }
@@ -61,26 +65,51 @@ export async function openPostgresStore(
     });
     // An idle connection broke; the pool has removed it already.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
-    return openOver(pool, clock, isPooled ? limits : null);
+    return openOver(pool, isPooled ? limits : null);
   };
   const writers = Math.max(1, Math.floor(poolSize / 2));
-  const writer = open(writers, { lock_timeout: BATCH_LOCK_TIMEOUT_MS });
+  const writer = open(writers, { lock_timeout: LOCK_TIMEOUT_MS });
   const reader = open(Math.max(1, poolSize - writers), {}, "-c default_transaction_read_only=on");
-  const queue = createWriter(postgresRunner(writer, Math.max(1, writers - ALONE), { clock, random }));
+  const running = new Set<Promise<unknown>>();
   return {
     reader,
     lookup: reader,
-    write: (job) => queue.write(job),
+    write(job) {
+      const writing = write(writer, job, { clock, random }).finally(() => running.delete(writing));
+      running.add(writing);
+      return writing;
+    },
     version: () => snapshotOf(reader),
     async probe() {
       const { rows } = await reader.executeQuery<{ readonly is_standby: boolean }>(RECOVERY);
       if (rows[0]?.is_standby !== false) throw new StoreUnavailableError("the database is a read-only standby");
     },
     async [Symbol.asyncDispose]() {
-      await queue.idle();
+      await Promise.allSettled(running);
       await Promise.all([reader.destroy(), writer.destroy()]);
     },
   };
+}
+
+/** Runs a job in a transaction, and again after a deadlock or a serialization failure. */
+async function write<T>(
+  database: Kysely<Tables>,
+  job: (transaction: Transaction) => Promise<T>,
+  { clock, random }: Pick<StoreMachine, "clock" | "random">,
+): Promise<T> {
+  const backoff = createBackoff({ ...BACKOFF, random });
+  for (;;) {
+    try {
+      return await database.transaction().execute(async (transaction) => {
+        // Retries of all replicas run one after the other: in parallel, many would fail again and again.
+        if (backoff.attempts > 0) await sql`select pg_advisory_xact_lock(${sql.lit(RETRY_LOCK)})`.execute(transaction);
+        return await job(transaction);
+      });
+    } catch (error) {
+      if (!isConflict(error) || backoff.attempts + 1 >= ATTEMPTS_MAXIMUM) throw unavailable(error);
+    }
+    await clock.sleep(backoff.nextMs());
+  }
 }
 
 /**
@@ -100,9 +129,9 @@ const SNAPSHOT = CompiledQuery.raw(
 
 const RECOVERY = CompiledQuery.raw("select pg_is_in_recovery() as is_standby");
 
-/** One connection without time limits, for migrations, backups and restores. */
-export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {
-  return openOver(patientPool(url), clock, UNLIMITED);
+/** One connection without time limits, for migrations and restores. */
+export function openPatiently(url: string): Kysely<Tables> {
+  return openOver(patientPool(url), UNLIMITED);
 }
 
 function patientPool(url: string): Pool {
@@ -112,13 +141,9 @@ function patientPool(url: string): Pool {
   return pool;
 }
 
-function openOver(
-  pool: Pool,
-  clock: Pick<Clock, "monotonicMs">,
-  ofTransactions: Readonly<Record<string, number>> | null,
-): Kysely<Tables> {
+function openOver(pool: Pool, ofTransactions: Readonly<Record<string, number>> | null): Kysely<Tables> {
   pool.on("connect", survive);
-  return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock, ofTransactions) });
+  return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, ofTransactions) });
 }
 
 /** Whether a pooler answers in place of the server: it tells an id of its own, by which it cancels queries. */

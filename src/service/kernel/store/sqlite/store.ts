@@ -8,14 +8,11 @@ import { errorCode, type Files } from "../../../../platform/files/files.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { createWriter } from "../writer.ts";
-import { sqliteRunner } from "./batch.ts";
-import { commitHere, commitInThread } from "./committers.ts";
 import { nodeSqliteDialect } from "./dialect.ts";
-import { BUSY_TIMEOUT_MS } from "./lock.ts";
-import { openDatabase } from "./open.ts";
+import { BUSY_TIMEOUT_MS, openDatabase } from "./database.ts";
+import { commitHere, commitInThread, recordingDialect } from "./recording.ts";
 import { sqliteThreadsDialect } from "./threads.ts";
-import { recordingDialect } from "./recording-dialect.ts";
+import { createWriter, sqliteCommits } from "./writer.ts";
 
 /** Name of the database file in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
@@ -24,9 +21,8 @@ export const SQLITE_FILE = "service.db";
  * Opens the store in a data directory, which must exist, and brings its schema up to date.
  *
  * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a round trip to another thread
- * takes longer than most (a writer in a thread made a third of the registrations per second). Nothing blocks the caller for long: it
- * waits asynchronously for locks of other processes (dialect.ts); a commit, which waits for the disk, goes to a thread in one message
- * (recording-dialect.ts); and queries of any size run in threads.
+ * takes longer than most. Nothing blocks the caller for long: it waits asynchronously for locks of other processes (dialect.ts); a
+ * commit, which waits for the disk, goes to a thread in one message (recording.ts); and queries of any size run in threads.
  *
  * @throws when the file is not a database, the disk fails, or a newer version of the program wrote it.
  */
@@ -49,7 +45,7 @@ export async function openSqliteStore(
   await sql`select 1`.execute(lookup);
   // Starts the threads before the first request.
   await Promise.all(Array.from({ length: readerThreads }, () => sql`select 1`.execute(reader)));
-  const queue = createWriter(sqliteRunner(writer, clock));
+  const queue = createWriter(sqliteCommits(writer, clock));
   opening.defer(() => queue.idle());
   const resources = opening.move();
   return {
@@ -71,13 +67,6 @@ async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
 }
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
-
-/** Opens the database in `directory` for durable writes; creates it if it does not exist. */
-export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
-  const path = join(directory, SQLITE_FILE);
-  await createPrivately(files, directory, path);
-  return new Kysely<Tables>({ dialect: nodeSqliteDialect(openDatabase(path)) });
-}
 
 function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
   const path = join(directory, SQLITE_FILE);

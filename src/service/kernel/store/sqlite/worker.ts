@@ -2,11 +2,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { createReplay } from "./replay.ts";
-import { BUSY_TIMEOUT_MS } from "./lock.ts";
-import { openDatabase } from "./open.ts";
-import { SqliteSession, type StatementResult } from "./session.ts";
-import type { ThreadAnswer, ThreadRequest, ThreadSetup } from "./thread.ts";
+import { BUSY_TIMEOUT_MS, openDatabase } from "./database.ts";
+import { SqliteSession, type StatementResult } from "./dialect.ts";
+import { createReplay } from "./recording.ts";
+import type { ThreadAnswer, ThreadRequest, ThreadSetup } from "./threads.ts";
 
 const { path, role }: ThreadSetup = workerData;
 const port = parentPort;

@@ -10,8 +10,6 @@ import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
 
-const OPTIONS = { onProgress() {}, signal: new AbortController().signal };
-
 it("backup: content is synced before the rename, and the rename before success is reported", async () => {
   const folder = testFolder("backup");
   const location = { kind: "sqlite", dataDirectory: await mkdtemp(join(tmpdir(), "backup-of-")) } as const;
@@ -19,12 +17,7 @@ it("backup: content is synced before the rename, and the rename before success i
   await (await openStore(location, testMachine))[Symbol.asyncDispose]();
   const steps: string[] = [];
   const path = join(folder, "b.db");
-  const outcome = await backUp(
-    location,
-    path,
-    { ...testMachine, files: watchedFiles(steps, testMachine.files) },
-    OPTIONS,
-  );
+  const outcome = await backUp(location, path, { ...testMachine, files: watchedFiles(steps, testMachine.files) });
   expect(outcome.state).toBe("copied");
   expect(steps).toEqual([
     "create b.db",

@@ -11,8 +11,9 @@ import {
   nodeSqliteDriver,
   sessionConnection,
   sqliteDialect,
+  SqliteSession,
+  type StatementRequest,
 } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { SqliteSession, type StatementRequest } from "../../../../../src/service/kernel/store/sqlite/session.ts";
 import type { Reader } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { countRobots } from "../../../../../src/service/robots/queries.ts";

@@ -8,15 +8,17 @@ import { Kysely, type Transaction } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
-import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
-import type { Committer, RecordedTransaction } from "../../../../../src/service/kernel/store/sqlite/replay.ts";
-import { commitHere, commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
-import { nodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
-import { recordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
+import { createWriter, sqliteCommits, type Writer } from "../../../../../src/service/kernel/store/sqlite/writer.ts";
+import {
+  commitHere,
+  commitInThread,
+  type Committer,
+  recordingDialect,
+} from "../../../../../src/service/kernel/store/sqlite/recording.ts";
+import { nodeSqliteDialect, type RecordedTransaction } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/database.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { createWriter, type Writer } from "../../../../../src/service/kernel/store/writer.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 
@@ -39,7 +41,7 @@ function writerWith(
 ): Writer {
   resources.use(committer);
   const dialect = recordingDialect(resources.use(openDatabase(path)), { ...committer, commit });
-  return createWriter(sqliteRunner(new Kysely<Tables>({ dialect }), testMachine.clock));
+  return createWriter(sqliteCommits(new Kysely<Tables>({ dialect }), testMachine.clock));
 }
 
 const here = () => commitHere(openDatabase(path));

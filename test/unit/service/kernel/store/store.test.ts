@@ -9,15 +9,18 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
-import { postgresRunner } from "../../../../../src/service/kernel/store/postgres/batch.ts";
 import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
-import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
+import {
+  BATCH_MAXIMUM,
+  type CommitTogether,
+  createWriter,
+  sqliteCommits,
+} from "../../../../../src/service/kernel/store/sqlite/writer.ts";
 import { nodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/lock.ts";
+import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/database.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { BATCH_MAXIMUM, createWriter, type WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
@@ -204,17 +207,12 @@ describe("createWriter", () => {
   function scene() {
     const commits: string[][] = [];
     const pending: string[] = [];
-    const runner: WriteRunner = {
-      async together(batch) {
-        const writes = [...batch];
-        commits.push(pending.splice(0, writes.length));
-        for (const write of writes) write.fail(new Error("there is no database"));
-        return [];
-      },
-      alone: () => Promise.resolve(),
-      batches: 1,
+    const commitTogether: CommitTogether = async (batch) => {
+      const writes = [...batch];
+      commits.push(pending.splice(0, writes.length));
+      for (const write of writes) write.fail(new Error("there is no database"));
     };
-    const writer = createWriter(runner);
+    const writer = createWriter(commitTogether);
     const write = (name: string) => {
       pending.push(name);
       void writer.write(() => Promise.resolve()).catch(() => {});
@@ -247,7 +245,7 @@ describe("createWriter", () => {
   it("work after a commit → other work runs in between", async () => {
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
-    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
+    const writer = createWriter(sqliteCommits(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
     const answers = ["first", "second", "third", "fourth"].map(async (name) => {
       await writer.write(() => Promise.resolve());
@@ -263,7 +261,7 @@ describe("createWriter", () => {
   it("long commit → other work runs between its writes", async () => {
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
-    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
+    const writer = createWriter(sqliteCommits(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
     const writes = ["first", "second", "third"].map((name) =>
       writer.write(async () => {
@@ -282,7 +280,7 @@ describe("createWriter", () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
     const run: string[] = [];
     const kysely = new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
-    const writer = createWriter(sqliteRunner(kysely, testMachine.clock));
+    const writer = createWriter(sqliteCommits(kysely, testMachine.clock));
     const write = (name: string) =>
       writer.write(async () => {
         run.push(name);
@@ -298,23 +296,12 @@ describe("createWriter", () => {
     await kysely.destroy();
   });
 
-  it("PostgreSQL: long commit → takes no more writes", async () => {
-    const database = new CountingDatabase(":memory:");
-    let elapsedMs = 0;
-    const kysely = new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
-    const machine = { ...testMachine, clock: { ...testMachine.clock, monotonicMs: () => elapsedMs } };
-    const writer = createWriter(postgresRunner(kysely, 1, machine));
-    await Promise.all(Array.from({ length: 64 }, () => writer.write(async () => void (elapsedMs += 3))));
-    expect(database.commits).toBe(Math.ceil(64 / 7));
-    await kysely.destroy();
-  });
-
   it("waiting writes → one commit, up to its limit", async () => {
     const counting = new CountingDatabase(":memory:");
     const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(counting) });
     await migrate(database, "2026");
     const migrations = counting.commits;
-    const writer = createWriter(sqliteRunner(database, testMachine.clock));
+    const writer = createWriter(sqliteCommits(database, testMachine.clock));
     const insert = (id: string) =>
       writer.write((transaction) =>
         transaction.insertInto("organizations").values({ id, name: id, created_at: "2026" }).execute(),

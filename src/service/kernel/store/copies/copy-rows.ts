@@ -2,23 +2,8 @@ import { setImmediate } from "node:timers/promises";
 
 import { type CompiledQuery, type RawBuilder, sql } from "kysely";
 
-import type { Problem } from "../../../../platform/terminal.ts";
-import type { ServiceMachine } from "../../machine.ts";
 import type { TableShape } from "../table-shapes.ts";
 import type { Transaction } from "../tables.ts";
-
-/** Number of rows by table. */
-export type RowCounts = Readonly<Record<string, number>>;
-
-/** The result of a backup or restore. */
-export type CopyOutcome =
-  | {
-      readonly state: "copied";
-      /** The last migration of its schema. */
-      readonly schema: string;
-      readonly rows: RowCounts;
-    }
-  | { readonly state: "failed"; readonly problem: Problem };
 
 export interface CopyOptions {
   /** Called regularly with the current table and the fraction of all rows that is done, 0…1. */
@@ -26,15 +11,13 @@ export interface CopyOptions {
   readonly signal: AbortSignal;
 }
 
-export type CopyMachine = Pick<ServiceMachine, "clock" | "files" | "random">;
-
 /** Rows in memory at a time; the largest hold a contract of up to a mebibyte. */
 const ROWS_AT_ONCE = 100;
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Copies all rows of these tables from one transaction, which must see one snapshot, to another whose tables are empty.
+ * Copies all rows of these tables from a backup to a database whose tables are empty.
  *
  * @throws what either database throws; `signal.reason` when it was aborted.
  */
@@ -43,26 +26,21 @@ export async function copyTables(
   to: Transaction,
   shapes: readonly TableShape[],
   { onProgress, signal }: CopyOptions,
-): Promise<RowCounts> {
-  const expected = await Promise.all(shapes.map((shape) => countRows(from, shape)));
-  const total = expected.reduce((sum, count) => sum + count, 0);
-  const counts: Record<string, number> = {};
+): Promise<void> {
+  const counts = await Promise.all(shapes.map((shape) => countRows(from, shape)));
+  const total = counts.reduce((sum, count) => sum + count, 0);
   let done = 0;
   for (const shape of shapes) {
-    let count = 0;
     const insert = createInsert(to, shape);
     for await (const rows of readRows(from, shape)) {
       signal.throwIfAborted();
       await insert(rows);
-      count += rows.length;
       done += rows.length;
       onProgress(shape.name, Math.min(1, done / total));
       // SQLite does not wait for anything; without this turn of the event loop no signal would be handled.
       await setImmediate();
     }
-    counts[shape.name] = count;
   }
-  return counts;
 }
 
 async function countRows(from: Transaction, { name }: TableShape): Promise<number> {
@@ -73,7 +51,7 @@ async function countRows(from: Transaction, { name }: TableShape): Promise<numbe
 }
 
 /** Pages of a table in the order of its key. */
-export async function* readRows(from: Transaction, { name, columns, key }: TableShape): AsyncIterable<readonly Row[]> {
+async function* readRows(from: Transaction, { name, columns, key }: TableShape): AsyncIterable<readonly Row[]> {
   const order = list(key.map((column) => sql.ref(column)));
   let beyond = sql``;
   for (;;) {
