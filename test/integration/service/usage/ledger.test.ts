@@ -8,7 +8,6 @@ import { usageSummarySchema } from "../../../../src/api/usage.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { WAITING_SUMMARIES_MAXIMUM } from "../../../../src/service/usage/summary.ts";
 import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -115,17 +114,5 @@ describe("GET /v1/me/usage and its summary", () => {
     const answer = await running.send("GET", "/v1/me/usage/summary?by=day,robot&since=2026-02-20T00:00:00Z");
     expect(answer.status).toBe(422);
     expect(await answer.text()).toContain("there are more than 10000 sums; request a shorter time");
-  });
-
-  it("many concurrent requests → a few wait, the others get 503 with Retry-After", async () => {
-    const running = await scene(100, 200);
-    const count = WAITING_SUMMARIES_MAXIMUM.own + 30;
-    const answers = await Promise.all(
-      Array.from({ length: count }, () => running.send("GET", "/v1/me/usage/summary?by=robot")),
-    );
-    const refused = answers.filter(({ status }) => status === 503);
-    expect(refused.length).toBeGreaterThan(0);
-    for (const { headers } of refused) expect(headers.get("retry-after")).toBe("5");
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(count - refused.length);
   });
 });

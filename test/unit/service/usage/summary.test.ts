@@ -5,7 +5,7 @@ import { USAGE_GROUPINGS, type UsageGrouping, usageSummarySchema } from "../../.
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createDeployment } from "../../../../src/service/deployments/operations.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { summarizeUsage } from "../../../../src/service/usage/summary.ts";
+import { summarizeUsage, WAITING_SUMMARIES_MAXIMUM } from "../../../../src/service/usage/summary.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import {
   BEGIN_MS,
@@ -117,6 +117,17 @@ describeOnEachStore("GET /v1/me/usage/summary", (newStore) => {
     ]);
     const others = await summaryOf(parts, -HOUR_S, 0, { principal: { ...PRINCIPAL, organizationId: "org_2" } });
     expect(others.total).toBe(2 * HOUR_S);
+  });
+
+  it("many at the same time → a few wait, the others get 503 with Retry-After", async () => {
+    await using parts = await openServiceParts(await newStore());
+    const handle = summarizeUsage(parts.context);
+    const query = { by: "robot" } as const;
+    const count = 1 + WAITING_SUMMARIES_MAXIMUM.own + 3;
+    const answers = await Promise.all(Array.from({ length: count }, () => handle(parts.call({ body: null, query }))));
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.map((answer) => "headers" in answer && answer.headers?.["retry-after"])).toEqual(["5", "5", "5"]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(count - 3);
   });
 
   it("any periods → the sum of the periods", async () => {
