@@ -2,7 +2,7 @@ import type { EnrolmentEnd, EnrolmentPoll } from "../../api/enrolments.ts";
 import { enrolmentText } from "../../api/wire/signed-texts.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import { draftCredential, presenceAt, reissue, termsOf } from "../installations/index.ts";
-import { isSignedBy } from "../kernel/auth/ed25519.ts";
+import { isSignedBy } from "../../platform/ed25519.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import { type Answer, answerValue } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";

@@ -1,5 +1,5 @@
 import type { EnrolmentStart, SiteInference } from "../../api/enrolments.ts";
-import { readPublicKey } from "../kernel/auth/ed25519.ts";
+import { readPublicKey } from "../../platform/ed25519.ts";
 import { type Answer, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";

@@ -1,7 +1,7 @@
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
 import { type Clock, isoTime } from "../../platform/clock.ts";
-import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
+import { isSignedBy, readPublicKey } from "../../platform/ed25519.ts";
 import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { enrolmentText, renewalText } from "../../../../src/api/wire/signed-texts.ts";
-import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
-import { isSignedBy, readPublicKey } from "../../../../src/service/kernel/auth/ed25519.ts";
-import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
+import { enrolmentText, renewalText } from "../../../src/api/wire/signed-texts.ts";
+import { isSignedBy, keyFingerprint, readPublicKey } from "../../../src/platform/ed25519.ts";
+import { hashSecret } from "../../../src/service/kernel/auth/token.ts";
 
 /** Test vectors of the enrolment protocol; the key is that of test 1 of RFC 8032, 7.1. */
 const KEY = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
