@@ -8,7 +8,7 @@ import type { HealthProbe } from "./endpoints/probe.ts";
 import type { ReadinessTimes } from "./endpoints/prober.ts";
 import type { IdentitySettings } from "./installations/index.ts";
 import { consumeEnrolment } from "./enrolments/index.ts";
-import { createRobotCredentials } from "./installations/copies.ts";
+import { createRobotCredentials } from "./installations/robot-credentials.ts";
 import { createLiveness } from "./installations/liveness.ts";
 import { createReportPresence } from "./installations/presence.ts";
 import { createLastUsed } from "./kernel/auth/last-used.ts";

@@ -25,7 +25,7 @@ import {
 } from "./fleets/operations.ts";
 import { previewFleet } from "./fleets/preview.ts";
 import { previewReconcile, reconcileFleet } from "./fleets/reconcile.ts";
-import type { InstallationContext } from "./installations/copies.ts";
+import type { InstallationContext } from "./installations/robot-credentials.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
 import { renewCredential } from "./installations/renewal.ts";
 import { mount, type MountContext, mountOpen, mountWithBody, mountWithQuery, route } from "./kernel/http/mount.ts";

@@ -6,7 +6,7 @@ import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { authorship, type Handler, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
-import type { InstallationContext } from "./copies.ts";
+import type { InstallationContext } from "./robot-credentials.ts";
 import type { Liveness } from "./liveness.ts";
 import { termsOf } from "./issue.ts";
 import { findInstallationOf, type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";

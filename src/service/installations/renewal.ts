@@ -2,14 +2,13 @@ import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
 import { type Clock, isoTime } from "../../platform/clock.ts";
 import { isSignedBy, readPublicKey } from "../../platform/ed25519.ts";
-import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import { audit, type AuditEntry, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { freeze, type InstallationContext, tellCopied } from "./copies.ts";
+import { freeze, FROZEN, type InstallationContext, logCopied } from "./robot-credentials.ts";
 import {
   advance,
   countNoncesSince,
@@ -90,7 +89,7 @@ export function renewCredential(context: InstallationContext): PublicHandler<Ren
         remindsOfRefusal: refusals.isDue(id),
       }),
     );
-    if (outcome.isCopied) tellCopied(context, found, address);
+    if (outcome.isCopied) logCopied(context, found, address);
     if (outcome.state === "refused") {
       if (Object.values(CANNOT_RECOVER).includes(outcome.answer)) refusals.done(id);
       return outcome.answer;

@@ -1,24 +1,18 @@
+import type { RefusalReason } from "../../../api/wire/errors.ts";
 import { API_KEY_SCOPES, type ApiKeyScope, ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
-import { type Clock, isoNow } from "../../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
 import {
   API_KEY_PREFIX,
   CONSOLE_TOKEN_PREFIX,
   hashSecret,
   isSameHash,
   isToken,
-  ROBOT_TOKEN_PREFIX,
   SESSION_TOKEN_PREFIX,
 } from "./token.ts";
 import { consoleIdleUntil, findSession, type SessionRow } from "./session-queries.ts";
 import { findKey } from "./key-queries.ts";
-import {
-  CREDENTIAL_UNKNOWN,
-  credentialRefusal,
-  type CredentialRefusal,
-  findRobotCredential,
-  type RobotCredentialRow,
-} from "./robot-credential.ts";
 
 /** The owner of a credential, also of a refused one. */
 export type Owner = Pick<Principal, "organizationId" | "credentialId">;
@@ -43,8 +37,16 @@ export interface Principal {
 export interface PrincipalRobot {
   readonly id: string;
   readonly name: string;
-  /** The credential as the store has it. */
-  readonly credential: RobotCredentialRow;
+  readonly credential: Omit<Tables["robot_credentials"], "issued_at" | "displaced_by">;
+}
+
+/** Why a robot's credential is refused. `isCopied`: reporting with it shows that two computers hold the key. */
+export interface CredentialRefusal {
+  readonly code: "Unauthorized" | "Forbidden";
+  readonly reason: RefusalReason;
+  /** For the person at the robot. */
+  readonly detail: string;
+  readonly isCopied?: true;
 }
 
 /** The credential of a request: from its `Authorization` header, or from the console's cookie. */
@@ -65,8 +67,8 @@ export type Authentication =
     };
 
 /**
- * Authenticates a request by its credential: an API key, a robot's own, or a session token of the command line or the console. A console's token is valid
- * only in the cookie, so one that leaks from a browser cannot be used in a header.
+ * Authenticates a request by its credential: an API key, or a session token of the command line or the console. A console's token is valid
+ * only in the cookie, so one that leaks from a browser cannot be used in a header. Robots' own credentials: see src/service/installations.
  *
  * Every request queries the store, so that a revocation applies to the next request at every replica.
  */
@@ -82,7 +84,6 @@ export async function authenticate(
       ? authenticateSession(reader, clock, token, kind)
       : unauthorized("Invalid session");
   }
-  if (token.startsWith(ROBOT_TOKEN_PREFIX)) return authenticateRobot(reader, clock, token);
   if (!token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateKey(reader, clock, token);
   return isToken(SESSION_TOKEN_PREFIX, token)
     ? authenticateSession(reader, clock, token, "cli")
@@ -159,31 +160,6 @@ async function authenticateSession(
       scopes: readScopes(scopes),
       expiresAt,
       robot: null,
-    },
-  };
-}
-
-async function authenticateRobot(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
-  const hash = hashSecret(token);
-  const credential = isToken(ROBOT_TOKEN_PREFIX, token) ? await findRobotCredential(reader, hash) : undefined;
-  if (credential === undefined || !isSameHash(credential.token_sha256, hash)) {
-    return { ...unauthorized(CREDENTIAL_UNKNOWN.detail), robot: CREDENTIAL_UNKNOWN };
-  }
-  const { organization_id: organizationId, installation_id: id, robot_id: robotId, robot_name: name } = credential;
-  const refusal = credentialRefusal(credential, isoNow(clock));
-  if (refusal !== null) {
-    return { ...unauthorized(refusal.detail, { organizationId, credentialId: id }), robot: refusal };
-  }
-  return {
-    state: "authenticated",
-    principal: {
-      organizationId,
-      credential: "robot",
-      credentialId: id,
-      keyId: id,
-      scopes: [ROBOT_SCOPE],
-      expiresAt: credential.expires_at,
-      robot: { id: robotId, name, credential },
     },
   };
 }

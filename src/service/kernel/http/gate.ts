@@ -4,13 +4,15 @@ import { isoNow } from "../../../platform/clock.ts";
 import {
   authenticate,
   type Authentication,
+  type CredentialRefusal,
   isAllowed,
   isForOnePurpose,
   type Owner,
   type Principal,
+  type PrincipalRobot,
 } from "../auth/authenticate.ts";
 import { workingCredentials } from "../auth/credentials.ts";
-import { FROZEN, type RobotCredentialRow } from "../auth/robot-credential.ts";
+import { ROBOT_TOKEN_PREFIX } from "../auth/token.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../coalesce.ts";
@@ -42,15 +44,16 @@ export interface Gate {
 /** Requests faster than this need no second check: they could as well have finished before the credential ended. */
 const PROMPT_MS = 100;
 
-/** What follows from the use of robots' credentials. */
+/** The credentials of robots, which src/service/installations issues. */
 export interface RobotCredentials {
+  authenticate(token: string): Promise<Authentication>;
   /** Records the first accepted use of a credential. @throws StoreUnavailableError. */
-  firstUsed(credential: RobotCredentialRow): Promise<void>;
+  firstUsed(credential: PrincipalRobot["credential"]): Promise<void>;
   /**
    * A robot reports with a value although the one that displaced it is in use: two computers hold the key of the installation, the
-   * owner. @returns whether the installation is frozen now.
+   * owner. @returns why the request is refused: the installation may be frozen now.
    */
-  copyReported(owner: Owner, address: string): Promise<boolean>;
+  copyReported(owner: Owner, address: string): Promise<CredentialRefusal>;
 }
 
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed" | "limitMet"> {
@@ -74,24 +77,26 @@ export function createGate(
         return admitted(null, scopes === "signed" ? limiter.onSigned(client) : limiter.onPublic(client));
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
-      const look = () => authenticate(store.lookup, machine.clock, credential);
+      const look = () =>
+        credential?.kind === "bearer" && credential.token.startsWith(ROBOT_TOKEN_PREFIX)
+          ? robots.authenticate(credential.token)
+          : authenticate(store.lookup, machine.clock, credential);
       const authentication = await (credential === null
         ? look()
         : identities(`${credential.kind} ${credential.token}`, look));
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
-        const { detail, owner, robot } = authentication;
+        const { owner, robot } = authentication;
         // A value that was issued is no guess: a site full of robots whose credentials expired must hear that, and not 429.
         const isIssued = robot !== undefined && owner !== null;
         const verdict = isIssued ? limiter.onCredential(owner) : limiter.onAnonymous(client);
         if (verdict.state === "limited") return limited(verdict, owner);
-        if (isIssued && robot.isCopied === true && isOwnReport(scopes) && (await robots.copyReported(owner, address))) {
-          return refused(owner, refuse(FROZEN.code, FROZEN.detail, verdict.headers, FROZEN.reason));
-        }
-        const code = robot?.code ?? "Unauthorized";
+        const isCopied = isIssued && robot.isCopied === true && isOwnReport(scopes);
+        const refusal = isCopied ? await robots.copyReported(owner, address) : robot;
+        const { code = "Unauthorized", reason, detail } = refusal ?? { detail: authentication.detail };
         const headers =
           code === "Unauthorized" ? { ...verdict.headers, "www-authenticate": "Bearer" } : verdict.headers;
-        return refused(owner, refuse(code, detail, headers, robot?.reason));
+        return refused(owner, refuse(code, detail, headers, reason));
       }
       const { principal } = authentication;
       lastUsed.note(principal);
