@@ -115,7 +115,13 @@ async function complete(
   const robotId = enrolled.robot.id;
   const replaced = await install(
     transaction,
-    { id: installationId, organizationId, robotId, publicKey: row.public_key, approvedBy },
+    {
+      id: installationId,
+      organization_id: organizationId,
+      robot_id: robotId,
+      public_key: row.public_key,
+      approved_by: approvedBy,
+    },
     installing.draft,
     context.identity,
   );

@@ -6,11 +6,10 @@ import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { authorship, type Handler, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
-import type { InstallationContext } from "./robot-credentials.ts";
+import { forgetDisplaced, termsOf } from "./credentials.ts";
+import { findInstallationOf, type InstallationRow, lockInstallation, updateInstallation } from "./installations.ts";
 import type { Liveness } from "./liveness.ts";
-import { termsOf } from "./issue.ts";
-import { findInstallationOf, type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
-import { forgetDisplaced } from "./credential-queries.ts";
+import type { InstallationContext } from "./robot-credentials.ts";
 
 const NOT_ENROLLED = refuse("NotFound", "The robot was never enrolled");
 const NO_SUCH_ROBOT = refuse("NotFound", "Robot not found");

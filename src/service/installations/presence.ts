@@ -6,7 +6,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import type { Liveness } from "./liveness.ts";
-import type { IdentitySettings } from "./rules.ts";
+import type { IdentitySettings } from "./installations.ts";
 
 /** What decides at a moment which robots are online. */
 export interface Presence extends Pick<Liveness, "seen"> {
@@ -59,6 +59,23 @@ export function presenceOf(
   const { readiness, reason } = noted ?? row;
   if (readiness !== "not_ready") return { ...unknown, status: "online", presence: "online" };
   return { status: "online", last_seen_at: lastSeen, presence: "not_ready", not_ready_reason: reason };
+}
+
+/** Whether the live installation of a robot sent a heartbeat lately, to any replica. */
+export async function isRobotOnline(
+  reader: Reader,
+  robot: Pick<Tables["robots"], "id" | "organization_id">,
+  presence: Presence,
+): Promise<boolean> {
+  const installation = await reader
+    .selectFrom("installations")
+    .select("id as installation_id")
+    .select(LIVE_COLUMNS)
+    .where("organization_id", "=", robot.organization_id)
+    .where("robot_id", "=", robot.id)
+    .where("state", "=", "active")
+    .executeTakeFirst();
+  return installation !== undefined && isOnline(installation, presence);
 }
 
 /**

@@ -8,21 +8,20 @@ import type { PublicHandler } from "../kernel/operation.ts";
 import { audit, type AuditEntry, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { freeze, FROZEN, type InstallationContext, logCopied } from "./robot-credentials.ts";
+import { type Draft, draftCredential, judgeRotation, rotate, type Rotation, termsOf } from "./credentials.ts";
 import {
-  advance,
-  countNoncesSince,
-  displace,
-  findPresented,
-  isNonceUsed,
-  isUsedSince,
-  repeat,
-} from "./credential-queries.ts";
-import { type Draft, draftCredential, recoveryEnd, termsOf } from "./issue.ts";
-import { findLiveByKey, type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
-import { judgeRecovery, judgeRotation, type Recovery, RENEWALS_PER_HOUR, type Rotation } from "./rules.ts";
+  expiryOf,
+  findLiveByKey,
+  type IdentitySettings,
+  type InstallationRow,
+  lockInstallation,
+  updateInstallation,
+} from "./installations.ts";
+import { freeze, FROZEN, type InstallationContext, logCopied } from "./robot-credentials.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
+/** Accepted renewals of an installation within an hour; clients renew at every start. */
+const RENEWALS_PER_HOUR = 60;
 /** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */
 const TELL_AGAIN_MS = 24 * HOUR_MS;
 const TOLD_MAXIMUM = 10_000;
@@ -139,32 +138,30 @@ async function renew(
   if (installation === undefined || installation.state === "revoked") return refused(PROOF_INVALID);
   if (installation.state === "frozen") return refused(FROZEN_ANSWER);
   const { id } = installation;
-  const presented = await findPresented(transaction, id, presentedSha256);
-  const judged = judgeRotation(presented, await isUsedSince(transaction, id, installation.generation));
+  const judged = await judgeRotation(transaction, installation, presentedSha256);
   const isCopied = judged === "freeze";
   if (isCopied && identity.copiedKey === "freeze") {
     await freeze(context, transaction, installation, address, author);
     return refused(FROZEN_ANSWER, isCopied);
   }
-  if (await isNonceUsed(transaction, id, nonceSha256)) return refused(NONCE_USED);
+  const nonces = await readNonces(transaction, id, nonceSha256, isoTime(Date.parse(at) - HOUR_MS));
+  if (nonces.used > 0) return refused(NONCE_USED);
   const recovery = judgeRecovery(installation, at, identity);
   if (recovery.state !== "allowed") {
     if (remindsOfRefusal) await enter("installation.recovery_refused", { why: recovery.state });
     return refused(CANNOT_RECOVER[recovery.state]);
   }
-  const hourAgo = isoTime(Date.parse(at) - HOUR_MS);
-  if ((await countNoncesSince(transaction, id, hourAgo)) >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
+  if (nonces.lately >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
 
   const nonce = { installation_id: id, nonce_sha256: nonceSha256, used_at: at };
   await transaction.insertInto("renewal_nonces").values(nonce).execute();
   const rotation = judged === "freeze" ? "displace" : judged;
   const graceUntil = isoTime(Date.parse(at) + identity.graceMs);
-  const generation = await ROTATE[rotation](transaction, { installation, presentedSha256, draft }, graceUntil);
+  const generation = await rotate(transaction, rotation, { installation, presentedSha256, draft, graceUntil });
   await updateInstallation(transaction, id, {
     generation,
-    credential_expires_at: draft.expires_at,
     recoveries_remaining: recovery.remaining,
-    recovery_until: recoveryEnd(draft.expires_at, identity),
+    ...expiryOf(draft, identity),
   });
   if (rotation === "displace") await enter("installation.renew_out_of_order", { address });
   else if (recovery.isRecovered) await enter("installation.recover", { address, remaining: recovery.remaining });
@@ -176,7 +173,17 @@ async function renew(
   }
 }
 
-const ROTATE = { advance, displace, repeat };
+/** How often this nonce was accepted, and how many were after `since` (ISO 8601). */
+function readNonces(transaction: Transaction, installationId: string, nonceSha256: string, since: string) {
+  return transaction
+    .selectFrom("renewal_nonces")
+    .select(({ fn }) => [
+      fn.countAll<number>().filterWhere("nonce_sha256", "=", nonceSha256).as("used"),
+      fn.countAll<number>().filterWhere("used_at", ">", since).as("lately"),
+    ])
+    .where("installation_id", "=", installationId)
+    .executeTakeFirstOrThrow();
+}
 
 function refused(answer: Answer, isCopied = false): Outcome {
   return { state: "refused", answer, isCopied };
@@ -192,4 +199,24 @@ function createReminders(clock: Pick<Clock, "monotonicMs">) {
       if (this.isDue(id)) doneMs.set(id, clock.monotonicMs());
     },
   };
+}
+
+/** Whether the installation may renew at `now` (ISO 8601), and how many recoveries it has then. */
+export type Recovery =
+  | { readonly state: "allowed"; readonly isRecovered: boolean; readonly remaining: number }
+  | { readonly state: "window-over" | "budget-spent" };
+
+/** A renewal in time restores the recoveries, one after the expiry takes one. An operator may have given more than the standard. */
+export function judgeRecovery(
+  {
+    credential_expires_at: expiresAt,
+    recoveries_remaining: remaining,
+    recovery_until: until,
+  }: Pick<InstallationRow, "credential_expires_at" | "recoveries_remaining" | "recovery_until">,
+  now: string,
+  { recoveries }: Pick<IdentitySettings, "recoveries">,
+): Recovery {
+  if (now < expiresAt) return { state: "allowed", isRecovered: false, remaining: Math.max(remaining, recoveries) };
+  if (now > until) return { state: "window-over" };
+  return remaining > 0 ? { state: "allowed", isRecovered: true, remaining: remaining - 1 } : { state: "budget-spent" };
 }

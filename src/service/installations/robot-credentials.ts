@@ -12,10 +12,9 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { announce } from "../webhooks/index.ts";
-import { markUsed } from "./credential-queries.ts";
+import { markUsed } from "./credentials.ts";
 import type { Liveness } from "./liveness.ts";
-import { type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
-import type { IdentitySettings } from "./rules.ts";
+import { type IdentitySettings, type InstallationRow, lockInstallation, updateInstallation } from "./installations.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
   readonly liveness: Pick<Liveness, "note" | "seen" | "revision">;

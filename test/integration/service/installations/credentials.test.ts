@@ -3,43 +3,34 @@ import type { Transaction } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import {
-  advance,
-  countNoncesSince,
-  displace,
-  findPresented,
-  forgetDisplaced,
-  isNonceUsed,
-  isUsedSince,
-  markUsed,
-  repeat,
-} from "../../../../src/service/installations/credential-queries.ts";
-import {
   type Draft,
   draftCredential,
-  install,
-  reissue,
-  revokeInstallationOf,
-} from "../../../../src/service/installations/issue.ts";
+  forgetDisplaced,
+  judgeRotation,
+  markUsed,
+  rotate,
+} from "../../../../src/service/installations/credentials.ts";
 import {
   findLiveByKey,
+  IDENTITY_SETTINGS,
+  install,
   type InstallationRow,
   lockInstallation,
+  reissue,
+  revokeInstallationOf,
   updateInstallation,
-} from "../../../../src/service/installations/queries.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
+} from "../../../../src/service/installations/installations.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 const ORGANIZATION = "org_1";
-/** A renewal nonce of the other robot. */
-const NONCE = "nonce";
 
 type Change = (
   transaction: Transaction<Tables>,
   parts: { readonly mine: InstallationRow; readonly first: string; readonly draft: Draft },
 ) => Promise<unknown>;
 
-/** Two robots with an installation each. The other one has a credential of each standing, all used except the newest, and a nonce. */
+/** Two robots with an installation each. The other one has a credential of each standing, all used except the newest. */
 async function scene() {
   const parts = await openServiceParts();
   onTestFinished(parts[Symbol.asyncDispose]);
@@ -52,7 +43,8 @@ async function scene() {
     await store.write(async (transaction) => {
       const robots = transaction.selectFrom("robots").select("id").where("name", "=", name);
       const { id: robotId } = await robots.executeTakeFirstOrThrow();
-      const installation = { id, organizationId: ORGANIZATION, robotId, publicKey: `key-${name}`, approvedBy: "key_1" };
+      const of = { organization_id: ORGANIZATION, robot_id: robotId, approved_by: "key_1" };
+      const installation = { ...of, id, public_key: `key-${name}` };
       await install(transaction, installation, first, IDENTITY_SETTINGS);
     });
     return { id, first: first.token_sha256 };
@@ -76,8 +68,6 @@ async function scene() {
       };
       await transaction.insertInto("robot_credentials").values(value).execute();
     }
-    const nonce = { installation_id: other.id, nonce_sha256: NONCE, used_at: parts.at() };
-    await transaction.insertInto("renewal_nonces").values(nonce).execute();
   });
   const everythingOf = async (id: string) => ({
     robot: await store.reader.selectFrom("robots").selectAll().where("installation_id", "=", id).execute(),
@@ -92,27 +82,27 @@ async function scene() {
   return { ...parts, mine, other, draft, everythingOf };
 }
 
+/** A renewal that presents the first value, another one, or none. */
+const renewed =
+  (rotation: Parameters<typeof rotate>[1], presented?: string | null): Change =>
+  (transaction, { mine, first, draft }) =>
+    rotate(transaction, rotation, {
+      installation: mine,
+      presentedSha256: presented === undefined ? first : presented,
+      draft,
+      graceUntil: draft.expires_at,
+    });
+
 const CHANGES: readonly (readonly [string, Change])[] = [
-  [
-    "renewed",
-    (transaction, { mine, first, draft }) =>
-      advance(transaction, { installation: mine, presentedSha256: first, draft }, "2026-06-01T12:10:00.000Z"),
-  ],
-  [
-    "displaced",
-    (transaction, { mine, first, draft }) =>
-      displace(transaction, { installation: mine, presentedSha256: first, draft }),
-  ],
-  [
-    "renewed again in the same generation",
-    (transaction, { mine, first, draft }) => repeat(transaction, { installation: mine, presentedSha256: first, draft }),
-  ],
+  ["renewed", renewed("advance")],
+  ["displaced", renewed("displace")],
+  ["renewed again in the same generation", renewed("repeat")],
   ["used", (transaction, { mine, first }) => markUsed(transaction, first, mine.id, mine.enrolled_at)],
   [
     "displaced credentials forgotten",
-    async (transaction, { mine, draft }) => {
-      await displace(transaction, { installation: mine, presentedSha256: null, draft });
-      await forgetDisplaced(transaction, mine.id);
+    async (transaction, parts) => {
+      await renewed("displace", null)(transaction, parts);
+      await forgetDisplaced(transaction, parts.mine.id);
     },
   ],
   [
@@ -149,27 +139,18 @@ describe("two installations", () => {
       await store.write(async (transaction) => {
         const installation = await lockInstallation(transaction, ORGANIZATION, id);
         if (installation === undefined) throw new Error("There is no such installation");
-        await repeat(transaction, { installation, presentedSha256: null, draft: drafted });
+        await renewed("repeat", null)(transaction, { mine: installation, first: "", draft: drafted });
       });
     }
     const { credentials } = await everythingOf(mine.id);
     expect(credentials.map(({ standing }) => standing)).toEqual(["newest", "newest"]);
   });
 
-  it("uses, values and nonces of the other one → not found for this one", async () => {
-    const { store, mine, other, at } = await scene();
+  it("uses and values of the other one → not found for this one", async () => {
+    const { store, mine, other } = await scene();
     await store.write(async (transaction) => {
-      expect(await isUsedSince(transaction, mine.id, 1)).toBe(false);
-      expect(await isUsedSince(transaction, other.id, 1)).toBe(true);
-      expect(await isUsedSince(transaction, other.id, 2)).toBe(false);
-      expect(await findPresented(transaction, mine.id, other.first)).toBeNull();
-      expect(await findPresented(transaction, other.id, other.first)).toEqual({ standing: "newest", isCopied: false });
-      expect(await isNonceUsed(transaction, mine.id, NONCE)).toBe(false);
-      expect(await isNonceUsed(transaction, other.id, NONCE)).toBe(true);
-      expect(await isNonceUsed(transaction, other.id, "another")).toBe(false);
-      expect(await countNoncesSince(transaction, mine.id, at(-1))).toBe(0);
-      expect(await countNoncesSince(transaction, other.id, at(-1))).toBe(1);
-      expect(await countNoncesSince(transaction, other.id, at())).toBe(0);
+      expect(await judgeRotation(transaction, { id: mine.id, generation: 1 }, other.first)).toBe("displace");
+      expect(await judgeRotation(transaction, { id: other.id, generation: 1 }, other.first)).toBe("advance");
       expect(await lockInstallation(transaction, "org_2", mine.id)).toBeUndefined();
     });
     expect((await findLiveByKey(store.reader, "key-mine"))?.id).toBe(mine.id);
@@ -203,24 +184,10 @@ describe("credentials of an installation: standings", () => {
     return inOrder.map(({ standing, displaced_by: by }) => (by === null ? standing : `${standing} by ${by}`));
   }
 
-  const advanced =
-    (by: number) =>
-    (issued: readonly string[]): Change =>
-    (transaction, { mine, draft }) =>
-      advance(transaction, { installation: mine, presentedSha256: issued[by] ?? "", draft }, draft.expires_at);
-  const repeated =
-    (): Change =>
-    (transaction, { mine, draft }) =>
-      repeat(transaction, { installation: mine, presentedSha256: null, draft });
-  const displaced =
-    (by: number | null) =>
-    (issued: readonly string[]): Change =>
-    (transaction, { mine, draft }) =>
-      displace(transaction, {
-        installation: mine,
-        presentedSha256: by === null ? null : (issued[by] ?? ""),
-        draft,
-      });
+  const advanced = (by: number) => (issued: readonly string[]) => renewed("advance", issued[by] ?? "");
+  const repeated = () => renewed("repeat", null);
+  const displaced = (by: number | null) => (issued: readonly string[]) =>
+    renewed("displace", by === null ? null : (issued[by] ?? ""));
   const used =
     (which: number) =>
     (issued: readonly string[]): Change =>
@@ -290,18 +257,49 @@ describe("credentials of an installation: standings", () => {
     expect(tokens).toEqual([isIssued ? drafted.token_sha256 : mine.first]);
   });
 
-  it("markUsed → true only the first time; displaced value → isCopied once a newer one was used", async () => {
-    const { store, mine, draft, at } = await scene();
+  it("markUsed → true only the first time", async () => {
+    const { store, mine, at } = await scene();
     await store.write(async (transaction) => {
-      const installation = await lockInstallation(transaction, ORGANIZATION, mine.id);
-      if (installation === undefined) throw new Error("There is no such installation");
       expect(await markUsed(transaction, mine.first, mine.id, at())).toBe(true);
       expect(await markUsed(transaction, mine.first, mine.id, at())).toBe(false);
-      const newer = draft();
-      await displace(transaction, { installation, presentedSha256: null, draft: newer });
-      expect(await findPresented(transaction, mine.id, mine.first)).toEqual({ standing: "displaced", isCopied: false });
-      await markUsed(transaction, newer.token_sha256, mine.id, at());
-      expect(await findPresented(transaction, mine.id, mine.first)).toEqual({ standing: "displaced", isCopied: true });
+    });
+  });
+});
+
+describe("judgeRotation", () => {
+  it.each([
+    ["newest", 3, "first", "advance"],
+    ["newest", 3, "newest", "advance"],
+    ["previous", null, "first", "repeat"],
+    ["previous", null, "newest", "displace"],
+    ["superseded", null, "first", "displace"],
+    ["superseded", null, "newest", "displace"],
+    ["displaced", 3, "first", "displace"],
+    ["displaced", 3, "newest", "freeze"],
+    ["displaced", 2, "second", "freeze"],
+    ["displaced", 3, "second", "displace"],
+    ["unknown", null, "newest", "displace"],
+    ["none", null, "newest", "displace"],
+  ] as const)("%s value, displaced by %s, the %s was used → %s", async (presented, displacedBy, used, rotation) => {
+    const { store, mine, at } = await scene();
+    await store.write(async (transaction) => {
+      const first = await transaction
+        .selectFrom("robot_credentials")
+        .selectAll()
+        .where("token_sha256", "=", mine.first)
+        .executeTakeFirstOrThrow();
+      const standing = presented === "unknown" || presented === "none" ? "superseded" : presented;
+      const change = { standing, displaced_by: displacedBy, used_at: used === "first" ? at() : null };
+      await transaction.updateTable("robot_credentials").set(change).where("token_sha256", "=", mine.first).execute();
+      for (const [generation, token] of [
+        [2, "second"],
+        [3, "newest"],
+      ] as const) {
+        const value = { ...first, token_sha256: token, generation, used_at: used === token ? at() : null };
+        await transaction.insertInto("robot_credentials").values(value).execute();
+      }
+      const shown = presented === "none" ? null : presented === "unknown" ? "unknown" : mine.first;
+      expect(await judgeRotation(transaction, { id: mine.id, generation: 3 }, shown)).toBe(rotation);
     });
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
-import type { IdentitySettings } from "../../../../src/service/installations/rules.ts";
+import type { IdentitySettings } from "../../../../src/service/installations/installations.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { testService } from "../../../support/service/test-service.ts";
@@ -175,12 +175,17 @@ describeOnEachStore("credential of a robot", (newStore) => {
     expect(states.filter((state) => state === 200)).toHaveLength(4);
   });
 
-  it("nonce used again, even after a later renewal → 409", async () => {
-    const { robot } = await scene(await newStore());
+  it("nonce used again, even after a later renewal → 409; by another robot → accepted", async () => {
+    const { robot, running } = await scene(await newStore());
     const nonce = "n".repeat(32);
     expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
     await robot.renew();
     expect(await outcomeOf(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
+    const other = new RobotComputer(() => running.url);
+    const started = await other.start({ requested_name: "arm-2" });
+    await running.send("POST", "/v1/robots/approve", { user_code: started.user_code });
+    await other.poll(started);
+    expect((await other.requestRenewal(other.token, nonce)).status).toBe(200);
   });
 
   it("renewals → 60 per hour", async () => {

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 
 import type { Heartbeat } from "../../../../src/api/installations.ts";
-import { draftCredential, install } from "../../../../src/service/installations/issue.ts";
+import { draftCredential } from "../../../../src/service/installations/credentials.ts";
+import { IDENTITY_SETTINGS, install } from "../../../../src/service/installations/installations.ts";
 import { createLiveness } from "../../../../src/service/installations/liveness.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
@@ -25,7 +25,8 @@ async function scene(newStore: NewStore, robots: number) {
         .select("id")
         .where("name", "=", `arm-${index}`)
         .executeTakeFirstOrThrow();
-      const installation = { id, organizationId: "org_1", robotId, publicKey: `key-${index}`, approvedBy: "key_1" };
+      const of = { organization_id: "org_1", robot_id: robotId, approved_by: "key_1" };
+      const installation = { ...of, id, public_key: `key-${index}` };
       await install(transaction, installation, draftCredential(context.machine, IDENTITY_SETTINGS), IDENTITY_SETTINGS);
     });
   }

@@ -1,39 +1,14 @@
 import { describe, expect, it } from "vitest";
 
-import { IDENTITY_SETTINGS, judgeRecovery, judgeRotation } from "../../../../src/service/installations/rules.ts";
-
-describe("judgeRotation", () => {
-  it.each([
-    ["newest", false, false, "advance"],
-    ["newest", false, true, "advance"],
-    ["previous", false, false, "repeat"],
-    ["previous", false, true, "displace"],
-    ["superseded", false, false, "displace"],
-    ["superseded", false, true, "displace"],
-    ["displaced", false, true, "displace"],
-    ["displaced", true, true, "freeze"],
-    ["displaced", true, false, "freeze"],
-  ] as const)(
-    "%s value, its replacement used: %s, the newest used: %s → %s",
-    (standing, isCopied, isNewestUsed, rotation) => {
-      expect(judgeRotation({ standing, isCopied }, isNewestUsed)).toBe(rotation);
-    },
-  );
-
-  it.each([true, false])("unknown or missing value → replaces", (isNewestUsed) => {
-    expect(judgeRotation(null, isNewestUsed)).toBe("displace");
-  });
-});
+import { judgeRecovery } from "../../../../src/service/installations/renewal.ts";
 
 describe("judgeRecovery", () => {
   const EXPIRES = "2026-01-02T00:00:00.000Z";
   const UNTIL = "2026-04-02T00:00:00.000Z";
   const judge = (remaining: number, now: string) =>
-    judgeRecovery(
-      { credential_expires_at: EXPIRES, recoveries_remaining: remaining, recovery_until: UNTIL },
-      now,
-      IDENTITY_SETTINGS,
-    );
+    judgeRecovery({ credential_expires_at: EXPIRES, recoveries_remaining: remaining, recovery_until: UNTIL }, now, {
+      recoveries: 5,
+    });
 
   it.each([
     ["in time restores the standard", 0, "2026-01-01T23:59:59.999Z", { isRecovered: false, remaining: 5 }],
