@@ -9,11 +9,11 @@ import {
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { approveEnrolment, denyEnrolment } from "./enrolments/decide.ts";
+import { listEndpointRegions, listEndpoints } from "./endpoints/operations.ts";
+import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./enrolments/approval.ts";
 import { createGuessLimit } from "./enrolments/codes.ts";
 import { pollEnrolment } from "./enrolments/poll.ts";
 import { startEnrolment } from "./enrolments/start.ts";
-import { getEnrolment, listEnrolments } from "./enrolments/waiting.ts";
 import { getFleetDetails } from "./fleets/details.ts";
 import {
   createFleet,

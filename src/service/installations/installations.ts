@@ -119,7 +119,7 @@ export async function install(
 /**
  * A fresh first credential in place of the one whose answer was lost.
  *
- * @returns false once any credential of the installation was used, or the installation is no longer active.
+ * @returns id of its robot; null once any credential of the installation was used, or the installation is no longer active.
  */
 export async function reissue(
   transaction: Transaction,
@@ -127,14 +127,14 @@ export async function reissue(
   id: string,
   draft: Draft,
   settings: IdentitySettings,
-): Promise<boolean> {
+): Promise<string | null> {
   const installation = await lockInstallation(transaction, organizationId, id);
-  if (installation?.state !== "active" || installation.generation !== 1) return false;
-  if (await isAnyUsed(transaction, id)) return false;
+  if (installation?.state !== "active" || installation.generation !== 1) return null;
+  if (await isAnyUsed(transaction, id)) return null;
   await transaction.deleteFrom("robot_credentials").where("installation_id", "=", id).execute();
   await insertCredential(transaction, installation, 1, draft);
   await updateInstallation(transaction, id, expiryOf(draft, settings));
-  return true;
+  return installation.robot_id;
 }
 
 /** What the row of an installation has of its newest credential. */

@@ -2,9 +2,8 @@ import { expect, it } from "vitest";
 
 import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
-import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
+import { UNDECIDED, WAITING_MAXIMUM } from "../../../../src/service/enrolments/enrolments.ts";
 import { readClientAddress } from "../../../../src/service/kernel/traffic/client-address.ts";
-import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
 import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { times } from "../../../support/run/tier.ts";

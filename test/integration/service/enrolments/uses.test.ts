@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { giveBackUses, takeUse } from "../../../../src/service/enrolments/queries.ts";
+import { giveBackUses, takeUse } from "../../../../src/service/enrolments/enrolments.ts";
 import { selectKeys } from "../../../../src/service/kernel/auth/key-queries.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { openPatiently } from "../../../../src/service/kernel/store/postgres/store.ts";

@@ -1,18 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { decide, regionOf } from "../../../../src/service/enrolments/approval.ts";
 import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/enrolments/codes.ts";
 import {
-  decide,
   type EnrolmentRow,
   type EnrolmentState,
   isFoundBy,
-  regionOf,
   shownOf,
   stateAt,
   UNDECIDED,
-} from "../../../../src/service/enrolments/rules.ts";
+} from "../../../../src/service/enrolments/enrolments.ts";
 import { IDENTITY_SETTINGS, presenceAt } from "../../../../src/service/installations/index.ts";
+import { isAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 
@@ -102,36 +102,24 @@ describe("robotNameOf", () => {
 describe("decide", () => {
   const enrolment = { requested_name: "Arm-1", region: "us-west-2" };
 
-  it.each<[what: string, ...Parameters<typeof decide>, decision: ReturnType<typeof decide>]>([
-    ["as requested", enrolment, {}, { state: "decided", name: "arm-1", region: "us-west-2" }],
-    [
-      "null counts as absent",
-      enrolment,
-      { name: null, region: null },
-      { state: "decided", name: "arm-1", region: "us-west-2" },
-    ],
-    [
-      "the approver's values take precedence",
-      enrolment,
-      { name: " B ", region: " X " },
-      { state: "decided", name: "b", region: "x" },
-    ],
-    [
-      "an empty region counts as none",
-      enrolment,
-      { region: " " },
-      { state: "decided", name: "arm-1", region: "us-west-2" },
-    ],
-    ["the approver's name is invalid", enrolment, { name: "a b" }, { state: "invalid", member: "name", input: "a b" }],
-    [
-      "finding about the requested name",
-      { ...enrolment, requested_name: "a b" },
-      {},
-      { state: "invalid", member: "name", input: "a b" },
-    ],
-    ["no region at all", { ...enrolment, region: null }, {}, { state: "invalid", member: "region", input: null }],
-  ])("%s", (_what, row, wish, decision) => {
-    expect(decide(row, wish)).toEqual(decision);
+  it.each<[what: string, wish: Parameters<typeof decide>[1], name: string, region: string]>([
+    ["as requested", {}, "arm-1", "us-west-2"],
+    ["null counts as absent", { name: null, region: null }, "arm-1", "us-west-2"],
+    ["the approver's values take precedence", { name: " B ", region: " X " }, "b", "x"],
+    ["an empty region counts as none", { region: " " }, "arm-1", "us-west-2"],
+  ])("%s", (_what, wish, name, region) => {
+    expect(decide(enrolment, wish, "approver")).toEqual({ name, region });
+  });
+
+  it.each([
+    ["the approver's name is invalid", enrolment, { name: "a b" }, "approver", "name", "a b"],
+    ["the requested name is invalid", { ...enrolment, requested_name: "a b" }, {}, "approver", "name", "a b"],
+    ["that of a computer", { ...enrolment, requested_name: "a b" }, {}, "computer", "requested_name", "a b"],
+    ["no region at all", { ...enrolment, region: null }, {}, "approver", "region", null],
+  ] as const)("%s → 422", (_what, row, wish, by, member, input) => {
+    const decision = decide(row, wish, by);
+    if (!isAnswer(decision)) throw new Error("It was decided");
+    expect(JSON.parse(decision.json)).toMatchObject({ detail: [{ loc: ["body", member], input }] });
   });
 });
 

@@ -1,6 +1,78 @@
+/** Enrolments: computers without a credential that wait until somebody approves them. Their rows and states, and the uses of keys for them. */
+import { sql } from "kysely";
+
+import type { EnrolmentEnd } from "../../api/enrolments.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import type { PresenceContext } from "../installations/index.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { AuditEntry } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { createPruning } from "../kernel/tasks/pruning.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+
+export type EnrolmentRow = Tables["enrolments"];
+export type EnrolmentsContext = OperationContext & PresenceContext;
+
+/** An enrolment that nobody has decided. */
+export const UNDECIDED = {
+  status: "pending",
+  organization_id: null,
+  decided_by: null,
+  made_by: null,
+  decided_at: null,
+  decided_name: null,
+  decided_region: null,
+  key_id: null,
+} as const satisfies Partial<EnrolmentRow>;
+
+/** States of an enrolment at a moment; an installed one is approved and has an installation. */
+export type EnrolmentState = "pending" | "approved" | "installed" | EnrolmentEnd;
+
+/** The state at `now` (ISO 8601), also where the task that expires enrolments has not come yet. */
+export function stateAt(
+  { status, installation_id: installationId, expires_at: expiresAt }: EnrolmentRow,
+  now: string,
+): EnrolmentState {
+  const isOver = expiresAt <= now;
+  switch (status) {
+    case "pending":
+      return isOver ? "expired" : "pending";
+    case "approved":
+      if (installationId === null) return isOver ? "expired" : "approved";
+      return isOver ? "consumed" : "installed";
+    case "denied":
+    case "expired":
+    case "consumed":
+      return status;
+  }
+}
+
+/** Whether people of the organization may find the enrolment by its code. */
+export function isFoundBy(
+  { organization_id: owner, wanted_organization_id: wanted }: EnrolmentRow,
+  organizationId: string,
+): boolean {
+  return owner === null ? wanted === null || wanted === organizationId : owner === organizationId;
+}
+
+/** What logs and audit entries say of an enrolment: enough to recognize it, and no secret. */
+export function shownOf(row: EnrolmentRow) {
+  return {
+    approval_id: row.id,
+    requested_name: row.requested_name,
+    address: row.client_address,
+    key_fingerprint: keyFingerprint(row.public_key),
+    ...(row.key_id === null ? {} : { key_id: row.key_id }),
+  };
+}
+
+/** An entry of the audit log about an enrolment. */
+export function entryOf(action: AuditEntry["action"], row: EnrolmentRow, more: AuditEntry["details"] = {}): AuditEntry {
+  const { approval_id: subjectId, ...details } = shownOf(row);
+  return { action, subjectId, details: { ...details, ...more } };
+}
 
 /** Enrolments that wait for a person, in the whole service: anyone may start one without a credential. */
 export const WAITING_MAXIMUM = 10_000;
@@ -116,36 +188,44 @@ export async function expireWaitingOf(transaction: Transaction, publicKey: strin
   await giveBackUses(transaction, expired);
 }
 
+const PRUNE = { name: "prune-enrolments", intervalMs: 30_000 } as const;
+/** How long an enrolment is kept after its end, so that its computer is told which end it was. */
+const MEMORY_MS = 24 * 60 * 60 * 1000;
+
+/** Ends enrolments that are over, which gives uses of keys back, and deletes them a day later. */
+export function createPruneEnrolments(context: Pick<OperationContext, "store" | "machine">): Task {
+  return createPruning(context, PRUNE, async ({ transaction, ago, maximum }) =>
+    Math.max(await expireDue(transaction, ago(0), maximum), await deleteEnded(transaction, ago(MEMORY_MS), maximum)),
+  );
+}
+
 /** Ends enrolments that are over at `now` (ISO 8601); returns how many, `maximum` at most. */
-export async function expireDue(transaction: Transaction, now: string, maximum: number): Promise<number> {
-  const due = await transaction
+async function expireDue(transaction: Transaction, now: string, maximum: number): Promise<number> {
+  const due = transaction
     .selectFrom("enrolments")
-    .select(["id", "installation_id"])
+    .select("id")
     .where("status", "in", ["pending", "approved"])
     .where("expires_at", "<=", now)
     .orderBy("id")
     .limit(maximum)
-    .forUpdate()
+    .forUpdate();
+  const ended = await transaction
+    .updateTable("enrolments")
+    .set({
+      status: sql<"consumed" | "expired">`case when installation_id is null then 'expired' else 'consumed' end`,
+    })
+    .where("id", "in", due)
+    .returning(["key_id", "installation_id"])
     .execute();
-  const idsWhere = (isInstalled: boolean) =>
-    due.filter(({ installation_id: id }) => (id !== null) === isInstalled).map(({ id }) => id);
-  for (const ids of chunksOf(idsWhere(true))) {
-    await transaction.updateTable("enrolments").set({ status: "consumed" }).where("id", "in", ids).execute();
-  }
-  for (const ids of chunksOf(idsWhere(false))) {
-    const expired = await transaction
-      .updateTable("enrolments")
-      .set({ status: "expired" })
-      .where("id", "in", ids)
-      .returning("key_id")
-      .execute();
-    await giveBackUses(transaction, expired);
-  }
-  return due.length;
+  await giveBackUses(
+    transaction,
+    ended.filter(({ installation_id: id }) => id === null),
+  );
+  return ended.length;
 }
 
 /** Deletes enrolments that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
-export async function deleteEnded(transaction: Transaction, before: string, maximum: number): Promise<number> {
+async function deleteEnded(transaction: Transaction, before: string, maximum: number): Promise<number> {
   const ended = transaction
     .selectFrom("enrolments")
     .select("id")

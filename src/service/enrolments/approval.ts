@@ -1,0 +1,288 @@
+/** What people do with the enrolments that wait: see, approve and deny them. */
+import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { isRobotOnline, type Presence, presenceAt } from "../installations/index.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { printJson } from "../kernel/json/print-json.ts";
+import { authorship, type Handler } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { isOnlyOrganization } from "../organizations/index.ts";
+import {
+  findIdentifiedRobots,
+  findRobotNamed,
+  GENERIC_ROBOT_TYPE_ID,
+  identifiedRobotView,
+  type IdentifiedRow,
+  readLabels,
+  ROBOT_NAME_RULE,
+  robotNameOf,
+  type RobotQuota,
+} from "../robots/index.ts";
+import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
+import {
+  type EnrolmentRow,
+  type EnrolmentsContext,
+  entryOf,
+  findByCode,
+  giveBackUses,
+  isFoundBy,
+  listWaiting,
+  lockEnrolment,
+  shownOf,
+  stateAt,
+  updateEnrolment,
+} from "./enrolments.ts";
+
+/** Unknown, ended and another organization's are not told apart. */
+const UNKNOWN_CODE = refuse(
+  "NotFound",
+  "No enrolment waits with this code; check it on the robot, or start the enrolment there again",
+);
+const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
+
+/** `GET /v1/robot-enrollments`: newest first. */
+export function listEnrolments(context: EnrolmentsContext): Handler<null> {
+  const { machine } = context;
+  const { reader } = context.store;
+  return async ({ principal: { organizationId } }) => {
+    const nowMs = machine.clock.wallMs();
+    const isOnly = await isOnlyOrganization(reader);
+    const rows = await listWaiting(reader, organizationId, isOnly, isoTime(nowMs));
+    const names = rows.flatMap(({ requested_name: requestedName }) => robotNameOf(requestedName) ?? []);
+    const robots = await findIdentifiedRobots(reader, organizationId, names);
+    const presence = presenceAt(nowMs, context);
+    return answerValue({ items: rows.map((row) => enrolmentView(row, robots, presence)) });
+  };
+}
+
+/** `GET /v1/robot-enrollments/{user_code}`: whoever knows the code may approve it, and sees here what. Wrong codes count as with approvals. */
+export function getEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<null> {
+  const { store, machine } = context;
+  return async ({ principal, path }) => {
+    const row = await lookUp(context, guesses, principal, path["user_code"] ?? "");
+    if (isAnswer(row)) return row;
+    if (row.status !== "pending") return UNKNOWN_CODE;
+    const name = robotNameOf(row.requested_name);
+    const robots = await findIdentifiedRobots(store.reader, principal.organizationId, name === null ? [] : [name]);
+    return answerValue(enrolmentView(row, robots, presenceAt(machine.clock.wallMs(), context)));
+  };
+}
+
+function enrolmentView(row: EnrolmentRow, robots: ReadonlyMap<string, IdentifiedRow>, presence: Presence) {
+  const robot = robots.get(robotNameOf(row.requested_name) ?? "");
+  const labels: unknown = JSON.parse(row.labels);
+  return {
+    approval_id: row.id,
+    user_code: showUserCode(row.user_code),
+    requested_name: row.requested_name,
+    region: row.region,
+    site: row.site,
+    labels,
+    robot_type_id: row.robot_type_id,
+    configuration_digest: row.configuration_digest,
+    address: row.client_address,
+    key_fingerprint: keyFingerprint(row.public_key),
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+    robot: robot === undefined ? null : identifiedRobotView(robot, presence),
+  };
+}
+
+interface Approved {
+  readonly robotTypeId: string;
+  readonly isRepeated: boolean;
+}
+
+/** `POST /v1/robots/approve`: the enrolment belongs to the organization from then on, and its computer gets a credential when it polls. */
+export function approveEnrolment(
+  context: EnrolmentsContext,
+  quota: RobotQuota,
+  guesses: GuessLimit,
+): Handler<EnrolmentApproval> {
+  const { newId, machine } = context;
+  return async (call) => {
+    const { principal, body } = call;
+    const found = await lookUp(context, guesses, principal, body.user_code);
+    if (isAnswer(found)) return found;
+    const decision = decide(found, body, "approver");
+    if (isAnswer(decision)) return decision;
+    const { name, region } = decision;
+    const site = (body.site ?? "") === "" ? found.site : (body.site ?? null);
+    const labels = overlaid(found.labels, body.labels ?? {});
+    const full = await quota.refusal(principal);
+    const now = isoNow(machine.clock);
+    const author = authorship(call, newId, now);
+    const confirmed = body.confirm_replace === true;
+    const approved = await call.write(async (transaction): Promise<Approved | Answer> => {
+      const row = await lockFound(transaction, found.id, principal, now);
+      if (row === undefined) return UNKNOWN_CODE;
+      const robot = await findRobotNamed(transaction, principal.organizationId, name);
+      const robotTypeId = robot?.robot_type_id ?? row.robot_type_id ?? GENERIC_ROBOT_TYPE_ID;
+      if (row.status === "approved") {
+        const isSame = row.decided_name === name && row.decided_region === region;
+        if (!isSame || row.site !== site || row.labels !== labels) return refuseOtherValues(row);
+        if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
+        return { robotTypeId, isRepeated: true };
+      }
+      if (robot === undefined) {
+        if (full !== null) return refuse("Conflict", full);
+      } else if (!confirmed) {
+        const presence = presenceAt(Date.parse(now), context);
+        if (await isRobotOnline(transaction, robot, presence)) return refuseOnline(name);
+      }
+      const said = { site, labels };
+      const columns = { ...approvalColumns(principal, now, decision), ...said, confirm_replace: confirmed ? 1 : 0 };
+      await updateEnrolment(transaction, row.id, columns);
+      const decided = { name, region, ...said, confirm_replace: confirmed };
+      await audit(transaction, author, entryOf("enrolment.approve", row, decided));
+      return { robotTypeId, isRepeated: false };
+    });
+    if (isAnswer(approved)) return approved;
+    if (!approved.isRepeated) {
+      const fields = { request_id: call.requestId, credential_id: principal.credentialId, ...shownOf(found) };
+      machine.log.info("enrolment_approved", { ...fields, name, region, confirm_replace: confirmed });
+    }
+    return answerValue({
+      approval_id: found.id,
+      user_code: showUserCode(found.user_code),
+      status: "approved",
+      requested_name: name,
+      region,
+      robot_type_id: approved.robotTypeId,
+      // Clients of the wire, which give neither, get the answer that it describes.
+      ...((body.site ?? body.labels ?? null) === null ? {} : { site, labels: Object.fromEntries(readLabels(labels)) }),
+    });
+  };
+}
+
+/** `POST /v1/robots/deny`: also an approval that the computer has not polled for yet. */
+export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<EnrolmentDenial> {
+  const { newId, machine } = context;
+  return async (call) => {
+    const { principal, body } = call;
+    const found = await lookUp(context, guesses, principal, body.user_code);
+    if (isAnswer(found)) return found;
+    const now = isoNow(machine.clock);
+    const author = authorship(call, newId, now);
+    const isDenied = await call.write(async (transaction) => {
+      const row = await lockFound(transaction, found.id, principal, now);
+      if (row === undefined || row.installation_id !== null) return false;
+      const { organizationId, credentialId } = principal;
+      await updateEnrolment(transaction, row.id, {
+        status: "denied",
+        organization_id: organizationId,
+        decided_by: credentialId,
+        decided_at: now,
+      });
+      await giveBackUses(transaction, [row]);
+      await audit(transaction, author, entryOf("enrolment.deny", row));
+      return true;
+    });
+    if (!isDenied) return UNKNOWN_CODE;
+    const fields = { request_id: call.requestId, credential_id: principal.credentialId };
+    machine.log.info("enrolment_denied", { ...fields, ...shownOf(found) });
+    return answerValue({
+      approval_id: found.id,
+      user_code: showUserCode(found.user_code),
+      status: "denied",
+      requested_name: found.requested_name,
+    });
+  };
+}
+
+/** The enrolment of this code, if people of the principal's organization may find it; else a refusal. Wrong codes count. */
+async function lookUp(
+  { store, machine }: EnrolmentsContext,
+  guesses: GuessLimit,
+  principal: Principal,
+  typedCode: string,
+): Promise<EnrolmentRow | Answer> {
+  const looked = await guesses.look(principal, async () => {
+    const row = await findByCode(store.lookup, readUserCode(typedCode), isoNow(machine.clock));
+    return row !== undefined && isFoundBy(row, principal.organizationId) ? row : null;
+  });
+  return looked ?? UNKNOWN_CODE;
+}
+
+/** The enrolment again, locked, unless it has ended or is of another organization now. */
+async function lockFound(
+  transaction: Transaction,
+  id: string,
+  { organizationId }: Principal,
+  now: string,
+): Promise<EnrolmentRow | undefined> {
+  const row = await lockEnrolment(transaction, id);
+  if (row === undefined || !isFoundBy(row, organizationId)) return undefined;
+  const state = stateAt(row, now);
+  return state === "pending" || state === "approved" || state === "installed" ? row : undefined;
+}
+
+function refuseOnline(name: string): Answer {
+  const detail = `The robot ${name} is online on another computer; to replace that, approve the code again with confirm_replace`;
+  return refuse("Conflict", detail, {}, "robot_online");
+}
+
+function refuseOtherValues({ decided_name: name, decided_region: region }: EnrolmentRow): Answer {
+  const detail = `The code was approved already, as ${name} in ${region}; deny it to have the computer enroll again`;
+  return refuse("Conflict", detail, {}, "already_approved");
+}
+
+/** Name and region that an approval gives the robot. */
+interface Decision {
+  readonly name: string;
+  readonly region: string;
+}
+
+/** @param by who can send another name or region. @returns a refusal of one that is missing or wrong. */
+export function decide(
+  { requested_name: requestedName, region: knownRegion }: Pick<EnrolmentRow, "requested_name" | "region">,
+  wish: Pick<EnrolmentApproval, "name" | "region">,
+  by: "approver" | "computer",
+): Decision | Answer {
+  const isApprover = by === "approver";
+  const wanted = wish.name ?? requestedName;
+  const name = robotNameOf(wanted);
+  if (name === null) {
+    const fault = ruleBroken(`${ROBOT_NAME_RULE}${isApprover ? "; choose another one as name" : ""}`);
+    return refuseInvalid([{ ...fault, loc: ["body", isApprover ? "name" : "requested_name"], input: wanted }]);
+  }
+  const region = regionOf(wish.region) ?? knownRegion;
+  if (region === null) {
+    const remedy = isApprover ? "name one as region" : "send one, or use a key that has one";
+    const fault = ruleBroken(`the computer did not say its region; ${remedy}`);
+    return refuseInvalid([{ ...fault, loc: ["body", "region"], input: wish.region ?? null }]);
+  }
+  return { name, region };
+}
+
+/** What an approval at `at` (ISO 8601) writes. */
+export function approvalColumns(
+  { organizationId, credentialId, keyId }: Pick<Principal, "organizationId" | "credentialId" | "keyId">,
+  at: string,
+  { name, region }: Decision,
+) {
+  return {
+    status: "approved",
+    organization_id: organizationId,
+    decided_by: credentialId,
+    made_by: keyId,
+    decided_at: at,
+    decided_name: name,
+    decided_region: region,
+  } as const satisfies Partial<EnrolmentRow>;
+}
+
+/** A region as it is stored; null for an empty one. */
+export function regionOf(region: string | null | undefined): string | null {
+  const cleaned = (region ?? "").trim().toLowerCase();
+  return cleaned === "" ? null : cleaned;
+}
+
+/** Labels as the store has them, with others laid over. */
+export function overlaid(labels: string, over: Readonly<Record<string, string>>): string {
+  return printJson(new Map([...readLabels(labels), ...Object.entries(over)]));
+}
