@@ -9,7 +9,6 @@ import {
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { listEndpointRegions, listEndpoints } from "./endpoints/operations.ts";
 import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./enrolments/approval.ts";
 import { createGuessLimit } from "./enrolments/codes.ts";
 import { pollEnrolment } from "./enrolments/poll.ts";
@@ -36,7 +35,7 @@ import {
   rotateOrganizationKey,
 } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
-import { endOwnSession, getSession } from "./logins/session-operations.ts";
+import { endOwnSession, getSession } from "./logins/sessions.ts";
 import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
 import { type RobotLimits, RobotQuota } from "./robots/quota.ts";

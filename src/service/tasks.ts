@@ -7,7 +7,7 @@ import { createPruneEnrolments } from "./enrolments/enrolments.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { Task } from "./kernel/tasks/task.ts";
-import { createPruneLogins } from "./logins/tasks.ts";
+import { createPruneLogins } from "./logins/logins.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { createDeliverer, createPruneOutbox } from "./webhooks/deliver.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";

@@ -1,13 +1,25 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
-import { type Answer, answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, type OperationContext, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { findLogin, insertLogin, lockLogin, type LoginRow, updateLogin } from "./queries.ts";
-import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, completeLogin, userCode } from "./rules.ts";
+import {
+  completeLogin,
+  findLogin,
+  insertLogin,
+  isOver,
+  lockLogin,
+  LOGIN_LIFETIME_MS,
+  type LoginRow,
+  type LoginState,
+  loginState,
+  POLL_INTERVAL_S,
+  updateLogin,
+  userCode,
+} from "./logins.ts";
 
 /** Distinguishes the code of a login from other secrets. */
 const CODE_PREFIX = "rps_code_";
@@ -47,29 +59,30 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();
     // Checked without a transaction first: polls that are refused or too fast must not cost a write.
-    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
-    if (seen.state === "refused") return unauthorized(seen.detail);
-    if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
+    const early = refusalOf(loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll"));
+    if (early !== null) return early;
     const at = isoTime(nowMs);
     const { token, session } = newSession(context);
     const author = { auditId: newId("aud"), at, requestId };
     return store.write(async (transaction) => {
       const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "poll");
-      switch (state.state) {
-        case "refused":
-          return unauthorized(state.detail);
-        case "too-fast":
-          return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
-        case "pending":
-          await updateLogin(transaction, body.exchange_id, { last_polled_at: at });
-          return answerJson(`{"status":"pending","interval":${POLL_INTERVAL_S}}`);
-        case "approved":
-          return (await completeLogin(transaction, state.login, session, author))
-            ? answerValue({ status: "complete", token })
-            : unauthorized("Login was denied");
+      const refused = refusalOf(state);
+      if (refused !== null) return refused;
+      if (state.state === "approved") {
+        return (await completeLogin(transaction, state.login, session, author))
+          ? answerValue({ status: "complete", token })
+          : unauthorized("Login was denied");
       }
+      await updateLogin(transaction, body.exchange_id, { last_polled_at: at });
+      return answerValue({ status: "pending", interval: POLL_INTERVAL_S });
     });
   };
+}
+
+/** The answer to a poll that changes nothing; null for any other. */
+function refusalOf(state: LoginState): Answer | null {
+  if (state.state === "refused") return unauthorized(state.detail);
+  return state.state === "too-fast" ? answerValue({ status: "slow_down", interval: POLL_INTERVAL_S }) : null;
 }
 
 /** `POST /v1/cli/login/exchange`: exchanges the code that the person's browser delivered for a token. */

@@ -4,7 +4,7 @@ import { POLL_INTERVAL_S as ENROLMENT_POLL_S } from "../enrolments/start.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { BODY_VALUES_MAXIMUM } from "../kernel/http/body.ts";
 import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
-import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
+import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/logins.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

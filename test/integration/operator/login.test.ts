@@ -7,7 +7,7 @@ import { apiKeyListSchema } from "../../../src/api/keys.ts";
 import { loginDecidedSchema } from "../../../src/api/logins.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-queries.ts";
-import { LOGIN_LIFETIME_MS } from "../../../src/service/logins/rules.ts";
+import { LOGIN_LIFETIME_MS } from "../../../src/service/logins/logins.ts";
 import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import type { Ran } from "../../support/programs/in-process.ts";
 

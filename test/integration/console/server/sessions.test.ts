@@ -27,7 +27,7 @@ import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { insertKey } from "../../../../src/service/keys/queries.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
-import { CONSOLE_LIFETIME_MS, CONSOLE_SESSIONS_MAXIMUM, signIn } from "../../../../src/service/logins/open-session.ts";
+import { CONSOLE_LIFETIME_MS, CONSOLE_SESSIONS_MAXIMUM, signIn } from "../../../../src/service/logins/sessions.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { type RunningService, startService } from "../../../support/service/service.ts";

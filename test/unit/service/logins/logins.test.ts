@@ -17,16 +17,19 @@ import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { commandAuthor } from "../../../../src/service/kernel/store/audit.ts";
 import { insertKey } from "../../../../src/service/keys/queries.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
-import { openSession } from "../../../../src/service/logins/open-session.ts";
-import { findLogin, insertLogin, type LoginRow, LOGINS_MAXIMUM } from "../../../../src/service/logins/queries.ts";
 import {
+  createPruneLogins,
+  findLogin,
+  insertLogin,
   LOGIN_LIFETIME_MS,
+  type LoginRow,
+  LOGINS_MAXIMUM,
   type LoginState,
   loginState,
   POLL_INTERVAL_S,
   userCode,
-} from "../../../../src/service/logins/rules.ts";
-import { createPruneLogins } from "../../../../src/service/logins/tasks.ts";
+} from "../../../../src/service/logins/logins.ts";
+import { openSession } from "../../../../src/service/logins/sessions.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 

@@ -1,9 +1,82 @@
+/** Logins: a program waits for a person to approve it. Rows, their states for the program, and the session that an approval becomes. */
+import { chunksOf } from "../kernel/auth/lineage.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Transaction } from "../kernel/store/store.ts";
-import { type LoginRow, updateLogin } from "./queries.ts";
-import { type NewSession, openSession } from "./open-session.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { createPruning, deleteExpired } from "../kernel/tasks/pruning.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { type NewSession, openSession } from "./sessions.ts";
+
+/** A pending or recently completed login. */
+export type LoginRow = Tables["login_exchanges"];
+
+/** Maximum logins in the whole service: anyone may start one without a credential. */
+export const LOGINS_MAXIMUM = 10_000;
+
+/**
+ * Adds a login. At `LOGINS_MAXIMUM`, deletes the oldest login of the network that started most, in whatever state: a client that
+ * starts thousands displaces only its own.
+ */
+export async function insertLogin(transaction: Transaction, login: LoginRow): Promise<void> {
+  const { count } = await transaction
+    .selectFrom("login_exchanges")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  const tooMany = count + 1 - LOGINS_MAXIMUM;
+  if (tooMany > 0) await deleteOldestLogins(transaction, tooMany);
+  await transaction.insertInto("login_exchanges").values(login).execute();
+}
+
+export function findLogin(reader: Reader, id: string): Promise<LoginRow | undefined> {
+  return reader.selectFrom("login_exchanges").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** The login, with its row locked until the transaction ends. */
+export function lockLogin(transaction: Transaction, id: string): Promise<LoginRow | undefined> {
+  return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+export async function updateLogin(
+  transaction: Transaction,
+  id: string,
+  change: Partial<
+    Pick<LoginRow, "state" | "delivery" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">
+  >,
+): Promise<void> {
+  await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
+}
+
+/** Denies the logins that one of these keys approved and that have not become sessions yet. */
+export async function denyLoginsOf(transaction: Transaction, keyIds: readonly string[]): Promise<void> {
+  for (const ids of chunksOf(keyIds)) {
+    await transaction
+      .updateTable("login_exchanges")
+      .set({ state: "denied", code_sha256: null })
+      .where("approved_by", "in", ids)
+      .where("state", "=", "approved")
+      .execute();
+  }
+}
+
+async function deleteOldestLogins(transaction: Transaction, count: number): Promise<void> {
+  const greediest = transaction
+    .selectFrom("login_exchanges")
+    .select("client_site")
+    .groupBy("client_site")
+    .orderBy(({ fn }) => fn.countAll(), "desc")
+    .limit(1);
+  // Ids sort by start time.
+  const oldest = transaction
+    .selectFrom("login_exchanges")
+    .select("id")
+    .where("client_site", "=", greediest)
+    .orderBy("id")
+    .limit(count);
+  await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
+}
 
 /** Time limit for a person to approve a login and for the program to get the token. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
@@ -104,4 +177,18 @@ function isTooFast({ last_polled_at: lastPolledAt }: LoginRow, nowMs: number): b
 
 function refused(detail: string): LoginState {
   return { state: "refused", detail };
+}
+
+const PRUNE = { name: "prune-logins", intervalMs: 60_000 } as const;
+/** How long an expired session is kept, so that its user gets "expired" instead of "unknown". */
+const SESSION_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Deletes expired logins, and sessions that expired long ago. */
+export function createPruneLogins(context: Pick<OperationContext, "store" | "machine">): Task {
+  return createPruning(context, PRUNE, async (pruning) =>
+    Math.max(
+      await deleteExpired(pruning, "login_exchanges", pruning.ago(0)),
+      await deleteExpired(pruning, "sessions", pruning.ago(SESSION_MEMORY_MS)),
+    ),
+  );
 }
