@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 
 import { beyondSpec, operations } from "../api/api.ts";
-import { getAccount } from "./account/operations.ts";
+import { getAccount } from "./organizations/account.ts";
 import { listOrganizationAudit } from "./audit/operations.ts";
 import {
   createDeployment,

@@ -1,6 +1,5 @@
 /** Organizations: to whom everything belongs. Other resources use what is listed here. */
 export {
-  countBelongings,
   ensureOrganization,
   FIRST_ORGANIZATION_NAME,
   isOnlyOrganization,

@@ -58,27 +58,6 @@ export async function findOrganization(reader: Reader, nameOrId: string): Promis
   return found.find(({ id }) => id === nameOrId) ?? found[0];
 }
 
-/** Numbers of current deployments and of keys that work at `now` (ISO 8601). */
-export async function countBelongings(
-  reader: Reader,
-  organizationId: string,
-  now: string,
-): Promise<{ readonly deployments: number; readonly apiKeys: number }> {
-  const deployments = await reader
-    .selectFrom("deployments")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where("retired_at", "is", null)
-    .executeTakeFirstOrThrow();
-  const apiKeys = await reader
-    .selectFrom("api_keys")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where(worksAt(now))
-    .executeTakeFirstOrThrow();
-  return { deployments: deployments.count, apiKeys: apiKeys.count };
-}
-
 /** An organization with the numbers of its robots and keys. */
 export interface Belongings extends OrganizationRow {
   readonly robots: number;

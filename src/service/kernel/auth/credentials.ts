@@ -6,72 +6,6 @@ import type { Tables, Transaction } from "../store/tables.ts";
 import { type Clock, isoNow } from "../../../platform/clock.ts";
 import type { Principal } from "./authenticate.ts";
 
-/** Expiry and revocation of a credential. */
-export type CredentialEnd = Pick<Tables["api_keys"], "expires_at" | "revoked_at">;
-
-interface CredentialId {
-  readonly organizationId: string;
-  readonly id: string;
-}
-
-/** Tables of credentials. */
-export type CredentialTable = "api_keys" | "sessions";
-
-/**
- * A key or session of an organization, with a share lock on its row: others cannot revoke it before the transaction ends. The lock allows
- * other share locks, and updates of its last use.
- */
-export async function holdCredential(
-  transaction: Transaction,
-  table: CredentialTable,
-  credential: CredentialId,
-): Promise<CredentialEnd | undefined> {
-  const [row] = await HOLD[table](transaction, credential);
-  return row;
-}
-
-const HOLD = { api_keys: prepareHold("api_keys"), sessions: prepareHold("sessions") };
-
-function prepareHold(table: CredentialTable) {
-  return prepare<CredentialId, CredentialEnd>((database, parameter) =>
-    database
-      .selectFrom(table)
-      .select(["expires_at", "revoked_at"])
-      .where("organization_id", "=", parameter("organizationId"))
-      .where("id", "=", parameter("id"))
-      .forKeyShare(),
-  );
-}
-
-/** Whether an installation is active, with a share lock on its row: others cannot revoke or freeze it before the transaction ends. */
-export async function holdActiveInstallation(
-  transaction: Transaction,
-  organizationId: string,
-  id: string,
-): Promise<boolean> {
-  const [row] = await HOLD_INSTALLATION(transaction, { organizationId, id });
-  return row?.state === "active";
-}
-
-const HOLD_INSTALLATION = prepare<CredentialId, Pick<Tables["installations"], "state">>((database, parameter) =>
-  database
-    .selectFrom("installations")
-    .select("state")
-    .where("organization_id", "=", parameter("organizationId"))
-    .where("id", "=", parameter("id"))
-    .forShare(),
-);
-
-/** Records the use of a credential at `at` (ISO 8601), unless another replica has recorded a later one. */
-export async function noteUse(transaction: Transaction, table: CredentialTable, id: string, at: string): Promise<void> {
-  await transaction
-    .updateTable(table)
-    .set({ last_used_at: at })
-    .where("id", "=", id)
-    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
-    .execute();
-}
-
 /** The condition of keys that work at `now` (ISO 8601): neither revoked nor expired. */
 export function worksAt(now: string) {
   return ({ and, or, eb }: ExpressionBuilder<Pick<Tables, "api_keys">, "api_keys">) =>
@@ -136,18 +70,47 @@ export function writeAs(
 /**
  * Whether a credential that was valid when its request began is still valid at `at` (ISO 8601).
  *
- * Locks the credential's row, so that a concurrent revocation takes effect before or after the whole transaction.
+ * Locks the credential's row, so that a concurrent revocation takes effect before or after the whole transaction. The lock allows other share
+ * locks, and of keys and sessions updates of their last use.
  */
 export async function isStillValid(
   transaction: Transaction,
   { organizationId, credential, credentialId: id, expiresAt }: Principal,
   at: string,
 ): Promise<boolean> {
+  const of = { organizationId, id };
   if (credential === "robot") {
-    const isActive = await holdActiveInstallation(transaction, organizationId, id);
-    return isActive && expiresAt !== null && expiresAt > at;
+    const [installation] = await holdInstallation(transaction, of);
+    return installation?.state === "active" && expiresAt !== null && expiresAt > at;
   }
-  const table = credential === "api_key" ? "api_keys" : "sessions";
-  const row = await holdCredential(transaction, table, { organizationId, id });
+  const [row] = await (credential === "api_key" ? holdKey : holdSession)(transaction, of);
   return row !== undefined && row.revoked_at === null && (row.expires_at === null || row.expires_at > at);
 }
+
+interface CredentialId {
+  readonly organizationId: string;
+  readonly id: string;
+}
+
+const holdKey = prepareHold("api_keys");
+const holdSession = prepareHold("sessions");
+
+function prepareHold(table: "api_keys" | "sessions") {
+  return prepare<CredentialId, Pick<Tables["api_keys"], "expires_at" | "revoked_at">>((database, parameter) =>
+    database
+      .selectFrom(table)
+      .select(["expires_at", "revoked_at"])
+      .where("organization_id", "=", parameter("organizationId"))
+      .where("id", "=", parameter("id"))
+      .forKeyShare(),
+  );
+}
+
+const holdInstallation = prepare<CredentialId, Pick<Tables["installations"], "state">>((database, parameter) =>
+  database
+    .selectFrom("installations")
+    .select("state")
+    .where("organization_id", "=", parameter("organizationId"))
+    .where("id", "=", parameter("id"))
+    .forShare(),
+);

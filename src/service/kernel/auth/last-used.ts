@@ -3,7 +3,6 @@ import type { ServiceMachine } from "../machine.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Principal } from "./authenticate.ts";
-import { type CredentialTable, noteUse } from "./credentials.ts";
 
 /** Records the last use of keys and sessions, without a write for each request. */
 export interface LastUsed {
@@ -24,7 +23,7 @@ const PERIOD_MS = 60_000;
 const BATCH = 500;
 
 interface Use {
-  readonly table: CredentialTable;
+  readonly table: "api_keys" | "sessions";
   readonly id: string;
   readonly at: string;
 }
@@ -39,7 +38,13 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
     for (let start = 0; start < uses.length; start += BATCH) {
       const batch = uses.slice(start, start + BATCH);
       await store.write(async (transaction) => {
-        for (const { table, id, at } of batch) await noteUse(transaction, table, id, at);
+        for (const { table, id, at } of batch) {
+          const row = transaction.updateTable(table).set({ last_used_at: at }).where("id", "=", id);
+          // Unless another replica has written a later one.
+          await row
+            .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
+            .execute();
+        }
       });
     }
   }

@@ -17,7 +17,7 @@ import { storeProblem } from "../../../../../src/service/kernel/store/store-prob
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { countBelongings } from "../../../../../src/service/organizations/queries.ts";
+import { countBelongings } from "../../../../../src/service/organizations/account.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { eventually } from "../../../../support/robot/robot.ts";

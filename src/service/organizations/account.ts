@@ -3,10 +3,12 @@ import { ACCOUNT_ITEMS_MAXIMUM } from "../../api/account.ts";
 import { isoNow } from "../../platform/clock.ts";
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
+import { worksAt } from "../kernel/auth/credentials.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
 import { keyView, listWorkingKeys } from "../keys/index.ts";
-import { countBelongings, organizationOf } from "../organizations/index.ts";
+import { organizationOf } from "./queries.ts";
 
 /** `GET /v1/me/account`: current deployments and working keys, if the credential may read them, and the number of both. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {
@@ -31,4 +33,25 @@ export function getAccount({ store, machine }: OperationContext): Handler<null> 
     };
     return answerValue(account);
   };
+}
+
+/** Numbers of current deployments and of keys that work at `now` (ISO 8601). */
+export async function countBelongings(
+  reader: Reader,
+  organizationId: string,
+  now: string,
+): Promise<{ readonly deployments: number; readonly apiKeys: number }> {
+  const deployments = await reader
+    .selectFrom("deployments")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("organization_id", "=", organizationId)
+    .where("retired_at", "is", null)
+    .executeTakeFirstOrThrow();
+  const apiKeys = await reader
+    .selectFrom("api_keys")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("organization_id", "=", organizationId)
+    .where(worksAt(now))
+    .executeTakeFirstOrThrow();
+  return { deployments: deployments.count, apiKeys: apiKeys.count };
 }
