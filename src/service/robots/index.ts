@@ -11,9 +11,9 @@ export {
 export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
-export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
-export type { IdentifiedRow } from "./identified-robots.ts";
 export type { RobotQuota } from "./quota.ts";
+export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./views.ts";
+export type { IdentifiedRow } from "./views.ts";
 export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
 export { labelHash, readLabels } from "./selection.ts";

@@ -8,9 +8,8 @@ import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { announce } from "../webhooks/index.ts";
-import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
 import { lockRobot } from "./queries.ts";
-import { type RobotViewsContext, UNKNOWN_ROBOT } from "./views.ts";
+import { findIdentifiedRobot, identifiedRobotView, type RobotViewsContext, UNKNOWN_ROBOT } from "./views.ts";
 
 /** `PATCH /v1/robots/{robot}`: id, installation, deployments and fleets stay. Its computer registers with the new name from then on. */
 export function renameRobot(

@@ -18,7 +18,7 @@ import {
   type registrationDetails,
   REGISTRATIONS_COMPARED,
 } from "../history/queries.ts";
-import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
+import { findIdentifiedRobot, type IdentifiedRow } from "../views.ts";
 import { isRegistered, type Registered, type Registration, upsertRobot } from "../queries.ts";
 import { takeOver } from "./take-over.ts";
 

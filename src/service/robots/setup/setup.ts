@@ -5,7 +5,7 @@ import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import { type Answer, answerValue, isAnswer } from "../../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../../kernel/operation.ts";
 import { registrationDetails } from "../history/queries.ts";
-import { identifiedRobotView } from "../identified-robots.ts";
+import { identifiedRobotView } from "../views.ts";
 import { type Registered, registrationOf } from "../queries.ts";
 import type { RobotQuota } from "../quota.ts";
 import { refuseName, register, type RegisterContext, type Setup, type SetupDone } from "./register.ts";
