@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, requestPoll, requestStart, refusalOf } from "./scene.ts";
+import { openScene, requestPoll, refusalOf } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -66,14 +66,6 @@ describeOnEachStore("enrolment", (newStore) => {
       return usesOf(key.id);
     };
     await expect.poll(uses).toBe(4);
-  });
-
-  it("expired enrollment key → 401", async () => {
-    const { advance, computer, enrollmentKey } = await openScene(await newStore());
-    const key = await enrollmentKey(5);
-    advance(8 * DAY_MS);
-    const answer = await requestStart(computer(), {}, { authorization: `Bearer ${key.api_key}` });
-    expect(await refusalOf(answer)).toEqual([401, "API key has expired"]);
   });
 
   it("approved without confirm_replace, robot online before the poll → denied, and the log says why", async () => {

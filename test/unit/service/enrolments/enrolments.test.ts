@@ -11,7 +11,6 @@ import {
   stateAt,
   UNDECIDED,
 } from "../../../../src/service/enrolments/enrolments.ts";
-import { IDENTITY_SETTINGS, presenceAt } from "../../../../src/service/installations/index.ts";
 import { isAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -165,11 +164,6 @@ it("region: lower-cased, empty → none", () => {
     null,
     null,
   ]);
-});
-
-it("robot: online for a limited time after its last heartbeat", () => {
-  const context = { liveness: { seen: () => undefined }, identity: { ...IDENTITY_SETTINGS, onlineWindowMs: 90_000 } };
-  expect(presenceAt(Date.parse(END), context).onlineSince).toBe("2026-03-01T12:08:30.000Z");
 });
 
 it("log of an enrolment: its owner, but neither its code nor its token", () => {
