@@ -10,7 +10,7 @@ import {
   retireDeployment,
 } from "./deployments/operations.ts";
 import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./enrolments/approval.ts";
-import { createGuessLimit } from "./enrolments/codes.ts";
+import { createCodeLookUp } from "./enrolments/codes.ts";
 import { pollEnrolment } from "./enrolments/poll.ts";
 import { startEnrolment } from "./enrolments/start.ts";
 import { getFleetDetails } from "./fleets/details.ts";
@@ -94,13 +94,13 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, beyondSpec.retireDeployment, retireDeployment(context));
   mountWithQuery(app, context, operations.listUsage, listOrganizationUsage(context));
   mountWithQuery(app, context, beyondSpec.summarizeUsage, summarizeUsage(context));
-  const guesses = createGuessLimit(context);
+  const lookUp = createCodeLookUp(context);
   mountOpen(app, context, beyondSpec.startEnrolment, startEnrolment(context, quota));
   mountOpen(app, context, beyondSpec.pollEnrolment, pollEnrolment(context));
-  mountWithBody(app, context, beyondSpec.approveEnrolment, approveEnrolment(context, quota, guesses));
-  mountWithBody(app, context, beyondSpec.denyEnrolment, denyEnrolment(context, guesses));
+  mountWithBody(app, context, beyondSpec.approveEnrolment, approveEnrolment(context, quota, lookUp));
+  mountWithBody(app, context, beyondSpec.denyEnrolment, denyEnrolment(context, lookUp));
   mount(app, context, beyondSpec.listEnrolments, listEnrolments(context));
-  mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, guesses));
+  mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, lookUp));
   mountWithBody(app, context, beyondSpec.createWebhook, createOrganizationWebhook(context));
   mountWithQuery(app, context, beyondSpec.listWebhooks, listOrganizationWebhooks(context));
   mount(app, context, beyondSpec.testWebhook, testOrganizationWebhook(context));

@@ -22,12 +22,11 @@ import {
   robotNameOf,
   type RobotQuota,
 } from "../robots/index.ts";
-import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
+import { type LookUpCode, showUserCode, UNKNOWN_CODE } from "./codes.ts";
 import {
   type EnrolmentRow,
   type EnrolmentsContext,
   entryOf,
-  findByCode,
   giveBackUses,
   isFoundBy,
   listWaiting,
@@ -37,11 +36,6 @@ import {
   updateEnrolment,
 } from "./enrolments.ts";
 
-/** Unknown, ended and another organization's are not told apart. */
-const UNKNOWN_CODE = refuse(
-  "NotFound",
-  "No enrolment waits with this code; check it on the robot, or start the enrolment there again",
-);
 const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
 
 /** `GET /v1/robot-enrollments`: newest first. */
@@ -60,10 +54,10 @@ export function listEnrolments(context: EnrolmentsContext): Handler<null> {
 }
 
 /** `GET /v1/robot-enrollments/{user_code}`: whoever knows the code may approve it, and sees here what. Wrong codes count as with approvals. */
-export function getEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<null> {
+export function getEnrolment(context: EnrolmentsContext, lookUp: LookUpCode): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {
-    const row = await lookUp(context, guesses, principal, path["user_code"] ?? "");
+    const row = await lookUp(principal, path["user_code"] ?? "");
     if (isAnswer(row)) return row;
     if (row.status !== "pending") return UNKNOWN_CODE;
     const name = robotNameOf(row.requested_name);
@@ -101,12 +95,12 @@ interface Approved {
 export function approveEnrolment(
   context: EnrolmentsContext,
   quota: RobotQuota,
-  guesses: GuessLimit,
+  lookUp: LookUpCode,
 ): Handler<EnrolmentApproval> {
   const { newId, machine } = context;
   return async (call) => {
     const { principal, body } = call;
-    const found = await lookUp(context, guesses, principal, body.user_code);
+    const found = await lookUp(principal, body.user_code);
     if (isAnswer(found)) return found;
     const decision = decide(found, body, "approver");
     if (isAnswer(decision)) return decision;
@@ -160,11 +154,11 @@ export function approveEnrolment(
 }
 
 /** `POST /v1/robots/deny`: also an approval that the computer has not polled for yet. */
-export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<EnrolmentDenial> {
+export function denyEnrolment(context: EnrolmentsContext, lookUp: LookUpCode): Handler<EnrolmentDenial> {
   const { newId, machine } = context;
   return async (call) => {
     const { principal, body } = call;
-    const found = await lookUp(context, guesses, principal, body.user_code);
+    const found = await lookUp(principal, body.user_code);
     if (isAnswer(found)) return found;
     const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
@@ -192,20 +186,6 @@ export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): 
       requested_name: found.requested_name,
     });
   };
-}
-
-/** The enrolment of this code, if people of the principal's organization may find it; else a refusal. Wrong codes count. */
-async function lookUp(
-  { store, machine }: EnrolmentsContext,
-  guesses: GuessLimit,
-  principal: Principal,
-  typedCode: string,
-): Promise<EnrolmentRow | Answer> {
-  const looked = await guesses.look(principal, async () => {
-    const row = await findByCode(store.lookup, readUserCode(typedCode), isoNow(machine.clock));
-    return row !== undefined && isFoundBy(row, principal.organizationId) ? row : null;
-  });
-  return looked ?? UNKNOWN_CODE;
 }
 
 /** The enrolment again, locked, unless it has ended or is of another organization now. */

@@ -1,9 +1,10 @@
-import type { Clock } from "../../platform/clock.ts";
+/** The codes by which people find enrolments. */
+import { isoNow } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type Answer, refuse } from "../kernel/http/answers.ts";
-import type { OperationContext } from "../kernel/operation.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
+import { type EnrolmentRow, type EnrolmentsContext, findByCode, isFoundBy } from "./enrolments.ts";
 
 /** Capital letters and digits without those that look alike. */
 const ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
@@ -39,36 +40,28 @@ export const GUESSES_PER_MINUTE = { credential: 10, organization: 100 } as const
 const BUCKETS_MAXIMUM = 10_000;
 const MINUTE_S = 60;
 
-type Guesser = Pick<Principal, "credentialId" | "organizationId">;
+/** Unknown, ended and another organization's are not told apart. */
+export const UNKNOWN_CODE = refuse(
+  "NotFound",
+  "No enrolment waits with this code; check it on the robot, or start the enrolment there again",
+);
 
-/** Keeps credentials from guessing codes. Each replica counts for itself. */
-export interface GuessLimit {
-  /**
-   * Looks a code up, and counts it if it is wrong: if `find` resolves with null. Lookups of one credential run one after the other, so that
-   * many at once are no more guesses than many in a row.
-   *
-   * @returns what was found, null for a wrong code, or a refusal after too many of them.
-   */
-  look<T extends object>(guesser: Guesser, find: () => Promise<T | null>): Promise<T | Answer | null>;
-}
+/** The enrolment of a code, if people of the principal's organization may find it; else a refusal. */
+export type LookUpCode = (principal: Principal, typedCode: string) => Promise<EnrolmentRow | Answer>;
 
-export function createGuessLimit({
-  machine: { clock },
-  limitMet,
-}: Pick<OperationContext, "limitMet"> & {
-  readonly machine: { readonly clock: Pick<Clock, "monotonicMs"> };
-}): GuessLimit {
+/**
+ * Looks codes up, and keeps credentials from guessing them: wrong ones count, by each replica for itself. Lookups of one credential run one
+ * after the other, so that many at once are no more guesses than many in a row.
+ */
+export function createCodeLookUp({ store, machine: { clock }, limitMet }: EnrolmentsContext): LookUpCode {
   const bucketsOf = (perMinute: number) =>
     new TokenBuckets({ burst: perMinute, per_second: perMinute / MINUTE_S }, BUCKETS_MAXIMUM);
   const credentials = bucketsOf(GUESSES_PER_MINUTE.credential);
   const organizations = bucketsOf(GUESSES_PER_MINUTE.organization);
   /** The last lookup of each credential that has some under way. */
-  const lookups = new Map<string, Promise<unknown>>();
+  const lookUps = new Map<string, Promise<unknown>>();
 
-  async function lookNow<T extends object>(
-    { credentialId, organizationId }: Guesser,
-    find: () => Promise<T | null>,
-  ): Promise<T | Answer | null> {
+  async function lookUpNow({ credentialId, organizationId }: Principal, code: string): Promise<EnrolmentRow | Answer> {
     const nowMs = clock.monotonicMs();
     const left = [credentials.look(credentialId, nowMs), organizations.look(organizationId, nowMs)];
     const waitMs = Math.max(...left.filter(({ isAllowed }) => !isAllowed).map((taken) => taken.waitMs));
@@ -76,25 +69,24 @@ export function createGuessLimit({
       limitMet("enrolments.wrong_codes");
       return tooManyGuesses(waitMs);
     }
-    const found = await find();
-    if (found !== null) return found;
+    const found = await findByCode(store.lookup, code, isoNow(clock));
+    if (found !== undefined && isFoundBy(found, organizationId)) return found;
     credentials.take(credentialId, clock.monotonicMs());
     organizations.take(organizationId, clock.monotonicMs());
-    return null;
+    return UNKNOWN_CODE;
   }
 
-  return {
-    async look(guesser, find) {
-      const before = lookups.get(guesser.credentialId) ?? Promise.resolve();
-      const lookup = before.then(() => lookNow(guesser, find));
-      const settled = lookup.catch(() => {});
-      lookups.set(guesser.credentialId, settled);
-      try {
-        return await lookup;
-      } finally {
-        if (lookups.get(guesser.credentialId) === settled) lookups.delete(guesser.credentialId);
-      }
-    },
+  return async (principal, typedCode) => {
+    const { credentialId: id } = principal;
+    const before = lookUps.get(id) ?? Promise.resolve();
+    const lookUp = before.then(() => lookUpNow(principal, readUserCode(typedCode)));
+    const settled = lookUp.catch(() => {});
+    lookUps.set(id, settled);
+    try {
+      return await lookUp;
+    } finally {
+      if (lookUps.get(id) === settled) lookUps.delete(id);
+    }
   };
 }
 

@@ -25,7 +25,7 @@ import { type RobotRow, SHOWN_COLUMNS } from "./queries.ts";
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 
 /** Rows that a filtered list reads per query. */
-const SCANNED_ROWS = 200;
+const SCANNED_ROWS = 1000;
 
 export interface RobotViewsContext extends PresenceContext, Pick<OperationContext, "store" | "machine"> {
   readonly liveness: Pick<Liveness, "seen" | "revision">;
@@ -54,7 +54,7 @@ export function listOrganizationRobots(context: RobotViewsContext): Handler<null
         around: ["[", "]"],
         fetch: (range) =>
           status === undefined
-            ? listIdentifiedRobots(store.reader, organizationId, range)
+            ? listRobots(store.reader, organizationId, range)
             : listOfStatus(store.reader, organizationId, range, { status, presence }),
         view: viewOf,
       });
@@ -63,6 +63,11 @@ export function listOrganizationRobots(context: RobotViewsContext): Handler<null
       firstOffline === null ? Number.POSITIVE_INFINITY : Date.parse(firstOffline) + identity.onlineWindowMs;
     return cache.answer(organizationId, read, validUntilMs);
   };
+}
+
+/** Robots of an organization, oldest first. */
+function listRobots(reader: Reader, organizationId: string, range: PageRange): Promise<readonly IdentifiedRow[]> {
+  return inRange(identified(reader, organizationId), "robots.id", range).execute();
 }
 
 /** The next robots of a status. Which one they have, the store alone does not know. */
@@ -74,8 +79,7 @@ async function listOfStatus(
 ): Promise<readonly IdentifiedRow[]> {
   const found: IdentifiedRow[] = [];
   for (let after = first; ;) {
-    const wanted = { status, onlineSince: presence.onlineSince };
-    const rows = await listIdentifiedRobots(reader, organizationId, { after, rows: SCANNED_ROWS }, wanted);
+    const rows = await listRobots(reader, organizationId, { after, rows: SCANNED_ROWS });
     found.push(...rows.filter((row) => presenceOf(row, presence).status === status));
     const last = rows.at(-1);
     if (last === undefined || rows.length < SCANNED_ROWS || found.length >= maximum) {
@@ -103,28 +107,6 @@ export function maySee({ robot: own }: Principal, { id }: Pick<IdentifiedRow, "i
 
 /** What the answers show of a robot, with its live installation. */
 export type IdentifiedRow = RobotRow & LiveRow;
-
-/** Robots of an organization, oldest first; with `wanted` without those that are not of the status, as far as the store knows. */
-export function listIdentifiedRobots(
-  reader: Reader,
-  organizationId: string,
-  range: PageRange,
-  wanted: (Pick<Presence, "onlineSince"> & { readonly status: "online" | "offline" }) | null = null,
-): Promise<readonly IdentifiedRow[]> {
-  const robots = identified(reader, organizationId);
-  if (wanted === null) return inRange(robots, "robots.id", range).execute();
-  const possible = robots.where(({ eb, or }) =>
-    wanted.status === "online"
-      ? // Not `=`, with which PostgreSQL, until it has statistics, joins and sorts all robots for each page.
-        eb("installations.state", "is not distinct from", "active")
-      : or([
-          eb("installations.state", "is distinct from", "active"),
-          eb("installations.last_seen_at", "is", null),
-          eb("installations.last_seen_at", "<", wanted.onlineSince),
-        ]),
-  );
-  return inRange(possible, "robots.id", range).execute();
-}
 
 /** Those of these robots that are there, by name. */
 export async function findIdentifiedRobots(

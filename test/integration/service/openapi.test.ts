@@ -8,7 +8,7 @@ import type { Operation } from "../../../src/api/wire/operation.ts";
 import { PREPARATION_TIMEOUT_MS } from "../../../src/service/deployments/transition.ts";
 import { FLEETS_MAXIMUM } from "../../../src/service/fleets/changes.ts";
 import { API_KEYS_MAXIMUM } from "../../../src/service/keys/queries.ts";
-import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../../../src/service/logins/rules.ts";
+import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../../../src/service/logins/logins.ts";
 import { EXAMPLES } from "../../../src/service/openapi/paths.ts";
 import type { RunningService } from "../../support/service/service.ts";
 import { testService } from "../../support/service/test-service.ts";
