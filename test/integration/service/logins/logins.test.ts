@@ -101,17 +101,6 @@ describeOnEachStore("logins of a command line", (newStore) => {
     }
   });
 
-  it("polled more often than every five seconds → slow_down", async () => {
-    const { call, start, advance } = await scene(await newStore());
-    const exchangeId = await start();
-    const poll = async () =>
-      (await call(null, "POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier: VERIFIER })).json();
-    expect(await poll()).toEqual({ status: "pending", interval: 5 });
-    expect(await poll()).toEqual({ status: "slow_down", interval: 5 });
-    advance(5000);
-    expect(await poll()).toEqual({ status: "pending", interval: 5 });
-  });
-
   it("session → expires after thirty days", async () => {
     const { call, logIn, advance } = await scene(await newStore());
     const token = await logIn();
@@ -125,15 +114,6 @@ describeOnEachStore("logins of a command line", (newStore) => {
   it("session ended with a slow request → 200", async () => {
     const { call, logIn } = await scene(await newStore(), { pace: 100_000 });
     expect((await call(await logIn(), "DELETE", "/v1/cli/session")).status).toBe(200);
-  });
-
-  it("approving key expires → the session expires too", async () => {
-    const { running, call, logIn, advance } = await scene(await newStore());
-    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k", expires_at: expiresAt });
-    const token = await logIn(apiKeyCreatedSchema.parse(await made.json()).api_key);
-    advance(3_600_001);
-    await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
   });
 
   it("approving key revoked → its sessions, theirs in turn, and approved logins end", async () => {

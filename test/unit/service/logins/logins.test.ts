@@ -4,13 +4,7 @@ import { loginStartSchema } from "../../../../src/api/logins.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import {
-  API_KEY_PREFIX,
-  createToken,
-  hashSecret,
-  isToken,
-  SESSION_TOKEN_PREFIX,
-} from "../../../../src/service/kernel/auth/token.ts";
+import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
@@ -134,24 +128,6 @@ describe("userCode", () => {
     expect(userCode("login_1")).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     expect(userCode("login_1")).toBe(userCode("login_1"));
     expect(userCode("login_1")).not.toBe(userCode("login_2"));
-  });
-});
-
-describe("session tokens", () => {
-  it("recognized, and no API keys", () => {
-    const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
-    expect(token).toMatch(/^rps_session_[0-9A-Za-z]{28}$/);
-    expect([isToken(SESSION_TOKEN_PREFIX, token), isToken(API_KEY_PREFIX, token)]).toEqual([true, false]);
-    expect(isToken(SESSION_TOKEN_PREFIX, createToken(API_KEY_PREFIX, systemRandom))).toBe(false);
-  });
-  it("typo → detected", () => {
-    const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
-    const typo = token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
-    expect([
-      isToken(SESSION_TOKEN_PREFIX, typo),
-      isToken(SESSION_TOKEN_PREFIX, token.slice(1)),
-      isToken(SESSION_TOKEN_PREFIX, "rps_session_"),
-    ]).toEqual([false, false, false]);
   });
 });
 
