@@ -27,7 +27,6 @@ import {
   type EnrolmentRow,
   type EnrolmentsContext,
   entryOf,
-  giveBackUses,
   isFoundBy,
   listWaiting,
   lockEnrolment,
@@ -172,7 +171,6 @@ export function denyEnrolment(context: EnrolmentsContext, lookUp: LookUpCode): H
         decided_by: credentialId,
         decided_at: now,
       });
-      await giveBackUses(transaction, [row]);
       await audit(transaction, author, entryOf("enrolment.deny", row));
       return true;
     });

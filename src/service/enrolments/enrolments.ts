@@ -1,9 +1,10 @@
-/** Enrolments: computers without a credential that wait until somebody approves them. Their rows and states, and the uses of keys for them. */
+/** Enrolments: computers without a credential that wait until somebody approves them. Their rows and states. */
 import { sql } from "kysely";
 
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import type { PresenceContext } from "../installations/index.ts";
+import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { AuditEntry } from "../kernel/store/audit.ts";
@@ -177,22 +178,20 @@ export async function updateEnrolment(
 
 /** Ends the enrolments that wait with this key, for a newer start with it. */
 export async function expireWaitingOf(transaction: Transaction, publicKey: string): Promise<void> {
-  const expired = await transaction
+  await transaction
     .updateTable("enrolments")
     .set({ status: "expired" })
     .where("public_key", "=", publicKey)
     .where("status", "in", ["pending", "approved"])
     .where("installation_id", "is", null)
-    .returning("key_id")
     .execute();
-  await giveBackUses(transaction, expired);
 }
 
 const PRUNE = { name: "prune-enrolments", intervalMs: 30_000 } as const;
 /** How long an enrolment is kept after its end, so that its computer is told which end it was. */
 const MEMORY_MS = 24 * 60 * 60 * 1000;
 
-/** Ends enrolments that are over, which gives uses of keys back, and deletes them a day later. */
+/** Ends enrolments that are over, and deletes them a day later. */
 export function createPruneEnrolments(context: Pick<OperationContext, "store" | "machine">): Task {
   return createPruning(context, PRUNE, async ({ transaction, ago, maximum }) =>
     Math.max(await expireDue(transaction, ago(0), maximum), await deleteEnded(transaction, ago(MEMORY_MS), maximum)),
@@ -215,12 +214,8 @@ async function expireDue(transaction: Transaction, now: string, maximum: number)
       status: sql<"consumed" | "expired">`case when installation_id is null then 'expired' else 'consumed' end`,
     })
     .where("id", "in", due)
-    .returning(["key_id", "installation_id"])
+    .returning("id")
     .execute();
-  await giveBackUses(
-    transaction,
-    ended.filter(({ installation_id: id }) => id === null),
-  );
   return ended.length;
 }
 
@@ -249,48 +244,25 @@ export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonl
   }
 }
 
-/** Takes one use of a key for enrolments; false if it has none left. */
-export function takeUse(transaction: Transaction, keyId: string): Promise<boolean> {
-  return changeUses(transaction, keyId, -1);
-}
-
-/** Gives the uses of enrolments back that made no installation. */
-export async function giveBackUses(
-  transaction: Transaction,
-  enrolments: readonly Pick<EnrolmentRow, "key_id">[],
-): Promise<void> {
-  const counts = new Map<string, number>();
-  for (const { key_id: keyId } of enrolments) if (keyId !== null) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
-  // In a fixed order, so that replicas do not deadlock.
-  for (const [keyId, count] of [...counts].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
-    await changeUses(transaction, keyId, count);
-  }
-}
-
 /**
- * Changes what remains in one of the slots of a key: in one that no other transaction has locked, so that robots which enroll at the same
- * time do not wait for each other's commits, else in any. False if none has enough.
+ * How many robots a key for enrolments has added or approved, with the key locked: of concurrent starts with the last use, one gets it. An
+ * enrolment that ends without an installation takes none.
  */
-async function changeUses(transaction: Transaction, keyId: string, by: number): Promise<boolean> {
-  const slots = transaction
-    .selectFrom("key_uses")
-    .select("slot")
+export async function countUses(transaction: Transaction, organizationId: string, keyId: string): Promise<number> {
+  await holdKeyToAdd(transaction, organizationId, keyId);
+  const { added } = await transaction
+    .selectFrom("robots")
+    .select(({ fn }) => fn.countAll<number>().as("added"))
+    .where("made_by", "=", keyId)
+    .executeTakeFirstOrThrow();
+  const { approved } = await transaction
+    .selectFrom("enrolments")
+    .select(({ fn }) => fn.countAll<number>().as("approved"))
+    .where("status", "=", "approved")
+    .where("installation_id", "is", null)
     .where("key_id", "=", keyId)
-    .where("remaining", ">=", -by)
-    .orderBy("slot")
-    .limit(1)
-    .forUpdate();
-  for (const slot of [slots.skipLocked(), slots]) {
-    const changed = await transaction
-      .updateTable("key_uses")
-      .set(({ eb }) => ({ remaining: eb("remaining", "+", by) }))
-      .where("key_id", "=", keyId)
-      .where("slot", "=", slot)
-      .returning("slot")
-      .executeTakeFirst();
-    if (changed !== undefined) return true;
-  }
-  return false;
+    .executeTakeFirstOrThrow();
+  return added + approved;
 }
 
 /** Ends the enrolment that an installation came from: its credential was used, so no poll may answer with another one. */

@@ -33,7 +33,6 @@ import {
   type EnrolmentsContext,
   entryOf,
   findEnrolment,
-  giveBackUses,
   lockEnrolment,
   shownOf,
   stateAt,
@@ -186,7 +185,6 @@ async function installEnrolled(
   if (row.key_id !== null) {
     // A key never takes over a robot.
     await updateEnrolment(transaction, row.id, UNDECIDED);
-    await giveBackUses(transaction, [row]);
     return { state: "pending" };
   }
   const presence = presenceAt(Date.parse(now), context);

@@ -3,7 +3,7 @@ import { isoTime } from "../../platform/clock.ts";
 import { readPublicKey } from "../../platform/ed25519.ts";
 import { findLiveByKey } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
+import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
@@ -19,6 +19,7 @@ import { approvalColumns, decide, overlaid, regionOf } from "./approval.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
 import {
   areTooManyWaiting,
+  countUses,
   endOneOfLargest,
   type EnrolmentRow,
   type EnrolmentsContext,
@@ -26,7 +27,6 @@ import {
   expireWaitingOf,
   insertEnrolment,
   shownOf,
-  takeUse,
   UNDECIDED,
 } from "./enrolments.ts";
 
@@ -163,7 +163,7 @@ function start(
 }
 
 /**
- * A key for enrolments approves at once, and one of its uses is taken. If there is a robot of that name, the enrolment waits for a person
+ * A key for enrolments approves at once, and takes one use. If there is a robot of that name, the enrolment waits for a person
  * instead: such a key never takes over a robot.
  */
 async function startWithKey(
@@ -175,7 +175,9 @@ async function startWithKey(
   requestId: string,
 ): Promise<EnrolmentRow | Answer> {
   const { organizationId, keyId } = principal;
-  const row = await withTermsOf(store.lookup, sent, principal);
+  const terms = await findTerms(store.lookup, principal);
+  if (terms === null) return NOT_FOR_ENROLMENTS;
+  const row = underTerms(sent, organizationId, terms);
   if (isAnswer(row)) return row;
   const decision = decide(row, {}, "computer");
   if (isAnswer(decision)) return decision;
@@ -186,32 +188,33 @@ async function startWithKey(
   const started = await write(async (transaction) => {
     if (!(await releaseKey(transaction, row.public_key))) return KEY_IN_USE;
     const isNew = (await findRobotNamed(transaction, organizationId, decision.name)) === undefined;
-    if (isNew && !(await takeUse(transaction, keyId))) return USES_SPENT;
+    if (isNew && (await countUses(transaction, organizationId, keyId)) >= terms.uses) return USES_SPENT;
     const inserted = await insertWithCode(transaction, isNew ? approved : row, codes);
     await audit(transaction, author, entryOf("enrolment.start", inserted));
     return inserted;
   });
 }
 
-/** The enrolment for the organization of the key, with the key's site, region and labels laid over what the computer said. */
-async function withTermsOf(
-  reader: Reader,
-  row: EnrolmentRow,
-  { organizationId, keyId }: Principal,
-): Promise<EnrolmentRow | Answer> {
+async function findTerms(reader: Reader, { organizationId, keyId }: Principal): Promise<KeyEnrolment | null> {
   const key = await reader
     .selectFrom("api_keys")
     .select("enrolment")
     .where("organization_id", "=", organizationId)
     .where("id", "=", keyId)
     .executeTakeFirst();
-  const terms = readKeyEnrolment(key?.enrolment ?? null);
-  if (terms === null) return NOT_FOR_ENROLMENTS;
+  return readKeyEnrolment(key?.enrolment ?? null);
+}
+
+/** The enrolment for the organization of the key, with the key's site, region and labels laid over what the computer said. */
+function underTerms(
+  row: EnrolmentRow,
+  organizationId: string,
+  { site, region, labels }: KeyEnrolment,
+): EnrolmentRow | Answer {
   if (row.wanted_organization_id !== null && row.wanted_organization_id !== organizationId) {
     const fault = ruleBroken("the key for enrolments belongs to another organization");
     return refuseInvalid([{ ...fault, loc: ["body", "organization_id"], input: row.wanted_organization_id }]);
   }
-  const { site, region, labels } = terms;
   return {
     ...row,
     site: site ?? row.site,

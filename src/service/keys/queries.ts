@@ -1,5 +1,4 @@
 import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
-import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type KeyViewRow, selectKeys } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
 import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
@@ -12,20 +11,8 @@ import type { Tables } from "../kernel/store/tables.ts";
  */
 export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
 
-/** Parts that the uses of a key are divided into: more than transactions that take one at the same time, with a few replicas. */
-const USE_SLOTS = 16;
-
 export async function insertKey(transaction: Transaction, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();
-  const { uses } = readKeyEnrolment(key.enrolment) ?? { uses: 0 };
-  const slots = Math.min(uses, USE_SLOTS);
-  if (slots === 0) return;
-  const rows = Array.from({ length: slots }, (_, slot) => ({
-    key_id: key.id,
-    slot,
-    remaining: Math.floor((uses + slot) / slots),
-  }));
-  await transaction.insertInto("key_uses").values(rows).execute();
 }
 
 /** Keys of an organization, revoked ones too, oldest first. */

@@ -137,6 +137,7 @@ export async function revokeKey(
 /** The view of a key, without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
   const { id, label, scopes } = row;
+  const enrolment = readKeyEnrolment(row.enrolment);
   return {
     id,
     label,
@@ -149,21 +150,19 @@ export function keyView(row: KeyViewRow): ApiKeyView {
     revoked_at: row.revoked_at,
     created_by: row.created_by,
     parent_id: row.parent_id,
-    enrollment: enrollmentView(row.enrolment),
-    uses_remaining: row.uses_remaining,
+    enrollment: enrollmentView(enrolment),
+    uses_remaining: enrolment === null ? null : enrolment.uses - row.uses,
     last_robot_id: row.last_robot_id,
   };
 }
 
-function enrollmentView(stored: string | null): ApiKeyView["enrollment"] {
-  const enrolment = readKeyEnrolment(stored);
+function enrollmentView(enrolment: KeyEnrolment | null): ApiKeyView["enrollment"] {
   return enrolment === null ? null : { ...enrolment, labels: Object.fromEntries(readLabels(enrolment.labels)) };
 }
 
 /** The view of a new key, with the key itself. */
 export function createdView(row: Tables["api_keys"], apiKey: string): ApiKeyView & { readonly api_key: string } {
-  const uses = readKeyEnrolment(row.enrolment)?.uses ?? null;
-  return { ...keyView({ ...row, uses_remaining: uses, last_robot_id: null }), api_key: apiKey };
+  return { ...keyView({ ...row, uses: 0, last_robot_id: null }), api_key: apiKey };
 }
 
 /** Whether `allowed` includes all of `scopes`; null means all scopes. */

@@ -25,9 +25,9 @@ const VIEW_COLUMNS = [
 ] as const;
 
 export interface KeyViewRow extends Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]> {
-  /** Enrolments that it still approves; null for a key for anything else, as is the robot. */
-  readonly uses_remaining: number | null;
-  /** The robot that enrolled last with it. */
+  /** Robots that it has added or approved, if it is a key for enrolments. */
+  readonly uses: number;
+  /** The robot that enrolled last with it; null for a key for anything else. */
   readonly last_robot_id: string | null;
 }
 
@@ -49,11 +49,24 @@ export function selectKeys(reader: Reader, organizationId: string) {
   return reader
     .selectFrom("api_keys")
     .select(VIEW_COLUMNS)
-    .select(({ selectFrom }) => [
-      selectFrom("key_uses")
-        .select(({ fn }) => fn.sum<number | null>("remaining").as("uses"))
-        .whereRef("key_id", "=", "api_keys.id")
-        .as("uses_remaining"),
+    .select(({ selectFrom, eb }) => [
+      eb(
+        selectFrom("robots")
+          .select(({ fn }) => fn.countAll<number>().as("added"))
+          .whereRef("made_by", "=", "api_keys.id")
+          .where("api_keys.enrolment", "is not", null)
+          .$asScalar()
+          .$notNull(),
+        "+",
+        selectFrom("enrolments")
+          .select(({ fn }) => fn.countAll<number>().as("approved"))
+          .where("api_keys.enrolment", "is not", null)
+          .where("enrolments.status", "=", "approved")
+          .where("enrolments.installation_id", "is", null)
+          .whereRef("enrolments.key_id", "=", "api_keys.id")
+          .$asScalar()
+          .$notNull(),
+      ).as("uses"),
       // Such a key adds a robot with each use, and never takes one over.
       selectFrom("robots")
         .select("robots.id")

@@ -21,6 +21,7 @@ export const MIGRATIONS: Migrations = {
   "0005-no-allowed-keys": dropAllowedKeys,
   "0006-outbox": makeOutbox,
   "0007-unbound-keys": revokeBoundKeys,
+  "0008-counted-uses": dropUses,
 };
 
 type Columns = Readonly<Record<string, Column<unknown>>>;
@@ -105,6 +106,11 @@ async function revokeBoundKeys(database: AnyDatabase): Promise<void> {
   for (const column of Object.keys(DROPPED.api_keys)) {
     await database.schema.alterTable("api_keys").dropColumn(column).execute();
   }
+}
+
+/** The uses of keys for enrolments are counted by what was made with them. */
+async function dropUses(database: AnyDatabase): Promise<void> {
+  await database.schema.dropTable("key_uses").execute();
 }
 
 /** Primary keys of several columns. */

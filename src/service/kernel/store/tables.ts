@@ -71,12 +71,6 @@ export const TABLES = {
     /** JSON object of uses, site, region and labels of a key for enrolments; null for any other key. */
     enrolment: optionalText,
   },
-  /** Enrolments that a key still approves, in parts, so that transactions which take one at the same time lock different rows. */
-  key_uses: {
-    key_id: referenceTo("api_keys.id"),
-    slot: integer,
-    remaining: integer,
-  },
   robots: {
     id: key,
     organization_id: referenceTo("organizations.id"),
@@ -473,6 +467,8 @@ export const DROPPED = {
   // Once, robots joined and left a fleet as they came to match its selector.
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
   api_keys: { robots: optionalText, max_robots: optionalInteger },
+  // Once, each use of a key for enrolments was counted.
+  key_uses: { key_id: referenceTo("api_keys.id"), slot: integer, remaining: integer },
   enrolments: { allowed_key_id: optionalText },
   allowed_keys: {
     id: key,
