@@ -93,16 +93,16 @@ function isOnline(row: LiveRow, presence: Presence): boolean {
 const INTERVAL_MS = 10_000;
 /** A run reads the installations of organizations with such webhooks, and rests ten times as long as it took. */
 const REST_RATIO = 10;
-/** A robot is told to be offline this long after its window, because another replica writes what it heard up to 20 seconds late. */
+/** A robot is reported offline this long after its window, because another replica writes what it heard up to 20 seconds late. */
 const OFFLINE_SLACK_MS = 30_000;
-/** Time between two events of a robot, so that one with a bad network does not flood; the last state is always told. */
+/** Time between two events of a robot, so that one with a bad network does not flood; the last state is always reported. */
 const GAP_MS = 60_000;
 const ROWS = 200;
 
 type Row = LiveRow & {
   readonly robot_id: string;
   readonly name: string;
-  /** What was told last, and when. */
+  /** What was reported last, and when. */
   readonly state: string | null;
   readonly reported_at: string | null;
 };
@@ -134,9 +134,11 @@ export function createReportPresence(
         for (let after = ""; !signal.aborted;) {
           const nowMs = machine.clock.wallMs();
           const rows = await listEnrolled(store.reader, organization.organizationId, after);
-          const toldBefore = isoTime(nowMs - GAP_MS);
-          const untold = rows.filter(({ reported_at: toldAt }) => toldAt === null || toldAt <= toldBefore);
-          await Promise.all(untold.map((row) => reportRobot(row, organization, nowMs)));
+          const reportedBefore = isoTime(nowMs - GAP_MS);
+          const unreported = rows.filter(
+            ({ reported_at: reportedAt }) => reportedAt === null || reportedAt <= reportedBefore,
+          );
+          await Promise.all(unreported.map((row) => reportRobot(row, organization, nowMs)));
           const last = rows.at(-1);
           if (last === undefined || rows.length < ROWS) break;
           after = last.robot_id;
@@ -155,7 +157,7 @@ function stateOf(row: Row, nowMs: number, context: PresenceContext): "online" | 
 }
 
 /**
- * Robots with a live installation, in the order of their ids. With a condition on what was told, PostgreSQL expects few robots, and for each
+ * Robots with a live installation, in the order of their ids. With a condition on what was reported, PostgreSQL expects few robots, and for each
  * page reads all that follow.
  */
 export function listEnrolled(reader: Reader, organizationId: string, after: string): Promise<readonly Row[]> {

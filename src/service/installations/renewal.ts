@@ -1,6 +1,6 @@
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
-import { type Clock, isoTime } from "../../platform/clock.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { isSignedBy, readPublicKey } from "../../platform/ed25519.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
@@ -22,9 +22,9 @@ import { freeze, FROZEN, type InstallationContext, logCopied } from "./robot-cre
 const HOUR_MS = 60 * 60 * 1000;
 /** Accepted renewals of an installation within an hour; clients renew at every start. */
 const RENEWALS_PER_HOUR = 60;
-/** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */
-const TELL_AGAIN_MS = 24 * HOUR_MS;
-const TOLD_MAXIMUM = 10_000;
+/** How often a refused recovery is written to the audit log: its computer asks again every half minute. */
+const AUDIT_AGAIN_MS = 24 * HOUR_MS;
+const AUDITED_MAXIMUM = 10_000;
 
 const PROOF_INVALID = refuse(
   "Unauthorized",
@@ -37,7 +37,7 @@ const TOO_OFTEN = refuse("RateLimited", `The credential was renewed ${RENEWALS_P
   "retry-after": "600",
 });
 const FROZEN_ANSWER = refuse(FROZEN.code, FROZEN.detail, {}, FROZEN.reason);
-const CANNOT_RECOVER: Readonly<Record<"window-over" | "budget-spent", Answer>> = {
+const CANNOT_RECOVER = {
   "window-over": refuse(
     "Forbidden",
     "The credential expired too long ago; an operator can allow the robot to recover, or enroll it again",
@@ -53,20 +53,22 @@ const CANNOT_RECOVER: Readonly<Record<"window-over" | "budget-spent", Answer>> =
 };
 
 /** What a renewal came to. `isCopied`: it showed that two computers hold the key. */
-type Outcome = { readonly isCopied: boolean } & (
-  | { readonly state: "refused"; readonly answer: Answer }
+type Outcome =
+  | { readonly state: "refused"; readonly answer: Answer; readonly isCopied?: true }
+  | { readonly state: "cannot-recover"; readonly why: keyof typeof CANNOT_RECOVER }
   | {
       readonly state: "renewed";
       readonly rotation: Exclude<Rotation, "freeze">;
       readonly generation: number;
       readonly recovery: Extract<Recovery, { readonly state: "allowed" }>;
-    }
-);
+      readonly isCopied: boolean;
+    };
 
 /** `POST /v1/robot-agent/credential/renew`: the signature is the proof; the bearer tells which value the computer holds. */
 export function renewCredential(context: InstallationContext): PublicHandler<Renewal> {
   const { store, newId, machine, identity } = context;
-  const refusals = createReminders(machine.clock);
+  /** When a refused recovery was last written to the audit log, by installation. */
+  const auditedMs = new Map<string, number>();
   return async ({ body, bearer, address, requestId }) => {
     const publicKey = readPublicKey(body.public_key);
     if (publicKey === null) return refuseInvalid([INVALID_KEY]);
@@ -76,34 +78,36 @@ export function renewCredential(context: InstallationContext): PublicHandler<Ren
     if (!isSignedBy(publicKey, renewalText(id, body.nonce), body.signature)) return PROOF_INVALID;
     if (found.state === "frozen") return FROZEN_ANSWER;
     const draft = draftCredential(machine, identity);
-    const author = { auditId: newId("aud"), at: draft.issued_at, organizationId, actor: id, requestId };
+    const nowMs = machine.clock.monotonicMs();
+    const auditsRefusal = nowMs - (auditedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= AUDIT_AGAIN_MS;
     const outcome = await store.write((transaction) =>
       renew(context, transaction, {
         found,
         nonceSha256: hashSecret(body.nonce),
         presentedSha256: bearer === null ? null : hashSecret(bearer),
         draft,
-        author,
+        author: { auditId: newId("aud"), at: draft.issued_at, organizationId, actor: id, requestId },
         address,
-        remindsOfRefusal: refusals.isDue(id),
+        auditsRefusal,
       }),
     );
-    if (outcome.isCopied) logCopied(context, found, address);
-    if (outcome.state === "refused") {
-      if (Object.values(CANNOT_RECOVER).includes(outcome.answer)) refusals.done(id);
-      return outcome.answer;
+    if (outcome.state === "cannot-recover") {
+      if (auditedMs.size >= AUDITED_MAXIMUM) auditedMs.clear();
+      if (auditsRefusal) auditedMs.set(id, nowMs);
+      return CANNOT_RECOVER[outcome.why];
     }
+    if (outcome.isCopied === true) logCopied(context, found, address);
+    if (outcome.state === "refused") return outcome.answer;
     const { rotation, generation, recovery } = outcome;
     if (rotation === "displace") {
       machine.log.warn("credential_renewed_out_of_order", { robot_id: robotId, installation_id: id, address });
     }
-    const answer = {
+    return answerValue({
       ...termsOf(draft, { robotId, installationId: id, generation }, Date.parse(draft.issued_at)),
       installation_token: draft.token,
       recovered: recovery.isRecovered,
       recoveries_remaining: recovery.remaining,
-    };
-    return answerValue(answer);
+    });
   };
 }
 
@@ -122,15 +126,15 @@ interface Request {
   readonly draft: Draft;
   readonly author: Authorship;
   readonly address: string;
-  /** Whether a refused recovery is entered in the audit log. */
-  readonly remindsOfRefusal: boolean;
+  /** Whether a refused recovery is written to the audit log. */
+  readonly auditsRefusal: boolean;
 }
 
 /** The checks in the order of the wire, then the rotation, in one transaction. */
 async function renew(
   context: InstallationContext,
   transaction: Transaction,
-  { found, nonceSha256, presentedSha256, draft, author, address, remindsOfRefusal }: Request,
+  { found, nonceSha256, presentedSha256, draft, author, address, auditsRefusal }: Request,
 ): Promise<Outcome> {
   const { identity } = context;
   const { at } = author;
@@ -142,14 +146,14 @@ async function renew(
   const isCopied = judged === "freeze";
   if (isCopied && identity.copiedKey === "freeze") {
     await freeze(context, transaction, installation, address, author);
-    return refused(FROZEN_ANSWER, isCopied);
+    return { state: "refused", answer: FROZEN_ANSWER, isCopied };
   }
   const nonces = await readNonces(transaction, id, nonceSha256, isoTime(Date.parse(at) - HOUR_MS));
   if (nonces.used > 0) return refused(NONCE_USED);
   const recovery = judgeRecovery(installation, at, identity);
   if (recovery.state !== "allowed") {
-    if (remindsOfRefusal) await enter("installation.recovery_refused", { why: recovery.state });
-    return refused(CANNOT_RECOVER[recovery.state]);
+    if (auditsRefusal) await auditRobot("installation.recovery_refused", { why: recovery.state });
+    return { state: "cannot-recover", why: recovery.state };
   }
   if (nonces.lately >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
 
@@ -163,11 +167,11 @@ async function renew(
     recoveries_remaining: recovery.remaining,
     ...expiryOf(draft, identity),
   });
-  if (rotation === "displace") await enter("installation.renew_out_of_order", { address });
-  else if (recovery.isRecovered) await enter("installation.recover", { address, remaining: recovery.remaining });
+  if (rotation === "displace") await auditRobot("installation.renew_out_of_order", { address });
+  else if (recovery.isRecovered) await auditRobot("installation.recover", { address, remaining: recovery.remaining });
   return { state: "renewed", rotation, generation, recovery, isCopied };
 
-  function enter(action: AuditEntry["action"], details: AuditEntry["details"]): Promise<void> {
+  function auditRobot(action: AuditEntry["action"], details: AuditEntry["details"]): Promise<void> {
     const entry = { action, subjectId: found.robot_id, details: { installation_id: id, ...details } };
     return audit(transaction, author, entry);
   }
@@ -185,20 +189,8 @@ function readNonces(transaction: Transaction, installationId: string, nonceSha25
     .executeTakeFirstOrThrow();
 }
 
-function refused(answer: Answer, isCopied = false): Outcome {
-  return { state: "refused", answer, isCopied };
-}
-
-/** Limits how often the audit log is told of the same installation. */
-function createReminders(clock: Pick<Clock, "monotonicMs">) {
-  const doneMs = new Map<string, number>();
-  return {
-    isDue: (id: string) => clock.monotonicMs() - (doneMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TELL_AGAIN_MS,
-    done(id: string) {
-      if (doneMs.size >= TOLD_MAXIMUM) doneMs.clear();
-      if (this.isDue(id)) doneMs.set(id, clock.monotonicMs());
-    },
-  };
+function refused(answer: Answer): Outcome {
+  return { state: "refused", answer };
 }
 
 /** Whether the installation may renew at `now` (ISO 8601), and how many recoveries it has then. */
