@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { ROBOT_SCOPE } from "../../api/wire/scopes.ts";
 import { isoNow } from "../../platform/clock.ts";
 import type { CredentialRefusal } from "../kernel/auth/authenticate.ts";
-import { hashSecret, isSameHash, isToken, ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
+import { hashSecret, isToken, ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import type { RobotCredentials } from "../kernel/http/gate.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
@@ -27,9 +27,10 @@ export function createRobotCredentials(context: InstallationContext): RobotCrede
   const { store, newId, machine, identity } = context;
   return {
     async authenticate(token) {
-      const hash = hashSecret(token);
-      const [found] = isToken(ROBOT_TOKEN_PREFIX, token) ? await selectByHash(store.lookup, { hash }) : [];
-      if (found === undefined || !isSameHash(found.token_sha256, hash)) {
+      const [found] = isToken(ROBOT_TOKEN_PREFIX, token)
+        ? await selectByHash(store.lookup, { hash: hashSecret(token) })
+        : [];
+      if (found === undefined) {
         return { state: "unauthorized", detail: UNKNOWN.detail, owner: null, robot: UNKNOWN };
       }
       const { organization_id: organizationId, installation_id: credentialId, robot_name: name } = found;

@@ -3,14 +3,7 @@ import { API_KEY_SCOPES, type ApiKeyScope, ROBOT_SCOPE, type Scope } from "../..
 import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import {
-  API_KEY_PREFIX,
-  CONSOLE_TOKEN_PREFIX,
-  hashSecret,
-  isSameHash,
-  isToken,
-  SESSION_TOKEN_PREFIX,
-} from "./token.ts";
+import { API_KEY_PREFIX, CONSOLE_TOKEN_PREFIX, hashSecret, isToken, SESSION_TOKEN_PREFIX } from "./token.ts";
 import { consoleIdleUntil, findSession, type SessionRow } from "./session-queries.ts";
 import { findKey } from "./key-queries.ts";
 
@@ -79,15 +72,10 @@ export async function authenticate(
 ): Promise<Authentication> {
   if (credential === null) return unauthorized("Not authenticated");
   const { kind, token } = credential;
-  if (kind === "console") {
-    return isToken(CONSOLE_TOKEN_PREFIX, token)
-      ? authenticateSession(reader, clock, token, kind)
-      : unauthorized("Invalid session");
-  }
-  if (!token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateKey(reader, clock, token);
-  return isToken(SESSION_TOKEN_PREFIX, token)
+  if (kind === "console") return authenticateSession(reader, clock, token, "console");
+  return token.startsWith(SESSION_TOKEN_PREFIX)
     ? authenticateSession(reader, clock, token, "cli")
-    : unauthorized("Invalid session token");
+    : authenticateKey(reader, clock, token);
 }
 
 /** Scopes of credentials that are made for one purpose. */
@@ -112,9 +100,8 @@ export function readScopes(scopes: string | null): readonly ApiKeyScope[] | null
 
 async function authenticateKey(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
   if (!isToken(API_KEY_PREFIX, token)) return unauthorized("Invalid API key");
-  const hash = hashSecret(token);
-  const key = await findKey(reader, hash);
-  if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
+  const key = await findKey(reader, hashSecret(token));
+  if (key === undefined) return unauthorized("Invalid API key");
   const { organization_id: organizationId, id, scopes, expires_at: expiresAt } = key;
   const owner = { organizationId, credentialId: id };
   if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
@@ -139,11 +126,13 @@ async function authenticateSession(
   token: string,
   kind: SessionRow["kind"],
 ): Promise<Authentication> {
-  const hash = hashSecret(token);
-  const session = await findSession(reader, hash);
-  if (session === undefined || !isSameHash(session.token_sha256, hash) || session.kind !== kind) {
-    return unauthorized(kind === "console" ? "Invalid session" : "Invalid session token");
-  }
+  const [prefix, unknown] =
+    kind === "console"
+      ? [CONSOLE_TOKEN_PREFIX, unauthorized("Invalid session")]
+      : [SESSION_TOKEN_PREFIX, unauthorized("Invalid session token")];
+  if (!isToken(prefix, token)) return unknown;
+  const session = await findSession(reader, hashSecret(token));
+  if (session === undefined || session.kind !== kind) return unknown;
   const { organization_id: organizationId, id, created_by: createdBy, scopes, expires_at: expiresAt } = session;
   const owner = { organizationId, credentialId: id };
   if (session.revoked_at !== null) return unauthorized("Session has ended", owner);

@@ -36,7 +36,7 @@ export function hashSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** Compares hashes in constant time, unlike the index lookup. */
+/** Compares hashes in constant time. */
 export function isSameHash(stored: string, computed: string): boolean {
   const [left, right] = [Buffer.from(stored), Buffer.from(computed)];
   return left.length === right.length && timingSafeEqual(left, right);
