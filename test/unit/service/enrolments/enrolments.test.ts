@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { decide, regionOf } from "../../../../src/service/enrolments/approval.ts";
 import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/enrolments/codes.ts";
 import {
+  createPruneEnrolments,
   type EnrolmentRow,
   type EnrolmentState,
   isFoundBy,
@@ -14,6 +15,7 @@ import {
 import { isAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 const START = "2026-03-01T12:00:00.000Z";
 const END = "2026-03-01T12:10:00.000Z";
@@ -175,4 +177,25 @@ it("log of an enrolment: its owner, but neither its code nor its token", () => {
     key_fingerprint: "SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk",
     key_id: "key_1",
   });
+});
+
+it("task: what is over expires, or is consumed where it has an installation; a day later it is deleted", async () => {
+  await using parts = await openServiceParts();
+  const { store, context, at, pass } = parts;
+  const rows = [
+    { ...pending, id: "renr_1", expires_at: at(1000) },
+    { ...pending, ...installed, id: "renr_2", public_key: "b", user_code: "B", expires_at: at(1000) },
+    { ...pending, id: "renr_3", public_key: "c", user_code: "C", expires_at: at(2000) },
+  ];
+  await store.write((transaction) => transaction.insertInto("enrolments").values(rows).execute());
+  pass(1000);
+  const task = createPruneEnrolments(context);
+  const statuses = async () => {
+    await task.run(new AbortController().signal);
+    const stored = await store.reader.selectFrom("enrolments").select("status").orderBy("id").execute();
+    return stored.map(({ status }) => status);
+  };
+  expect(await statuses()).toEqual(["expired", "consumed", "pending"]);
+  pass(24 * 60 * 60_000 + 1);
+  expect(await statuses()).toEqual(["expired"]);
 });
