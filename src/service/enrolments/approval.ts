@@ -35,8 +35,6 @@ import {
   updateEnrolment,
 } from "./enrolments.ts";
 
-const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
-
 /** `GET /v1/robot-enrollments`: newest first. */
 export function listEnrolments(context: EnrolmentsContext): Handler<null> {
   const { machine } = context;

@@ -240,7 +240,6 @@ async function complete(
   await audit(transaction, author, {
     action: replaced === null ? "robot.enroll" : "robot.replace_computer",
     subjectId: robotId,
-    previousId: enrolled.previousId,
     details: { ...enrolled.details, ...shown, ...installed },
   });
   const { installation_id, ...more } = installed;

@@ -185,7 +185,7 @@ async function startWithKey(
   if (full !== null) return refuse("Conflict", full);
   const approved = { ...row, ...approvalColumns(principal, row.created_at, decision), key_id: keyId };
   const author = authorship({ principal, requestId }, newId, row.created_at);
-  const started = await write(async (transaction) => {
+  return write(async (transaction) => {
     if (!(await releaseKey(transaction, row.public_key))) return KEY_IN_USE;
     const isNew = (await findRobotNamed(transaction, organizationId, decision.name)) === undefined;
     if (isNew && (await countUses(transaction, organizationId, keyId)) >= terms.uses) return USES_SPENT;

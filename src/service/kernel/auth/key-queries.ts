@@ -88,6 +88,12 @@ export function lockKeyShared(
   return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
 }
 
+/** One key of an organization, also locked against others who add robots with it, until the transaction ends. */
+export async function holdKeyToAdd(transaction: Transaction, organizationId: string, id: string): Promise<void> {
+  // A stronger lock would deadlock with the share locks on the key.
+  await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
+}
+
 /** One key of an organization, locked against other changes until the transaction ends. */
 export function lockKey(transaction: Transaction, organizationId: string, id: string): Promise<KeyViewRow | undefined> {
   return keyOf(transaction, organizationId, id).forUpdate().executeTakeFirst();
