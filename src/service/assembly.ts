@@ -6,11 +6,10 @@ import type { FastifyInstance } from "fastify";
 import { createInFlight, drain } from "./drain.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import type { ReadinessTimes } from "./endpoints/prober.ts";
-import type { IdentitySettings } from "./installations/index.ts";
-import { consumeEnrolment } from "./enrolments/index.ts";
-import { createRobotCredentials } from "./installations/robot-credentials.ts";
-import { createLiveness } from "./installations/liveness.ts";
-import { createReportPresence } from "./installations/presence.ts";
+import type { IdentitySettings } from "./identity/index.ts";
+import { createRobotCredentials } from "./identity/robot-credentials.ts";
+import { createLiveness } from "./identity/liveness.ts";
+import { createReportPresence } from "./identity/presence.ts";
 import { createLastUsed } from "./kernel/auth/last-used.ts";
 import { keepCertificate } from "./kernel/connections/certificate.ts";
 import { createListener, type Listener } from "./kernel/connections/listener.ts";
@@ -141,7 +140,7 @@ export async function assemble(
   const stopping = new AbortController();
   const draining = { signal: stopping.signal, inFlight: createInFlight() };
   const servesConsole = configuration.consoleFolder !== null;
-  const installations = { store, newId, machine, liveness, identity, consumeEnrolment };
+  const installations = { store, newId, machine, liveness, identity };
   const robots = createRobotCredentials(installations);
   const gate = createGate({ ...context, robots, servesConsole }, limiter, metrics);
   const app = createHttpServer(

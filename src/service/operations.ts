@@ -9,10 +9,10 @@ import {
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./enrolments/approval.ts";
-import { createCodeLookUp } from "./enrolments/codes.ts";
-import { pollEnrolment } from "./enrolments/poll.ts";
-import { startEnrolment } from "./enrolments/start.ts";
+import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./identity/approval.ts";
+import { createCodeLookUp } from "./identity/codes.ts";
+import { pollEnrolment } from "./identity/poll.ts";
+import { startEnrolment } from "./identity/start.ts";
 import { getFleetDetails } from "./fleets/details.ts";
 import {
   createFleet,
@@ -24,9 +24,9 @@ import {
 } from "./fleets/operations.ts";
 import { previewFleet } from "./fleets/preview.ts";
 import { previewReconcile, reconcileFleet } from "./fleets/reconcile.ts";
-import type { InstallationContext } from "./installations/robot-credentials.ts";
-import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
-import { renewCredential } from "./installations/renewal.ts";
+import type { InstallationContext } from "./identity/robot-credentials.ts";
+import { changeInstallation, claimRun, getInstallation, heartbeat } from "./identity/installation-operations.ts";
+import { renewCredential } from "./identity/renewal.ts";
 import { mount, type MountContext, mountOpen, mountWithBody, mountWithQuery, route } from "./kernel/http/mount.ts";
 import {
   createOrganizationKey,

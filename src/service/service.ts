@@ -11,7 +11,7 @@ import { assemble, type AssemblyConfiguration } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
 import { createHealthProbe } from "./endpoints/probe.ts";
 import { READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
-import { IDENTITY_SETTINGS, type IdentitySettings } from "./installations/index.ts";
+import { IDENTITY_SETTINGS, type IdentitySettings } from "./identity/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
 import { watchLoopDelay } from "./kernel/measured.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";

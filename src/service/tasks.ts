@@ -3,7 +3,7 @@ import { createMeterUsage } from "./deployments/meter-usage.ts";
 import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import { createProber, type ReadinessTimes } from "./endpoints/prober.ts";
-import { createPruneEnrolments } from "./enrolments/enrolments.ts";
+import { createPruneEnrolments } from "./identity/enrolments.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { Task } from "./kernel/tasks/task.ts";

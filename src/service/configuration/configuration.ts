@@ -8,7 +8,7 @@ import * as z from "zod";
 
 import { readSettings, type SettingsReading } from "../../documents/read.ts";
 import { absolutePath, integer, list, OF_MAPPING, orNull, refuse, rightMembers } from "../../documents/schemas.ts";
-import { IDENTITY_SETTINGS, type IdentitySettings } from "../installations/index.ts";
+import { IDENTITY_SETTINGS, type IdentitySettings } from "../identity/index.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
 import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../limits.ts";

@@ -6,7 +6,7 @@ import {
   type PresenceContext,
   presenceOf,
   storedOnlineSince,
-} from "../installations/index.ts";
+} from "../identity/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";

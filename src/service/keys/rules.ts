@@ -10,7 +10,7 @@ import { type Answer, refuse } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { denyEnrolmentsOf } from "../enrolments/index.ts";
+import { denyEnrolmentsOf } from "../identity/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
 import { readLabels } from "../robots/index.ts";
 import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";

@@ -1,6 +1,6 @@
 import { PAGE_LIMIT } from "../../api/wire/pages.ts";
 import { API_KEY_SCOPES, ENROLL_SCOPE, ROBOT_SCOPE } from "../../api/wire/scopes.ts";
-import { POLL_INTERVAL_S as ENROLMENT_POLL_S } from "../enrolments/start.ts";
+import { POLL_INTERVAL_S as ENROLMENT_POLL_S } from "../identity/start.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { BODY_VALUES_MAXIMUM } from "../kernel/http/body.ts";
 import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";

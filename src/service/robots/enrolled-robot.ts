@@ -4,7 +4,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import { registrationDetails, type RegistrationDetails } from "./history/queries.ts";
 import { liveRobots } from "./queries.ts";
-import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
+import { addLabels, labelHash, readLabels, removeLabels } from "./labels.ts";
 
 /** The type of a robot until its first setup says it. */
 export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";

@@ -16,4 +16,4 @@ export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "
 export type { IdentifiedRow } from "./views.ts";
 export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
-export { labelHash, readLabels } from "./selection.ts";
+export { labelHash, readLabels } from "./labels.ts";

@@ -6,7 +6,7 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import { addLabels, labelHash, removeLabels } from "./selection.ts";
+import { addLabels, labelHash, removeLabels } from "./labels.ts";
 
 /** The columns that answers show. */
 export type RobotRow = Pick<Tables["robots"], (typeof SHOWN_COLUMNS)[number]>;

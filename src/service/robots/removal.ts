@@ -1,12 +1,12 @@
 import type { RobotRemoved } from "../../api/robots.ts";
 import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
-import { revokeInstallationOf } from "../installations/index.ts";
+import { revokeInstallationOf } from "../identity/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { announce, forgetReport } from "../webhooks/index.ts";
-import { removeLabels } from "./selection.ts";
+import { removeLabels } from "./labels.ts";
 import { lockRobot } from "./queries.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 

@@ -1,6 +1,6 @@
 import type { RobotChange } from "../../api/robots.ts";
 import { isoTime } from "../../platform/clock.ts";
-import { presenceAt } from "../installations/index.ts";
+import { presenceAt } from "../identity/index.ts";
 import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";

@@ -10,7 +10,7 @@ import {
   presenceAt,
   type PresenceContext,
   presenceOf,
-} from "../installations/index.ts";
+} from "../identity/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";

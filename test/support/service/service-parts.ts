@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 
 import type { RobotSetup } from "../../../src/api/robots.ts";
-import { IDENTITY_SETTINGS, type IdentitySettings, type Liveness } from "../../../src/service/installations/index.ts";
-import { createLiveness } from "../../../src/service/installations/liveness.ts";
+import { IDENTITY_SETTINGS, type IdentitySettings, type Liveness } from "../../../src/service/identity/index.ts";
+import { createLiveness } from "../../../src/service/identity/liveness.ts";
 import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";

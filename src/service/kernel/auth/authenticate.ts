@@ -61,7 +61,7 @@ export type Authentication =
 
 /**
  * Authenticates a request by its credential: an API key, or a session token of the command line or the console. A console's token is valid
- * only in the cookie, so one that leaks from a browser cannot be used in a header. Robots' own credentials: see src/service/installations.
+ * only in the cookie, so one that leaks from a browser cannot be used in a header. Robots' own credentials: see src/service/identity.
  *
  * Every request queries the store, so that a revocation applies to the next request at every replica.
  */

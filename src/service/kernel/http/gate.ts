@@ -44,7 +44,7 @@ export interface Gate {
 /** Requests faster than this need no second check: they could as well have finished before the credential ended. */
 const PROMPT_MS = 100;
 
-/** The credentials of robots, which src/service/installations issues. */
+/** The credentials of robots, which src/service/identity issues. */
 export interface RobotCredentials {
   authenticate(token: string): Promise<Authentication>;
   /** Records the first accepted use of a credential. @throws StoreUnavailableError. */

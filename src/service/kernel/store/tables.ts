@@ -174,7 +174,7 @@ export const TABLES = {
     /** How many times in a row it may renew after the expiry, and until when. */
     recoveries_remaining: integer,
     recovery_until: text,
-    /** What its last heartbeat said, and when it came; see installations/liveness.ts for how late this is. */
+    /** What its last heartbeat said, and when it came; see identity/liveness.ts for how late this is. */
     readiness: optionalOneOf<"ready" | "not_ready">(),
     reason: optionalText,
     runtime_version: optionalText,

@@ -1,5 +1,5 @@
 /** The transaction of a setup: the robot's row, its audit entry, and the event for webhooks. */
-import type { PresenceContext } from "../../installations/index.ts";
+import type { PresenceContext } from "../../identity/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import { type Answer, isAnswer, refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";

@@ -1,6 +1,6 @@
 import type { RobotSetupRequest } from "../../../api/robots.ts";
 import { isoNow } from "../../../platform/clock.ts";
-import { presenceAt } from "../../installations/index.ts";
+import { presenceAt } from "../../identity/index.ts";
 import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import { type Answer, answerValue, isAnswer } from "../../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../../kernel/operation.ts";

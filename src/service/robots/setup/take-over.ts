@@ -1,4 +1,4 @@
-import { isRobotOnline, presenceAt, type PresenceContext, revokeInstallationOf } from "../../installations/index.ts";
+import { isRobotOnline, presenceAt, type PresenceContext, revokeInstallationOf } from "../../identity/index.ts";
 import { isAllowed, type Principal } from "../../kernel/auth/authenticate.ts";
 import { type Answer, refuse } from "../../kernel/http/answers.ts";
 import type { Transaction } from "../../kernel/store/store.ts";

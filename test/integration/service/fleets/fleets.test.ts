@@ -10,7 +10,7 @@ import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../..
 import { lockFleet } from "../../../../src/service/fleets/queries.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/identity/index.ts";
 import type { Answer } from "../../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import type { OperationContext } from "../../../../src/service/kernel/operation.ts";

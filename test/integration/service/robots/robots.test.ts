@@ -17,7 +17,7 @@ import { PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-lis
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { readRobotHistory } from "../../../../src/service/robots/history/queries.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/identity/index.ts";
 import { RobotQuota } from "../../../../src/service/robots/quota.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";

@@ -7,7 +7,7 @@ import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
-import { openScene } from "../enrolments/scene.ts";
+import { openScene } from "../identity/scene.ts";
 import { answerWith, createWebhook, LOCAL, setUp, startReceiver, verified, webhookOf } from "./receiver.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 20 };

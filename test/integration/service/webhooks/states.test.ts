@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene } from "../enrolments/scene.ts";
+import { openScene } from "../identity/scene.ts";
 import { createWebhook, LOCAL, startReceiver, verifiedLater } from "./receiver.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 20 };

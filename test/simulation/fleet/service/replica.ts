@@ -5,7 +5,7 @@ import type { Log } from "../../../../src/platform/log/log.ts";
 import { assemble } from "../../../../src/service/assembly.ts";
 import type { HealthProbe } from "../../../../src/service/endpoints/probe.ts";
 import type { ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/identity/index.ts";
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/index.ts";
 import type { ServiceMachine } from "../../../../src/service/kernel/machine.ts";
 import { StoreUnavailableError, unavailable } from "../../../../src/service/kernel/store/unavailable.ts";

@@ -4,7 +4,7 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { API_KEY_PREFIX, createToken, hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createGate } from "../../../../src/service/kernel/http/gate.ts";
 import { UNLIMITED } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { createRobotCredentials } from "../../../../src/service/installations/robot-credentials.ts";
+import { createRobotCredentials } from "../../../../src/service/identity/robot-credentials.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 
 /** A gate in front of a store with one key, and the number of its queries. */
@@ -22,7 +22,7 @@ async function scene() {
       .execute(),
   );
   const lookups = vi.spyOn(store.lookup, "getExecutor");
-  const robots = createRobotCredentials({ ...context, consumeEnrolment: async () => {} });
+  const robots = createRobotCredentials(context);
   const gate = createGate({ ...context, robots, servesConsole: false }, UNLIMITED, { refusedCredential() {} });
   return {
     token,

@@ -9,7 +9,7 @@ import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
-import { listEnrolled } from "../../../../../src/service/installations/presence.ts";
+import { listEnrolled } from "../../../../../src/service/identity/presence.ts";
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 import { fleetsMark } from "../../../../../src/service/changes.ts";
 import { listDeployments } from "../../../../../src/service/deployments/queries.ts";
-import { findInstallationOf } from "../../../../../src/service/installations/installations.ts";
+import { findInstallationOf } from "../../../../../src/service/identity/installations.ts";
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import {
   nodeSqliteDriver,

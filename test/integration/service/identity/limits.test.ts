@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 
 import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
-import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
-import { UNDECIDED, WAITING_MAXIMUM } from "../../../../src/service/enrolments/enrolments.ts";
+import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/identity/codes.ts";
+import { UNDECIDED, WAITING_MAXIMUM } from "../../../../src/service/identity/enrolments.ts";
 import { readClientAddress } from "../../../../src/service/kernel/traffic/client-address.ts";
-import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";
+import { STARTS_PER_MINUTE } from "../../../../src/service/identity/start.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { times } from "../../../support/run/tier.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";

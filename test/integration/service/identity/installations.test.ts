@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
-import type { IdentitySettings } from "../../../../src/service/installations/installations.ts";
+import type { IdentitySettings } from "../../../../src/service/identity/installations.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { testService } from "../../../support/service/test-service.ts";

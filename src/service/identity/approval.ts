@@ -2,7 +2,7 @@
 import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { isRobotOnline, type Presence, presenceAt } from "../installations/index.ts";
+import { isRobotOnline, type Presence, presenceAt } from "./presence.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";

@@ -9,7 +9,7 @@ import {
   judgeRotation,
   markUsed,
   rotate,
-} from "../../../../src/service/installations/credentials.ts";
+} from "../../../../src/service/identity/credentials.ts";
 import {
   findLiveByKey,
   IDENTITY_SETTINGS,
@@ -19,7 +19,7 @@ import {
   reissue,
   revokeInstallationOf,
   updateInstallation,
-} from "../../../../src/service/installations/installations.ts";
+} from "../../../../src/service/identity/installations.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 

@@ -13,14 +13,13 @@ import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { announce } from "../webhooks/index.ts";
 import { markUsed } from "./credentials.ts";
+import { consumeEnrolment } from "./enrolments.ts";
 import type { Liveness } from "./liveness.ts";
 import { type IdentitySettings, type InstallationRow, lockInstallation, updateInstallation } from "./installations.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
   readonly liveness: Pick<Liveness, "note" | "seen" | "revision">;
   readonly identity: IdentitySettings;
-  /** Ends the enrolment that an installation came from. */
-  readonly consumeEnrolment: (transaction: Transaction, installationId: string) => Promise<void>;
 }
 
 export function createRobotCredentials(context: InstallationContext): RobotCredentials {
@@ -51,7 +50,7 @@ export function createRobotCredentials(context: InstallationContext): RobotCrede
     async firstUsed({ token_sha256: tokenSha256, installation_id: id }) {
       const at = isoNow(machine.clock);
       await store.write(async (transaction) => {
-        if (await markUsed(transaction, tokenSha256, id, at)) await context.consumeEnrolment(transaction, id);
+        if (await markUsed(transaction, tokenSha256, id, at)) await consumeEnrolment(transaction, id);
       });
     },
     async copyReported({ organizationId, credentialId: id }, address) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { presenceOf } from "../../../../src/service/installations/presence.ts";
+import { presenceOf } from "../../../../src/service/identity/presence.ts";
 
 const SINCE = "2026-06-01T12:00:00.000Z";
 const BEFORE = "2026-06-01T11:59:59.999Z";

@@ -1,7 +1,7 @@
 import type { EnrolmentStart, SiteInference } from "../../api/enrolments.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { readPublicKey } from "../../platform/ed25519.ts";
-import { findLiveByKey } from "../installations/index.ts";
+import { findLiveByKey } from "./installations.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";

@@ -1,8 +1,8 @@
 /** Which changes of presence are reported, and to whom. test/integration/service/webhooks covers what receivers get. */
 import { expect, it, onTestFinished } from "vitest";
 
-import { IDENTITY_SETTINGS, revokeInstallationOf } from "../../../../src/service/installations/installations.ts";
-import { createReportPresence } from "../../../../src/service/installations/presence.ts";
+import { IDENTITY_SETTINGS, revokeInstallationOf } from "../../../../src/service/identity/installations.ts";
+import { createReportPresence } from "../../../../src/service/identity/presence.ts";
 import { installationRow, robotRow, webhookRow } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { decide, regionOf } from "../../../../src/service/enrolments/approval.ts";
-import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/enrolments/codes.ts";
+import { decide, regionOf } from "../../../../src/service/identity/approval.ts";
+import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/identity/codes.ts";
 import {
   createPruneEnrolments,
   type EnrolmentRow,
@@ -11,7 +11,7 @@ import {
   shownOf,
   stateAt,
   UNDECIDED,
-} from "../../../../src/service/enrolments/enrolments.ts";
+} from "../../../../src/service/identity/enrolments.ts";
 import { isAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import type { PresenceContext } from "../installations/index.ts";
+import type { PresenceContext } from "./presence.ts";
 import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import type { OperationContext } from "../kernel/operation.ts";

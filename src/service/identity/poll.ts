@@ -2,15 +2,9 @@ import type { EnrolmentEnd, EnrolmentPoll } from "../../api/enrolments.ts";
 import { enrolmentText } from "../../api/wire/signed-texts.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { isSignedBy } from "../../platform/ed25519.ts";
-import {
-  type Draft,
-  draftCredential,
-  install,
-  isRobotOnline,
-  presenceAt,
-  reissue,
-  termsOf,
-} from "../installations/index.ts";
+import { type Draft, draftCredential, termsOf } from "./credentials.ts";
+import { install, reissue } from "./installations.ts";
+import { isRobotOnline, presenceAt } from "./presence.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 
 import type { Heartbeat } from "../../../../src/api/installations.ts";
-import { draftCredential } from "../../../../src/service/installations/credentials.ts";
-import { IDENTITY_SETTINGS, install } from "../../../../src/service/installations/installations.ts";
-import { createLiveness } from "../../../../src/service/installations/liveness.ts";
+import { draftCredential } from "../../../../src/service/identity/credentials.ts";
+import { IDENTITY_SETTINGS, install } from "../../../../src/service/identity/installations.ts";
+import { createLiveness } from "../../../../src/service/identity/liveness.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
