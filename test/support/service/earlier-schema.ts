@@ -14,7 +14,7 @@ interface Schema {
   readonly indexes: ReadonlyMap<string, string>;
 }
 
-/** Statements that turn the schema of a new store into that of an earlier step, but for constraints of columns that are gone since. */
+/** Statements that turn the schema of a new store into that of an earlier step, but for references of columns that are gone since. */
 export async function statementsBackTo(step: string): Promise<readonly string[]> {
   const [then, now] = [await schemaAt(step), await schemaAt(Object.keys(MIGRATIONS).at(-1) ?? step)];
   const later = Object.keys(MIGRATIONS).filter((name) => name > step);
@@ -43,8 +43,10 @@ function tableBackTo(table: string, then: Columns, now: Columns | undefined): re
 async function schemaAt(step: string): Promise<Schema> {
   await using database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
   await database.transaction().execute((transaction) => migrateWithin(transaction, "", { until: step }));
+  // Rows that are there get an empty value where the earlier step wants one.
   const { rows: columns } = await sql<{ table: string; name: string; type: string }>`
-    select object.name as "table", info.name, info.type
+    select object.name as "table", info.name, info.type || case when info."notnull" = 0 then ''
+      when lower(info.type) = 'integer' then ' not null default 0' else ' not null default ''''' end as type
     from sqlite_schema as object join pragma_table_info(object.name) as info where object.type = 'table'
     order by object.rowid, info.cid`.execute(database);
   const tables = new Map<string, Map<string, string>>();
