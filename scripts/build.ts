@@ -65,6 +65,8 @@ const lateEntries: ReadonlyMap<string, string> = new Map([["yaml", YAML_MODULES]
 const SHARED_FILES = [
   "systemd/robot-policy-agent.service",
   "systemd/robot-policy-agent-setup.service",
+  "systemd/robot-policy-agent.timer",
+  "systemd/robot-policy-agent-look.service",
   "systemd/robot-policy-agent.sysusers",
 ];
 

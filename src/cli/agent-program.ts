@@ -277,11 +277,18 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--key-file <file>", summary: "install the API key from this file (-: from stdin)" },
         { flag: "--node <file>", summary: "Node to install (default: the one that runs this command)" },
         { flag: "--first-boot", summary: "also register during the first boot, for an image that is flashed" },
+        { flag: "--on-demand", summary: "a timer that looks each minute, in place of an agent that runs" },
+        {
+          flag: "--resident",
+          summary: "an agent that runs, in place of the timer (default, at first)",
+          excludes: ["--on-demand"],
+        },
       ],
       examples: [
         "robot-policy-agent install --dry-run",
         "robot-policy-agent install --key-file /media/stick/api-key",
         "robot-policy-agent install --root /mnt/image --first-boot",
+        "robot-policy-agent install --on-demand",
       ],
       load: async () => {
         const { install } = await import("../installer/install.ts");

@@ -18,12 +18,14 @@ import {
   CURRENT_LINK,
   FIRST_BOOT_UNIT,
   KEY_FILE,
+  LOOK_UNIT,
   MANIFEST_FILE,
   NAME,
   PLACED_FILES,
   SERVICE_UNIT,
   SERVICE_USER,
   STATE_FOLDER,
+  TIMER_UNIT,
   UNFINISHED_FILE,
   versionFolder,
   VERSIONS_FOLDER,
@@ -40,6 +42,10 @@ export interface InstallOptions extends SiteOptions {
   /** The Node to install, instead of the one that runs this command. */
   readonly node?: string;
   readonly firstBoot?: boolean;
+  /** A timer in place of the service. */
+  readonly onDemand?: boolean;
+  /** The service in place of the timer. */
+  readonly resident?: boolean;
   /** Flags that all other commands have. They are refused here: the unit expects the standard paths. */
   readonly config?: string;
   readonly stateDir?: string;
@@ -66,7 +72,7 @@ export async function install(
     await using site = await openSite(options, "install", context, machine);
     const plan = await planInstallation(options, context, site);
     await applyPlan(plan, site);
-    await showResult(site, context);
+    await showResult(plan.agent, site, context);
     return EXIT.ok;
   } catch (error) {
     return failWith(error, "install", context);
@@ -95,11 +101,21 @@ interface Plan {
   readonly isUnfinished: boolean;
   /** The version that ran last; null for a first installation. */
   readonly previous: string | null;
-  /** The service has to restart. */
+  /** The program has to start again. */
   readonly isSwitch: boolean;
-  /** Units to enable; an update does not enable the service, which is the administrator's choice. */
+  /** Units to enable; an update does not enable the agent's, which is the administrator's choice. */
   readonly enabled: readonly string[];
-  readonly service: UnitSeen;
+  readonly agent: AgentUnits;
+}
+
+/** Of service and timer, one is the agent's. */
+interface AgentUnits {
+  readonly unit: typeof SERVICE_UNIT | typeof TIMER_UNIT;
+  readonly seen: UnitSeen;
+  readonly other: typeof SERVICE_UNIT | typeof TIMER_UNIT;
+  readonly otherSeen: UnitSeen;
+  /** A flag asks for it, and it is not in place: it is enabled and started, and the other one stopped and disabled. */
+  readonly isMove: boolean;
 }
 
 /** A unit or completion. Null texts: there is no such file. */
@@ -116,7 +132,7 @@ const STATE_MODE = 0o750;
 
 /** Looks at the machine. Changes nothing. */
 async function planInstallation(options: InstallOptions, context: InstallContext, site: Site): Promise<Plan> {
-  const { tree, system, machine } = site;
+  const { tree, machine } = site;
   const node = options.node === undefined ? await machine.own.nodePath() : resolve(options.node);
   await checkNode(node, tree);
   const version = await describeVersion(context.version, await machine.own.programPath(), node, context.completions);
@@ -127,6 +143,7 @@ async function planInstallation(options: InstallOptions, context: InstallContext
   const current = parseId(await tree.readLink(CURRENT_LINK));
   const note = await tree.readText(UNFINISHED_FILE, TEXT_LIMIT_BYTES);
   const previous = note === null ? current : parseId(note);
+  const agent = await chooseAgent(options, site);
   const stale: WantedFile[] = [];
   for (const file of version.files) if (await tree.isStale(file)) stale.push(file);
   const misplaced: Misplaced[] = [];
@@ -145,9 +162,31 @@ async function planInstallation(options: InstallOptions, context: InstallContext
     isUnfinished: note !== null,
     previous,
     isSwitch: note !== null || current !== version.id || stale.length + misplaced.length > 0,
-    enabled: [...(options.firstBoot === true ? [FIRST_BOOT_UNIT] : []), ...(previous === null ? [SERVICE_UNIT] : [])],
-    service: await system.readUnit(SERVICE_UNIT),
+    enabled: [
+      ...(options.firstBoot === true ? [FIRST_BOOT_UNIT] : []),
+      ...(previous === null || agent.isMove ? [agent.unit] : []),
+    ],
+    agent,
   };
+}
+
+/** As the flags say, or else as it is: by the service, unless the timer is enabled or active. */
+async function chooseAgent({ onDemand, resident }: InstallOptions, { system }: Site): Promise<AgentUnits> {
+  const [service, timer] = [await system.readUnit(SERVICE_UNIT), await system.readUnit(TIMER_UNIT)];
+  const isChosen = onDemand === true || resident === true;
+  const isTimer = isChosen ? onDemand === true : isInPlace(timer);
+  const [unit, seen, other, otherSeen] = isTimer
+    ? ([TIMER_UNIT, timer, SERVICE_UNIT, service] as const)
+    : ([SERVICE_UNIT, service, TIMER_UNIT, timer] as const);
+  if (isChosen && isMasked(seen)) {
+    const fix = `systemctl unmask ${unit}, then run install again`;
+    throw new InstallerError({ code: "masked", what: `${unit} is masked, so that it cannot start`, fix });
+  }
+  return { unit, seen, other, otherSeen, isMove: isChosen && (isInPlace(otherSeen) || !isInPlace(seen)) };
+}
+
+function isInPlace({ activeState, unitFileState }: UnitSeen): boolean {
+  return unitFileState === "enabled" || !["inactive", "failed"].includes(activeState);
 }
 
 /** The key's file may have any owner and mode: USB sticks and network shares have none. @param from a path, or `-` for stdin. */
@@ -174,6 +213,7 @@ async function applyPlan(plan: Plan, site: Site): Promise<void> {
   if ((await tree.kind(COMMAND_LINK)) === "absent")
     await changes.makeQuietly(`link ${COMMAND_LINK}`, () => tree.writeLink(COMMAND_LINK, COMMAND_TARGET));
   if (isSwitch && system.isRunning) await changes.makeQuietly("systemctl daemon-reload", () => system.reloadUnits());
+  if (plan.agent.isMove) await retireOther(plan.agent, site);
   for (const unit of plan.enabled) {
     const seen = await system.readUnit(unit);
     if (seen.unitFileState === "enabled" || isMasked(seen)) continue;
@@ -181,7 +221,7 @@ async function applyPlan(plan: Plan, site: Site): Promise<void> {
   }
   if (plan.current !== version.id)
     await changes.makeQuietly(`link ${CURRENT_LINK} → ${version.id}`, () => useVersion(tree, version.id));
-  await startService(plan, site);
+  await startAgent(plan, site);
   if (isSwitch) await finish(plan, site);
 }
 
@@ -235,23 +275,45 @@ async function provide({ key }: Plan, { tree, system, changes }: Site): Promise<
   if (await tree.isStale(file)) await changes.makeQuietly(`write ${KEY_FILE}`, () => tree.writeFile(file));
 }
 
-/** Starts the service of a first installation, and restarts a running one that has another version. */
-async function startService(plan: Plan, site: Site): Promise<void> {
+/** Never are both at work, nor both enabled. After an interruption in between, the next run with the flag enables the other one. */
+async function retireOther({ other, otherSeen }: AgentUnits, { system, changes }: Site): Promise<void> {
+  for (const verb of [
+    ...(otherSeen.activeState === "inactive" ? [] : (["stop"] as const)),
+    ...(otherSeen.unitFileState === "enabled" ? (["disable"] as const) : []),
+  ])
+    await changes.make(`systemctl ${verb} ${other}`, () => system.changeUnit(verb, other));
+}
+
+/** Starts the agent of a first installation or in its other form, and restarts a running one that has another version. */
+async function startAgent(plan: Plan, site: Site): Promise<void> {
   const { system, changes } = site;
-  const { service, previous, isSwitch, isUnfinished } = plan;
+  const { agent, previous, isSwitch, isUnfinished } = plan;
   // A masked unit must never start (systemctl(1)).
-  if (!system.isRunning || !isSwitch || isMasked(service)) return;
-  const isStopped = service.activeState === "inactive";
-  if (isStopped && previous !== null) return;
-  if (!isStopped) await changes.makeQuietly(`clear ${CACHE_FOLDER}`, () => system.removeTree(CACHE_FOLDER));
-  const verb = isStopped ? "start" : "restart";
+  if (!system.isRunning || !(isSwitch || agent.isMove) || isMasked(agent.seen)) return;
+  const isStopped = agent.seen.activeState === "inactive";
+  if (isStopped && previous !== null && !agent.isMove) return;
+  if (isSwitch && !isStopped) await changes.makeQuietly(`clear ${CACHE_FOLDER}`, () => system.removeTree(CACHE_FOLDER));
   try {
     // Without a configuration the unit's conditions keep it inactive, and that is no failure.
-    await changes.make(`systemctl ${verb} ${SERVICE_UNIT}`, () => system.changeUnit(verb, SERVICE_UNIT));
+    for (const [verb, unit] of startOf(agent.unit, isStopped ? "start" : "restart"))
+      await changes.make(`systemctl ${verb} ${unit}`, () => system.changeUnit(verb, unit));
   } catch (error) {
-    const wasWell = service.activeState === "active" || isUnfinished;
+    const wasWell = agent.seen.activeState === "active" || isUnfinished;
     throw new InstallerError(await returnToPrevious(plan, site, reasonOfError(error), wasWell));
   }
+}
+
+/** Of the timer, a look first: it tells whether the program starts, which the timer does not. */
+function startOf(
+  unit: AgentUnits["unit"],
+  verb: "start" | "restart",
+): readonly (readonly ["start" | "restart", string])[] {
+  return unit === SERVICE_UNIT
+    ? [[verb, unit]]
+    : [
+        ["start", LOOK_UNIT],
+        ["start", unit],
+      ];
 }
 
 /** The version before ran and this one does not start. The robot comes first: go back. */
@@ -267,7 +329,7 @@ async function returnToPrevious(plan: Plan, site: Site, reason: string, wasWell:
     for (const { path, before } of plan.misplaced) await placeFile(tree, path, before);
     await useVersion(tree, previous);
     await system.reloadUnits();
-    await system.changeUnit("restart", SERVICE_UNIT);
+    for (const [verb, unit] of startOf(plan.agent.unit, "restart")) await system.changeUnit(verb, unit);
     await system.removeTree(versionFolder(version.id));
     await tree.remove(UNFINISHED_FILE);
     const what = `this version does not start, and the version before runs again: ${reason}`;
@@ -288,19 +350,27 @@ async function finish({ version, previous, versions }: Plan, { tree, system, cha
   if (!changes.isDry) await tree.remove(UNFINISHED_FILE);
 }
 
-async function showResult(site: Site, { terminal, version, program }: InstallContext): Promise<void> {
+async function showResult(
+  agent: AgentUnits,
+  site: Site,
+  { terminal, version, program }: InstallContext,
+): Promise<void> {
   const { tree, changes, isImage } = site;
   const where = isImage ? ` in ${tree.root}` : "";
   if (changes.count === 0) terminal.print(`Nothing to change: ${NAME} ${version} is installed${where}`);
   else if (!changes.isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} ${version} is installed${where}`);
   if ((await tree.readLink(COMMAND_LINK)) !== COMMAND_TARGET && !changes.isDry)
     terminal.note(`${terminal.style("warn", "kept")}: ${COMMAND_LINK} is another program's`);
-  const next = changes.isDry ? [] : await nextSteps(site, program);
+  const next = changes.isDry ? [] : await nextSteps(agent, site, program);
   if (next.length > 0) terminal.print("Next:");
   for (const [index, text] of next.entries()) terminal.print(`  ${index + 1}. ${text}`);
 }
 
-async function nextSteps({ tree, system, isImage }: Site, ownProgram: string): Promise<readonly string[]> {
+async function nextSteps(
+  { unit }: AgentUnits,
+  { tree, system, isImage }: Site,
+  ownProgram: string,
+): Promise<readonly string[]> {
   const program = `sudo ${isImage ? ownProgram : NAME}`;
   const folder = isImage ? ` --dir ${shellWord(join(tree.root, CONFIGURATION_FOLDER))}` : "";
   const enrolling = isImage
@@ -310,8 +380,8 @@ async function nextSteps({ tree, system, isImage }: Site, ownProgram: string): P
   const hasCredential = (await tree.isFile(KEY_FILE)) || (await tree.isFile(CREDENTIAL_FILE));
   const writing = [...(isConfigured ? [] : [`${program} init${folder}`]), ...(hasCredential ? [] : [enrolling])];
   if (isImage) return writing;
-  const { activeState, unitFileState } = await system.readUnit(SERVICE_UNIT);
+  const { activeState, unitFileState } = await system.readUnit(unit);
   if (["active", "activating", "reloading"].includes(activeState)) return [...writing, `${program} status`];
   const start = unitFileState === "enabled" ? "start" : "enable --now";
-  return [...writing, `${program} check`, `sudo systemctl ${start} ${NAME}`];
+  return [...writing, `${program} check`, `sudo systemctl ${start} ${unit === SERVICE_UNIT ? NAME : unit}`];
 }

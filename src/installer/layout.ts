@@ -9,6 +9,10 @@ export const SERVICE_USER = "robot-policy-agent";
 
 export const SERVICE_UNIT = `${NAME}.service`;
 export const FIRST_BOOT_UNIT = `${NAME}-setup.service`;
+/** Looks each minute, in place of the service, by starting the unit of a look. */
+export const TIMER_UNIT = `${NAME}.timer`;
+export const LOOK_UNIT = `${NAME}-look.service`;
+export const UNITS = [SERVICE_UNIT, FIRST_BOOT_UNIT, TIMER_UNIT, LOOK_UNIT] as const;
 
 /** Holds one folder per version, and the link `current`, which is replaced atomically. */
 export const PROGRAM_FOLDER = `/usr/local/lib/${NAME}`;
@@ -52,8 +56,7 @@ export const COMPLETION_FILES = {
 
 /** All that any version puts outside the program's folder, besides the links. */
 export const PLACED_FILES = [
-  `${UNITS_FOLDER}/${SERVICE_UNIT}`,
-  `${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`,
+  ...UNITS.map((unit) => `${UNITS_FOLDER}/${unit}`),
   ...Object.values(COMPLETION_FILES),
 ] as const;
 
@@ -64,7 +67,7 @@ export const WRITTEN_PLACES = [
   CONFIGURATION_FOLDER,
   ...[STATE_FOLDER, CACHE_FOLDER, RUNTIME_FOLDER, NOTES_FOLDER].map((path) => dirname(path)),
   STATE_FOLDER,
-  `${ADMINISTRATOR_UNITS_FOLDER}/multi-user.target.wants`,
+  ...["multi-user", "timers"].map((target) => `${ADMINISTRATOR_UNITS_FOLDER}/${target}.target.wants`),
   ...["passwd", "shadow", "group", "gshadow"].map((name) => `/etc/${name}`),
 ];
 

@@ -8,6 +8,7 @@ import {
   COMMAND_TARGET,
   CONFIGURATION_FOLDER,
   FIRST_BOOT_UNIT,
+  LOOK_UNIT,
   GRANTS_FILE,
   KEY_FILE,
   NAME,
@@ -18,6 +19,8 @@ import {
   SERVICE_UNIT,
   SERVICE_USER,
   STATE_FOLDER,
+  TIMER_UNIT,
+  UNITS,
 } from "./layout.ts";
 import { openSite, type Site, type SiteOptions } from "./site.ts";
 import { temporaryOf } from "./tree.ts";
@@ -32,7 +35,7 @@ const PURGED_TREES = [
   CONFIGURATION_FOLDER,
   STATE_FOLDER,
   RUNTIME_FOLDER,
-  ...[SERVICE_UNIT, FIRST_BOOT_UNIT].map((unit) => `${ADMINISTRATOR_UNITS_FOLDER}/${unit}.d`),
+  ...UNITS.map((unit) => `${ADMINISTRATOR_UNITS_FOLDER}/${unit}.d`),
 ];
 
 /**
@@ -69,7 +72,8 @@ async function remove(site: Site, purges: boolean, context: InstallerContext): P
   const { tree, system, changes, machine } = site;
   // When nothing is installed, units of these names belong to something else.
   const isInstalled = (await tree.kind(PROGRAM_FOLDER)) !== "absent";
-  if (isInstalled) for (const unit of [FIRST_BOOT_UNIT, SERVICE_UNIT]) await retireUnit(site, unit);
+  if (isInstalled)
+    for (const unit of [FIRST_BOOT_UNIT, TIMER_UNIT, LOOK_UNIT, SERVICE_UNIT]) await retireUnit(site, unit);
   // Before its record and the user, which the record names.
   if (purges && !site.isImage && (await tree.isFile(GRANTS_FILE))) {
     const words = [await machine.own.nodePath(), await machine.own.programPath(), "grant", "--revoke"];

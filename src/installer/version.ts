@@ -2,16 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import {
-  COMPLETION_FILES,
-  FIRST_BOOT_UNIT,
-  NAME,
-  PROGRAM,
-  SERVICE_UNIT,
-  UNITS_FOLDER,
-  versionFolder,
-  VERSIONS_FOLDER,
-} from "./layout.ts";
+import { COMPLETION_FILES, NAME, PROGRAM, UNITS, UNITS_FOLDER, versionFolder, VERSIONS_FOLDER } from "./layout.ts";
 import { digestOf, ROOT_OWNER, type Source, type Tree, type WantedFile } from "./tree.ts";
 
 /** A version of the agent, as it will be installed. */
@@ -29,9 +20,8 @@ export interface Version {
 export type Completions = ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
 
 /** Beside the program, in dist/ as `scripts/build` writes it and in a version's folder. */
-const SYSUSERS = "share/systemd/robot-policy-agent.sysusers";
-const SERVICE = `share/systemd/${SERVICE_UNIT}`;
-const FIRST_BOOT = `share/systemd/${FIRST_BOOT_UNIT}`;
+const SHARED = "share/systemd";
+const SYSUSERS = `${SHARED}/robot-policy-agent.sysusers`;
 
 /** How a bundle loads a package from a separate file. */
 const LATE_PACKAGE = /\brequire\("\.\/([a-z-]+\.cjs)"\)/g;
@@ -53,16 +43,13 @@ export async function describeVersion(
 ): Promise<Version> {
   const folder = dirname(programPath);
   const launcher = (await readFile(programPath, "utf8")).replace(SHEBANG, "");
-  const shared = await Promise.all([SERVICE, FIRST_BOOT, SYSUSERS].map((each) => readFile(join(folder, each), "utf8")));
-  const [service = "", firstBoot = "", sysusers = ""] = shared;
+  const sysusers = await readFile(join(folder, SYSUSERS), "utf8");
   const sources = new Map<string, Source>([["node", { kind: "copy", from: nodePath }]]);
-  for (const each of [...(await findBundles(folder)), SERVICE, FIRST_BOOT, SYSUSERS])
+  for (const each of [...(await findBundles(folder)), ...UNITS.map((unit) => `${SHARED}/${unit}`), SYSUSERS])
     sources.set(each, { kind: "copy", from: join(folder, each) });
-  const placed = new Map<string, string>([
-    [`${UNITS_FOLDER}/${SERVICE_UNIT}`, unitText(service)],
-    [`${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`, unitText(firstBoot)],
-    ...[...completions].map(([shell, text]) => [COMPLETION_FILES[shell], text] as const),
-  ]);
+  const placed = new Map<string, string>([...completions].map(([shell, text]) => [COMPLETION_FILES[shell], text]));
+  for (const unit of UNITS)
+    placed.set(`${UNITS_FOLDER}/${unit}`, unitText(await readFile(join(folder, SHARED, unit), "utf8")));
   const digests: string[] = [];
   for (const [each, source] of sources) digests.push(`${each} ${await digestOf(source)}`);
   const all = JSON.stringify([digests, [...placed], launcher]);

@@ -70,6 +70,8 @@ export async function openWorkshop(): Promise<Workshop> {
       for (const part of [
         "robot-policy-agent.service",
         "robot-policy-agent-setup.service",
+        "robot-policy-agent.timer",
+        "robot-policy-agent-look.service",
         "robot-policy-agent.sysusers",
       ]) {
         await fs.cp(join(sources, "systemd", part), join(dist, "share/systemd", part));

@@ -12,6 +12,8 @@ import { type SimulatedSystemd, simulateSystemd } from "./simulated-systemd.ts";
 
 const SERVICE = "robot-policy-agent.service";
 const FIRST_BOOT = "robot-policy-agent-setup.service";
+const TIMER = "robot-policy-agent.timer";
+const LOOK = "robot-policy-agent-look.service";
 const FIRST_STEPS = ["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`];
 const RESTART = ["daemon-reload", `restart ${SERVICE}`];
 const FAILURE = "Job for robot-policy-agent.service failed.";
@@ -119,6 +121,80 @@ describe.runIf(isRoot)("on a running machine (needs root)", () => {
     await symlink("/dev/null", join(root, "etc/systemd/system", SERVICE));
     expect((await runInstall({}, here(first))).exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload"]);
+  });
+
+  describe("--on-demand", () => {
+    async function wanted(): Promise<readonly string[]> {
+      const folders = ["multi-user", "timers"].map((each) => join(root, `etc/systemd/system/${each}.target.wants`));
+      return (await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])))).flat();
+    }
+
+    test("first installation → the timer alone, after a look", async () => {
+      await configure();
+      const { stdout } = await runInstall({ onDemand: true }, here(first));
+      expect(systemd.done).toEqual([...FIRST_STEPS.slice(0, 2), `enable ${TIMER}`, `start ${LOOK}`, `start ${TIMER}`]);
+      expect([await wanted(), [...systemd.running.keys()]]).toEqual([[TIMER], [TIMER]]);
+      expect(stdout).toContain("Next:\n  1. sudo robot-policy-agent status\n");
+    });
+
+    test("back and forth → one of both is enabled and at work; --dry-run only shows it", async () => {
+      await installFirst();
+      const dry = await runInstall({ onDemand: true, dryRun: true }, here(first));
+      expect(dry.stdout).toContain(
+        `would systemctl stop ${SERVICE}\nwould systemctl disable ${SERVICE}\nwould systemctl enable ${TIMER}`,
+      );
+      expect(systemd.done).toEqual([]);
+      for (const [options, unit, other, starts] of [
+        [{ onDemand: true }, TIMER, SERVICE, [`start ${LOOK}`, `start ${TIMER}`]],
+        [{ resident: true }, SERVICE, TIMER, [`start ${SERVICE}`]],
+        [{ onDemand: true }, TIMER, SERVICE, [`start ${LOOK}`, `start ${TIMER}`]],
+      ] as const) {
+        expect((await runInstall(options, here(first))).exitCode).toBe(0);
+        expect(systemd.done.splice(0)).toEqual([`stop ${other}`, `disable ${other}`, `enable ${unit}`, ...starts]);
+        expect([await wanted(), [...systemd.running.keys()]]).toEqual([[unit], [unit]]);
+        expect((await runInstall(options, here(first))).stdout).toContain("Nothing to change");
+      }
+    });
+
+    test("upgrade → the timer stays; a version that does not look is taken back", async () => {
+      await configure();
+      await runInstall({ onDemand: true }, here(first));
+      systemd.done.splice(0);
+      const runProgram = failOnce(`start ${LOOK}`, FAILURE);
+      expect((await runInstall({}, here({ ...second, runProgram }))).stderr).toContain("[taken-back]");
+      expect(await readlink(current())).toContain("1.0.0");
+      systemd.done.splice(0);
+      expect((await runInstall({}, here(second))).exitCode).toBe(0);
+      expect(systemd.done).toEqual(["daemon-reload", `start ${LOOK}`, `start ${TIMER}`]);
+      expect(await wanted()).toEqual([TIMER]);
+    });
+
+    test("killed at any moment → the next run completes it", async () => {
+      await installFirst();
+      const counting = breakMachine(null, systemd.runProgram);
+      await runInstall({ onDemand: true }, here({ ...first, ...counting }));
+      for (let at = 0; at < counting.count(); at += 1) {
+        await runInstall({ resident: true }, here(first));
+        const broken = breakMachine({ kind: "killed", at }, systemd.runProgram);
+        await expect(runInstall({ onDemand: true }, here({ ...first, ...broken }))).rejects.toThrow(Killed);
+        expect((await runInstall({ onDemand: true }, here(first))).exitCode).toBe(0);
+        expect([await wanted(), [...systemd.running.keys()]], `killed at change ${at}`).toEqual([[TIMER], [TIMER]]);
+      }
+    });
+
+    test("masked → refused, and the service stays; uninstall → stops and disables the timer", async () => {
+      await installFirst();
+      const mask = join(root, "etc/systemd/system", TIMER);
+      await symlink("/dev/null", mask);
+      expect((await runInstall({ onDemand: true }, here(first))).stderr).toContain("[masked]");
+      expect(await wanted()).toEqual([SERVICE]);
+      await rm(mask);
+      await runInstall({ onDemand: true }, here(first));
+      systemd.done.splice(0);
+      await runUninstall({}, here(first));
+      expect(systemd.done).toEqual([`stop ${TIMER}`, `disable ${TIMER}`, "daemon-reload"]);
+      expect(await wanted()).toEqual([]);
+    });
   });
 
   test("key for an agent that runs as another user → belongs to that user", async () => {

@@ -22,7 +22,8 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
   const done: string[] = [];
   const running = new Map<string, string>();
   const refusals = new Map<string, string>();
-  const wants = join(root, "etc/systemd/system/multi-user.target.wants");
+  const wantsOf = (unit: string) =>
+    join(root, `etc/systemd/system/${unit.endsWith(".timer") ? "timers" : "multi-user"}.target.wants`);
   const ok = (stdout = "") => ({ kind: "ended", exitCode: 0, stdout, stderr: "" }) as const;
   const failed = (stderr: string, exitCode = 1): ProgramResult => ({ kind: "ended", exitCode, stdout: "", stderr });
 
@@ -32,7 +33,7 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
   async function show(unit: string): Promise<Extract<ProgramResult, { readonly kind: "ended" }>> {
     const file = fileOf(unit);
     const isMasked = file !== undefined && (await readFile(file)).byteLength === 0;
-    const isEnabled = lstatSync(join(wants, unit), { throwIfNoEntry: false }) !== undefined;
+    const isEnabled = lstatSync(join(wantsOf(unit), unit), { throwIfNoEntry: false }) !== undefined;
     const loadState = file === undefined ? "not-found" : isMasked ? "masked" : "loaded";
     const fileState = file === undefined ? "" : isMasked ? "masked" : isEnabled ? "enabled" : "disabled";
     const activeState = running.has(unit) ? "active" : "inactive";
@@ -51,16 +52,18 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
     if (verb !== "daemon-reload" && file === undefined) return failed(`Unit ${unit} not found.`, 5);
     switch (verb) {
       case "enable":
-        await mkdir(wants, { recursive: true });
-        await symlink(join("/usr/local/lib/systemd/system", unit), join(wants, unit));
+        await mkdir(wantsOf(unit), { recursive: true });
+        await symlink(join("/usr/local/lib/systemd/system", unit), join(wantsOf(unit), unit));
         return ok();
       case "disable":
-        await rm(join(wants, unit), { force: true });
+        await rm(join(wantsOf(unit), unit), { force: true });
         return ok();
       case "start":
       case "restart":
-        // The condition of the unit.
-        if (!existsSync(join(root, "etc/robot-policy-agent/config.yaml"))) return ok();
+        // A look is over at once.
+        if (unit.includes("-look")) return ok();
+        // The condition of the service.
+        if (unit.endsWith(".service") && !existsSync(join(root, "etc/robot-policy-agent/config.yaml"))) return ok();
         running.set(unit, await readFile(join(root, "usr/local/lib/robot-policy-agent/current/lib/yaml.cjs"), "utf8"));
         return ok();
       case "stop":
