@@ -3,6 +3,8 @@ import type { RunProgram } from "../platform/programs.ts";
 
 export const SERVICE_NAME = "robot-policy-agent";
 const UNIT = `${SERVICE_NAME}.service`;
+export const TIMER_NAME = `${SERVICE_NAME}.timer`;
+export const LOOK_NAME = `${SERVICE_NAME}-look`;
 
 /** Drop-ins written by an administrator or `grant`. */
 export const DROP_IN_DIRECTORY = `/etc/systemd/system/${UNIT}.d`;
@@ -34,8 +36,19 @@ export interface ServiceUnit {
   readonly inaccessiblePaths: readonly string[];
 }
 
+/** The timer in place of the service, and its looks. */
+export interface TimerUnit {
+  readonly isActive: boolean;
+  readonly isEnabled: boolean;
+  /** Start of the last look, on the monotonic clock; 0 before the first one. */
+  readonly lastLookMs: number;
+  /** As `ServiceUnit.result`. */
+  readonly lastResult: string;
+}
+
 export type FoundUnit =
-  | { readonly kind: "unit"; readonly unit: ServiceUnit }
+  /** `timer`: null unless it is enabled or active. */
+  | { readonly kind: "unit"; readonly unit: ServiceUnit; readonly timer: TimerUnit | null }
   /** Another service manager, or none, as in a container. */
   | { readonly kind: "no-systemd" }
   | { readonly kind: "silent"; readonly detail: string };
@@ -43,7 +56,7 @@ export type FoundUnit =
 const PROPERTIES = [
   "LoadState,ActiveState,SubState,UnitFileState,Result,ExecMainStatus,NRestarts,NeedDaemonReload",
   "ConditionResult,ConditionTimestampMonotonic,DropInPaths,User,Group,SupplementaryGroups",
-  "LoadCredential,LoadCredentialEncrypted,ProtectHome,PrivateTmp,InaccessiblePaths",
+  "LoadCredential,LoadCredentialEncrypted,ProtectHome,PrivateTmp,InaccessiblePaths,ExecMainStartTimestampMonotonic",
 ].join(",");
 
 /** sd_booted(3). */
@@ -53,17 +66,31 @@ const ASK_LIMIT_MS = 4000;
 /** Asks systemd for the agent's unit. Needs no privileges. */
 export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
   if (!(await exists(files, BOOTED))) return { kind: "no-systemd" };
-  const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES}`];
+  const words = ["systemctl", "show", UNIT, TIMER_NAME, `${LOOK_NAME}.service`, `--property=${PROPERTIES}`];
   const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
   if (result.kind === "missing") return { kind: "no-systemd" };
   if (result.kind !== "ended") return { kind: "silent", detail: "systemctl does not answer" };
   return result.exitCode === 0
-    ? { kind: "unit", unit: parseUnit(result.stdout) }
+    ? parseUnits(result.stdout)
     : { kind: "silent", detail: result.stderr.trim().split("\n", 1)[0] ?? "" };
 }
 
-/** Parses the output of `systemctl show`: NAME=VALUE, repeated for several values. */
-export function parseUnit(text: string): ServiceUnit {
+/** Parses the output of `systemctl show` for service, timer and look: a paragraph each. */
+export function parseUnits(text: string): Extract<FoundUnit, { kind: "unit" }> {
+  const [service = "", timer = "", look = ""] = text.split("\n\n");
+  const [{ activeState, unitFileState }, value] = [parseUnit(timer), valuesOf(look)];
+  const isActive = activeState === "active";
+  const isEnabled = unitFileState === "enabled";
+  const lastLookMs = Math.round(Number(value("ExecMainStartTimestampMonotonic")) / 1000) || 0;
+  return {
+    kind: "unit",
+    unit: parseUnit(service),
+    timer: isActive || isEnabled ? { isActive, isEnabled, lastLookMs, lastResult: value("Result") } : null,
+  };
+}
+
+/** Of the lines NAME=VALUE, repeated for several values. */
+function valuesOf(text: string): (name: string) => string {
   const values = new Map<string, string>();
   for (const line of text.split("\n")) {
     const at = line.indexOf("=");
@@ -72,7 +99,11 @@ export function parseUnit(text: string): ServiceUnit {
     const before = values.get(name);
     values.set(name, before === undefined ? line.slice(at + 1) : `${before} ${line.slice(at + 1)}`);
   }
-  const value = (name: string) => values.get(name) ?? "";
+  return (name) => values.get(name) ?? "";
+}
+
+export function parseUnit(text: string): ServiceUnit {
+  const value = valuesOf(text);
   const words = (name: string) =>
     value(name)
       .split(" ")

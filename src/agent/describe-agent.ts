@@ -81,6 +81,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     hanging,
     state_problem: reconciler.stateProblem,
     daemon,
+    timer: null,
     identity,
   };
 }

@@ -103,7 +103,7 @@ export async function collectSettled({ machine, collector, names }: OneShot, sig
 /** The status of a robot whose agent does not run. @throws `signal.reason` when the signal aborts. */
 export async function statusFromDisk(
   folders: Folders,
-  { machine, signal }: CommandContext,
+  { machine, signal }: Pick<CommandContext, "machine" | "signal">,
 ): Promise<StatusDocument | Problem> {
   const opened = await openOneShot({ machine, folders, state: "read" });
   if (opened.kind === "problem") return opened.problem;

@@ -39,6 +39,8 @@ export interface StatusDocument {
   readonly state_problem: string | null;
   /** null while no daemon runs. */
   readonly daemon: DaemonStatus | null;
+  /** Of a timer that looks each minute in place of a daemon; null without one. */
+  readonly timer: TimerStatus | null;
   /** The robot's own credential and how it gets it; null for a robot that uses an API key. While no daemon runs: only an enrolment that waits. */
   readonly identity: IdentityStatus | null;
 }
@@ -144,6 +146,16 @@ export interface DaemonStatus {
   readonly registrations: number;
   /** Runs of the loop since the start. */
   readonly runs: number;
+}
+
+export interface TimerStatus {
+  /** By this machine's clock; null before the first look of a boot. */
+  readonly last_look_at: string | null;
+  readonly next_look_at: string | null;
+  /** In the words of systemd (systemd.exec(5), `$SERVICE_RESULT`): `success`, `timeout`, … */
+  readonly last_result: string;
+  /** Why the last heartbeat of an enrolled robot was not accepted; null when it was. */
+  readonly heartbeat_problem: string | null;
 }
 
 /** True for a status document of this version. */

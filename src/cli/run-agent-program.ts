@@ -1,10 +1,12 @@
+import type { CommandContext, CommonOptions } from "../agent/commands/context.ts";
 import { systemClock } from "../platform/clock.ts";
 import { systemMachine } from "../platform/machine.ts";
+import { EXIT } from "../platform/terminal.ts";
 import { daemonFlags } from "./daemon-flags.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { VERSION } from "./version.ts";
 
-/** Runs robot-policy-agent with these arguments. The daemon starts without the table of commands and without commander. */
+/** Runs robot-policy-agent with these arguments. The daemon and the timer's look start without the table of commands and without commander. */
 export async function runAgentProgram(
   argv: readonly string[],
   own: ProcessContext,
@@ -22,6 +24,7 @@ export async function runAgentProgram(
       ]);
       own.terminal.completeHints(repeatFlags(agentProgram, flags));
     }
+    if (argv[0] === "look") return runLook(flags, context);
     const { run } = await import("../agent/commands/run.ts");
     return run(flags, context);
   }
@@ -32,4 +35,14 @@ export async function runAgentProgram(
   // Only what would never end by itself: an installation goes on when the connection to the robot breaks.
   if (argv.includes("--watch")) own.stopWithTerminal();
   return runProgram(agentProgram, argv, { ...context, context });
+}
+
+async function runLook(flags: CommonOptions, context: CommandContext): Promise<number> {
+  const { look } = await import("../agent/commands/look.ts");
+  try {
+    return await look(flags, context);
+  } catch (error) {
+    if (context.signal.aborted) return EXIT.interrupted;
+    throw error;
+  }
 }

@@ -2,38 +2,27 @@
  * `look`: what robot-policy-agent.timer runs each minute where no agent shall run in between. It compares the disk with the registration, as a
  * start of the agent does. Where nothing is to be done it writes nothing, and sends nothing but the heartbeat of an enrolled robot. All else
  * is done by the loop of the agent, in this process (control/either-agent.ts).
- *
- * What is wrong is remembered in the runtime directory, not on the disk: so that it is logged once, and a request that was refused is not sent
- * again each minute.
  */
-import { join } from "node:path";
-import { crc32 } from "node:zlib";
-
 import { maskWholeKeys } from "../../api/wire/service-key.ts";
-import { sha256Hex } from "../../platform/crypto.ts";
-import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
-import { isObject } from "../../platform/is-object.ts";
 import { openLogOutput } from "../../platform/log/log-output.ts";
-import { type Log, type LogOptions, openLog } from "../../platform/log/log.ts";
+import { type LogOptions, openLog } from "../../platform/log/log.ts";
 import { EXIT, type Problem } from "../../platform/terminal.ts";
-import { parseJson } from "../../platform/text/parse-json.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
-import type { EitherAgent } from "../control/either-agent.ts";
-import { decide } from "../decide.ts";
-import { readHoldNow } from "../hold.ts";
-import { changesOf, collectSettled, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "../one-shot.ts";
+import { collectSettled, type OneShot, openOneShot, statusFromDisk } from "../one-shot.ts";
+import { forgetMemory, type Memory, readMemory, see, writeMemory } from "../on-demand.ts";
+import { FIRST_CONFIRMATION_MS } from "../registration/confirmation.ts";
 import { type Connection, connect } from "../registration/connect.ts";
+import { createCleanStop } from "../registration/state-file.ts";
 import { createReporter } from "../reporter.ts";
+import { STATES } from "../states.ts";
 import type { AgentState, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 
 /** Below TimeoutStartSec= of the unit, so that a look that finds no end ends in order. The next one begins anew. */
 const LIMIT_MS = 25_000;
-const MINUTES_PER_DAY = 1440;
 const MINUTE_MS = 60_000;
+/** For what the agent does about its identity beside its first run: it asks for the approval, or renews. */
 const APPROVAL_LIMIT_MS = 3000;
-/** A renewal that is due is waited for. */
 const RENEWAL_LIMIT_MS = 10_000;
 const POLL_MS = 200;
 
@@ -47,19 +36,6 @@ const PAUSES_MS: Partial<Record<AgentState, number>> = {
   conflict: 60 * MINUTE_MS,
   unenrolled: 60 * MINUTE_MS,
 };
-const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
-
-/** What the last look left to say, or to wait for; removed once all is well. */
-interface Memory {
-  /** What was logged. */
-  readonly said: string;
-  /** What the last request depended on. */
-  readonly inputs: string;
-  /** By the monotonic clock, which goes on from process to process until the next boot, as the runtime directory does. */
-  readonly untilMs: number;
-}
-
-const MEMORY_LIMIT_BYTES = 16 * 1024;
 
 export const look: Command<CommonOptions> = async (options, given) => {
   const { clock } = given.machine;
@@ -80,135 +56,123 @@ export const look: Command<CommonOptions> = async (options, given) => {
 };
 
 async function lookOnce(folders: Folders, context: CommandContext): Promise<typeof EXIT.ok | typeof EXIT.failed> {
-  const { machine, terminal } = context;
   const memory = await readMemory(folders, context);
+  const found = await find(memory, folders, context);
+  // An agent runs and does all of it, or the same request was refused a short time ago.
+  if (found === null) return EXIT.ok;
+  if ("fix" in found) {
+    context.terminal.problem(found);
+    return EXIT.failed;
+  }
+  await report(found, memory, context);
+  const { said, ...next } = found;
+  const isSame =
+    memory !== null &&
+    said === keyOf(memory.status) &&
+    (["confirmMs", "inputs", "untilMs", "heartbeatProblem"] as const).every((name) => next[name] === memory[name]);
+  if (!isSame) await writeMemory({ ...next, status: said === "" ? null : next.status }, folders, context);
+  return EXIT.ok;
+}
+
+interface Result extends Memory {
+  readonly status: StatusDocument;
+  /** What of it is logged when it changes; empty where all is well. */
+  readonly said: string;
+  /** Of the registration before this look. */
+  readonly registeredAt: string | null;
+  readonly log: LogOptions;
+}
+
+async function find(
+  memory: Memory | null,
+  folders: Folders,
+  context: CommandContext,
+): Promise<Result | Problem | null> {
+  const { machine, signal } = context;
+  const nowMs = machine.clock.monotonicMs();
   const opened = await openOneShot({ machine, folders, state: "read", isTrusting: true });
-  if (opened.kind !== "opened") {
-    const status = opened.kind === "problem" ? opened.problem : await statusFromDisk(folders, context);
-    if ("fix" in status) {
-      terminal.problem(status);
-      return EXIT.failed;
-    }
+  if (opened.kind === "problem") return opened.problem;
+  const confirmMs = memory?.confirmMs ?? (await firstConfirmation(folders, context));
+  const nothing = { confirmMs, inputs: "", untilMs: 0, heartbeatProblem: null };
+  if (opened.kind === "invalid") {
+    const status = await statusFromDisk(folders, context);
+    if ("fix" in status) return status;
     const registeredAt = status.registration?.registered_at ?? null;
-    await conclude({ status, inputs: "", registeredAt, log: DEFAULT_LOG }, memory, folders, context);
-    return EXIT.ok;
+    return { ...nothing, status, said: keyOf(status), registeredAt, log: { level: "info", format: "json" } };
   }
   const { oneShot } = opened;
-  const connection = connect(oneShot.collector.configuration, { ...context, machine, folders }, () => null);
+  const { configuration } = oneShot.collector;
+  const connection = connect(configuration, { ...context, folders }, () => null);
   try {
-    const seen = await see(oneShot, connection, folders, context);
+    const seen = await see(oneShot, await collectSettled(oneShot, signal), connection, folders, context);
+    const { isRenewing, problem: heartbeatProblem } = await beat(oneShot, connection, seen.status, context);
+    const isDue = seen.status.state === "registered" && nowMs >= confirmMs;
     const registeredAt = oneShot.registration?.registered_at ?? null;
-    const inputs = sha256Hex(JSON.stringify(seen.inputs));
-    const isPaused = memory?.inputs === inputs && machine.clock.monotonicMs() < memory.untilMs;
-    if (seen.needsAgent && isPaused) return EXIT.ok;
-    const status = seen.needsAgent ? await act(seen, oneShot, folders, context) : seen.status;
-    // An agent runs, and does all of it.
-    if (status === null) return EXIT.ok;
-    if ("fix" in status) {
-      terminal.problem(status);
-      return EXIT.failed;
-    }
-    const { log } = oneShot.collector.configuration;
-    await conclude({ status, inputs, registeredAt, log }, memory, folders, context);
-    return EXIT.ok;
+    const known = { ...nothing, heartbeatProblem, registeredAt, log: configuration.log };
+    if (!seen.hasWork && !isDue && !isRenewing) return { ...known, status: seen.status, said: keyOf(seen.status) };
+    if (seen.inputs === memory?.inputs && nowMs < memory.untilMs) return null;
+    const status = await act(isRenewing, oneShot, folders, context);
+    if (status === null || "fix" in status) return status;
+    const pauseMs = PAUSES_MS[status.state] ?? 0;
+    const nextAt = status.confirmation?.next_at;
+    return {
+      ...known,
+      confirmMs: nextAt === undefined ? confirmMs : nowMs + Date.parse(nextAt) - machine.clock.wallMs(),
+      inputs: pauseMs === 0 ? "" : seen.inputs,
+      untilMs: pauseMs === 0 ? 0 : nowMs + pauseMs,
+      status,
+      said: keyOf(status),
+    };
   } finally {
     await connection.close();
   }
 }
 
-interface Seen {
-  /** As the disk alone tells it. */
-  readonly status: StatusDocument;
-  /** The agent has something to send. */
-  readonly needsAgent: boolean;
-  /** The service wants the credential renewed, or does not accept it. */
-  readonly isRenewing: boolean;
-  /** What a request of the agent depends on. */
-  readonly inputs: unknown;
+/**
+ * After a boot, or a look that was killed: as a start of the agent does, some minutes later, or now where the last request did not end in order,
+ * so that the disk may lack the last registration.
+ */
+async function firstConfirmation({ stateDirectory }: Folders, { machine }: CommandContext): Promise<number> {
+  const nowMs = machine.clock.monotonicMs();
+  if (!(await createCleanStop(machine.files, stateDirectory).isLeft())) return nowMs;
+  const [leastMs, mostMs] = FIRST_CONFIRMATION_MS;
+  return nowMs + leastMs + machine.random.unit() * (mostMs - leastMs);
 }
 
-/** Compares the disk with the registration, and sends the heartbeat of an enrolled robot. Writes nothing. */
-async function see(oneShot: OneShot, connection: Connection, folders: Folders, context: CommandContext): Promise<Seen> {
-  const { machine, signal } = context;
-  const { collector, registration, identity } = oneShot;
-  const { wanted, machineId } = await collectSettled(oneShot, signal);
-  const reading = await readHoldNow(folders, context);
-  const isEnrolling = identity.enrolment !== null || collector.configuration.service.identity === "enrolled";
-  const isWaiting = identity.credential === null && isEnrolling;
-  const decision = decide({
-    wanted,
-    registration,
-    lastFailure: null,
-    credentialVersion: "",
-    machine: machineId,
-    serviceUrl: connection.serviceUrl,
-    route: "",
-    // Whether an API key counts meanwhile, the agent knows.
-    held: isWaiting ? "waiting-for-approval" : null,
-    isNameApproved: collector.isNameApproved,
-    holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
-    forced: false,
-    rateCappedUntilMs: Number.NEGATIVE_INFINITY,
-    nowMs: machine.clock.monotonicMs(),
-  });
-  const state = decision.kind === "refuse" ? decision.reason : decision.kind === "wait" ? "held" : "registered";
-  const status = describeOneShot(oneShot, state, {
-    hold: reading.kind === "held" ? reading.hold : null,
-    changes: { sinceRegistration: await changesOf(oneShot, wanted), ofRegistration: null },
-  });
-  const isRenewing = await beat(oneShot, connection, status, context);
-  const isDue = decision.kind === "nothing" && isConfirmationDue(collector.robotName, machine.clock.wallMs());
-  const needsAgent = decision.kind === "register" || state === "waiting-for-approval" || isDue || isRenewing;
-  const keys = await Promise.all(
-    [...connection.credentialPaths, ...connection.routePaths].map((path) => stamp(path, context)),
-  );
-  const inputs = [wanted, connection.route, identity.credential?.issued_at, keys, isDue];
-  return { status, needsAgent, isRenewing, inputs };
-}
-
-/** A file that was written again may hold another key. */
-async function stamp(path: string, { machine }: CommandContext): Promise<string> {
-  return machine.files.stat(path).then(
-    ({ inode, ctimeNs }) => `${inode} ${ctimeNs}`,
-    () => "",
-  );
-}
-
-/** Once a day, in a minute of each robot's own, the service is asked whether it still has the registration, and every file is read again. */
-function isConfirmationDue(name: string, wallMs: number): boolean {
-  return Math.floor(wallMs / MINUTE_MS) % MINUTES_PER_DAY === crc32(name) % MINUTES_PER_DAY;
-}
-
-/** The heartbeat of an enrolled robot. @returns whether its credential has to be renewed, or is not accepted. */
+/** The heartbeat of an enrolled robot. Without an answer the next look sends another. */
 async function beat(
-  { collector, registration, identity: { credential } }: OneShot,
+  { registration, identity: { credential } }: OneShot,
   { access, serviceUrl }: Connection,
   { state, summary }: StatusDocument,
-  { machine, version, signal }: CommandContext,
-): Promise<boolean> {
-  if (credential === null) return false;
+  { version, signal }: CommandContext,
+): Promise<{ readonly isRenewing: boolean; readonly problem: string | null }> {
+  if (credential === null) return { isRenewing: false, problem: null };
   // Robots without a credential do not load this.
-  const [{ createHeartbeats }, { createIdentityClient }, { Secret }] = await Promise.all([
+  const [{ describeHeartbeat }, { judgeHeartbeat }, { createIdentityClient }, { Secret }] = await Promise.all([
     import("../identity/heartbeats.ts"),
+    import("../identity/answers.ts"),
     import("../../client/identity-client.ts"),
     import("../../client/secret.ts"),
   ]);
   const isHeld = registration !== null && !registration.in_doubt && registration.service_url === serviceUrl;
   const readiness = {
-    problem: state === "registered" && isHeld ? null : summary,
+    problem: isHeld && STATES[state].problem === null ? null : summary,
     registeredDigest: registration?.request.configuration_digest ?? null,
   };
-  const heartbeats = createHeartbeats({ machine, log: SILENT, version });
+  const heartbeat = describeHeartbeat(readiness, version);
   const secret = new Secret(credential.installation_token);
-  const periodMs = 1000 * collector.configuration.service.heartbeat_s;
-  const sent = await heartbeats.send(createIdentityClient(access), secret, readiness, periodMs, signal);
-  // Without an answer the next look sends another.
-  return sent.kind === "accepted" ? sent.renewAfterS <= 0 : sent.kind !== "later";
+  const result = await createIdentityClient(access).heartbeat(heartbeat, secret, signal);
+  signal.throwIfAborted();
+  if (result.kind === "ok") return { isRenewing: result.value.renew_after_s <= 0, problem: null };
+  const verdict = judgeHeartbeat(result);
+  return verdict.kind === "later"
+    ? { isRenewing: false, problem: verdict.detail }
+    : { isRenewing: true, problem: null };
 }
 
 /** The loop of the agent in this process, until it has an answer. @returns null where an agent runs already. */
 async function act(
-  { isRenewing }: Seen,
+  isRenewing: boolean,
   oneShot: OneShot,
   folders: Folders,
   context: CommandContext,
@@ -220,123 +184,53 @@ async function act(
   if (opened.kind === "invalid") return statusFromDisk(folders, context);
   await using agent = opened.agent;
   if (!agent.isHere) return null;
-  let status = await register(agent, { ifChanged: true }, context);
-  if (isWaiting(status) && (await isOver(agent, context))) status = await register(agent, { ifChanged: true }, context);
-  if (isRenewing) await renewed(oneShot, folders, context);
-  return status;
+  await forgetMemory(folders, context);
+  const status = await register(agent, { ifChanged: true }, context);
+  const isWaiting = !("fix" in status) && status.state === "waiting-for-approval";
+  const limitMs = isRenewing ? RENEWAL_LIMIT_MS : isWaiting ? APPROVAL_LIMIT_MS : 0;
+  const isNew = await hasNewCredential(oneShot, limitMs, folders, context);
+  return !isNew || isRenewing ? status : await register(agent, { ifChanged: true }, context);
 }
 
-/** A code that was shown before: the agent asks for the approval beside its first run. @returns whether the wait for it is over. */
-async function isOver(agent: EitherAgent, context: CommandContext): Promise<boolean> {
-  const { clock } = context.machine;
-  const untilMs = clock.monotonicMs() + APPROVAL_LIMIT_MS;
-  while (clock.monotonicMs() < untilMs) {
-    await clock.sleep(POLL_MS, context.signal);
-    if (!isWaiting(await agent.status())) return true;
+async function hasNewCredential(
+  { collector, identity: { credential } }: OneShot,
+  limitMs: number,
+  folders: Folders,
+  { machine, signal }: CommandContext,
+): Promise<boolean> {
+  const { clock } = machine;
+  const { readOwnIdentity } = await import("../identity/identity-files.ts");
+  const [url, machineId] = [collector.configuration.service.url, await machine.identity.machine()];
+  for (const untilMs = clock.monotonicMs() + limitMs; clock.monotonicMs() < untilMs;) {
+    const now = await readOwnIdentity(machine.files, folders.stateDirectory, url, machineId);
+    if (now.credential?.issued_at !== credential?.issued_at) return true;
+    await clock.sleep(POLL_MS, signal);
   }
   return false;
 }
 
-function isWaiting(status: StatusDocument | Problem): boolean {
-  return !("fix" in status) && status.state === "waiting-for-approval";
+/** What of a status is logged when it changes; empty where all is well. */
+function keyOf(status: StatusDocument | null): string {
+  if (status === null || (status.state === "registered" && status.findings.length === 0)) return "";
+  const { state, failure, findings } = status;
+  return JSON.stringify([state, failure?.reason ?? null, findings.map(({ id, file, loc }) => [id, file, loc])]);
 }
 
-/** Waits for the renewal that the agent makes beside its question. */
-async function renewed(
-  { collector, identity: { credential } }: OneShot,
-  folders: Folders,
-  context: CommandContext,
-): Promise<void> {
-  const { machine, signal } = context;
-  const { clock } = machine;
-  if (credential === null) return;
-  const { readOwnIdentity } = await import("../identity/identity-files.ts");
-  const untilMs = clock.monotonicMs() + RENEWAL_LIMIT_MS;
-  const [url, machineId] = [collector.configuration.service.url, await machine.identity.machine()];
-  while (clock.monotonicMs() < untilMs) {
-    const now = await readOwnIdentity(machine.files, folders.stateDirectory, url, machineId);
-    if (now.credential?.issued_at !== credential.issued_at) return;
-    await clock.sleep(POLL_MS, signal);
-  }
-}
-
-interface Conclusion {
-  readonly status: StatusDocument;
-  readonly inputs: string;
-  /** Of the registration before this look. */
-  readonly registeredAt: string | null;
-  readonly log: LogOptions;
-}
-
-/** Where the configuration is invalid. */
-const DEFAULT_LOG: LogOptions = { level: "info", format: "json" };
-
-/** Logs what is news since the last look, and remembers it. */
-async function conclude(
-  { status, inputs, registeredAt, log }: Conclusion,
+/** Logs what is news since the last look. */
+async function report(
+  { status, said, registeredAt, heartbeatProblem, log: options }: Result,
   memory: Memory | null,
-  folders: Folders,
   context: CommandContext,
 ): Promise<void> {
-  const { state, failure, findings, registration } = status;
-  const isWell = state === "registered" && findings.length === 0;
-  const isNew = registration !== null && registration.registered_at !== registeredAt;
-  const said = isWell
-    ? ""
-    : JSON.stringify([state, failure?.reason ?? null, findings.map(({ id, file, loc }) => [id, file, loc])]);
-  if (isNew || said !== (memory?.said ?? "")) {
-    const reporter = createReporter({
-      log: await openOwnLog(log, context),
-      notify: context.machine.notify,
-      registeredAt,
-    });
-    reporter.status(status);
-  }
-  const pauseMs = PAUSES_MS[state] ?? 0;
-  if (isWell) return memory === null ? undefined : removeIfPresent(context.machine.files, memoryPath(folders));
-  if (pauseMs === 0 && said === memory?.said && memory.untilMs === 0) return;
-  const untilMs = pauseMs === 0 ? 0 : context.machine.clock.monotonicMs() + pauseMs;
-  await writeMemory({ said, inputs, untilMs }, folders, context);
-}
-
-const SILENT: Log = { debug() {}, info() {}, notice() {}, warn() {}, error() {} };
-
-async function openOwnLog(options: LogOptions, context: CommandContext): Promise<Log> {
-  const { terminal } = context;
+  const { machine, terminal } = context;
+  const registeredNowAt = status.registration?.registered_at ?? registeredAt;
+  const isNews = registeredNowAt !== registeredAt || said !== keyOf(memory?.status ?? null);
+  const beforeProblem = memory?.heartbeatProblem ?? null;
+  if (!isNews && heartbeatProblem === beforeProblem) return;
   const output = openLogOutput(context, () => {});
-  return openLog(options, (text) => maskWholeKeys(terminal.completeHint(text)), output);
-}
-
-function memoryPath({ runtimeDirectory }: Folders): string {
-  return join(runtimeDirectory, "look.json");
-}
-
-/** @returns null where there is none, or one that is not ours: members of the agent's group may write beside it. */
-async function readMemory(folders: Folders, { machine, userId }: CommandContext): Promise<Memory | null> {
-  const { files, clock } = machine;
-  const path = memoryPath(folders);
-  try {
-    const bytes = await readBounded(files, path, MEMORY_LIMIT_BYTES);
-    if (bytes === "too-large" || (await files.linkStat(path)).userId !== userId) return null;
-    const found = parseJson(Buffer.from(bytes).toString("utf8"));
-    if (!isObject(found)) return null;
-    const { said, inputs, until_ms: untilMs } = found;
-    if (typeof said !== "string" || typeof inputs !== "string" || typeof untilMs !== "number") return null;
-    return { said, inputs, untilMs: Math.min(untilMs, clock.monotonicMs() + LONGEST_PAUSE_MS) };
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-    return null;
-  }
-}
-
-/** Not where there is no such directory, as for a look by hand: it then says the same again. */
-async function writeMemory(
-  { said, inputs, untilMs }: Memory,
-  folders: Folders,
-  { machine }: CommandContext,
-): Promise<void> {
-  const text = `${JSON.stringify({ said, inputs, until_ms: untilMs })}\n`;
-  await replaceDurably(machine.files, memoryPath(folders), Buffer.from(text), 0o600).catch((error: unknown) => {
-    if (errorCode(error) === undefined) throw error;
-  });
+  const log = await openLog(options, (text) => maskWholeKeys(terminal.completeHint(text)), output);
+  if (isNews) createReporter({ log, notify: machine.notify, registeredAt }).status(status);
+  if (heartbeatProblem === beforeProblem) return;
+  if (heartbeatProblem === null) log.info("heartbeats-accepted-again");
+  else log.warn("heartbeat-failed", { detail: heartbeatProblem });
 }

@@ -1,11 +1,14 @@
 import type { Problem, Terminal } from "../../platform/terminal.ts";
 import { type Changes, describeChanges } from "../changes.ts";
-import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
+import { controlSocketPath, type Folders, hasStandardState, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon, readRunningAgent } from "../control/client.ts";
 import type { HoldStatus } from "../hold.ts";
+import { LOOK_NAME, readServiceUnit } from "../../access/unit.ts";
+import { systemPrograms } from "../../platform/programs.ts";
 import { statusFromDisk } from "../one-shot.ts";
+import { statusBetweenLooks } from "../on-demand.ts";
 import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
-import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
+import type { ConfirmationStatus, IdentityStatus, StatusDocument, TimerStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { showFindings, showProblem } from "./show.ts";
 
@@ -39,11 +42,12 @@ export const status: Command<StatusOptions> = async (options, context) => {
 };
 
 /** What `--watch` compares: not what differs in each answer, as the time of the next confirmation does by a millisecond. */
-export function lastingPart({ identity, daemon, failure, confirmation, ...rest }: StatusDocument): string {
+export function lastingPart({ identity, daemon, timer, failure, confirmation, ...rest }: StatusDocument): string {
   return JSON.stringify({
     ...rest,
     identity: identity === null ? null : { ...identity, last_heartbeat_at: null },
     daemon: daemon?.process_id,
+    timer: timer === null ? null : { ...timer, last_look_at: null, next_look_at: null },
     failure: failure?.detail,
     confirmation: confirmation === null ? null : { ...confirmation, next_at: null },
   });
@@ -51,7 +55,12 @@ export function lastingPart({ identity, daemon, failure, confirmation, ...rest }
 
 async function look(folders: Folders, context: CommandContext): Promise<StatusDocument | Problem> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", context.signal);
-  if (answer.kind === "not-running") return statusFromDisk(folders, context);
+  if (answer.kind === "not-running") {
+    const { files } = context.machine;
+    const unit = hasStandardState(folders) ? await readServiceUnit(files, systemPrograms) : null;
+    const timer = unit?.kind === "unit" && unit.timer?.isActive === true ? unit.timer : null;
+    return timer === null ? statusFromDisk(folders, context) : statusBetweenLooks(timer, folders, context);
+  }
   return readRunningAgent(answer, folders, context.machine.files);
 }
 
@@ -74,7 +83,7 @@ function describe(document: StatusDocument, { terminal, machine }: CommandContex
   const nowMs = machine.clock.wallMs();
   const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");
   terminal.print(`${mark} ${summaryAboveFindings(document)}`);
-  const { confirmation, identity, failure, state_problem: unsaved } = document;
+  const { confirmation, identity, failure, state_problem: unsaved, timer } = document;
   terminal.table(
     ["", ""],
     [
@@ -93,6 +102,8 @@ function describe(document: StatusDocument, { terminal, machine }: CommandContex
       ...rowOf("held", hold && describeHeld(hold)),
       ...rowOf("next attempt", failure && failure.next_attempt_at),
       ...rowOf("watching", watching && describeWatching(watching)),
+      ...rowOf("watching", timer && describeTimer(timer)),
+      ...rowOf("heartbeat", timer && timer.heartbeat_problem),
       ...rowOf("state", unsaved && `not saved: ${unsaved}; the next start checks with the service`),
     ],
   );
@@ -110,6 +121,13 @@ function rowsOf(changes: Changes | null, nowMs: number): readonly (readonly stri
 function describeWatching({ mode, reason, directories }: NonNullable<StatusDocument["watching"]>): string {
   if (mode === "polling") return `by polling: ${reason ?? ""}`;
   return `${directories} folder${directories === 1 ? "" : "s"} by events`;
+}
+
+function describeTimer({ last_look_at: lastAt, next_look_at: nextAt, last_result: result }: TimerStatus): string {
+  if (lastAt === null || nextAt === null) return "by a timer, each minute; it has not looked yet";
+  const isFine = result === "success" || result === "";
+  const ended = isFine ? "" : ` (ended: ${result}; see journalctl -u ${LOOK_NAME})`;
+  return `by a timer, each minute: last at ${lastAt}${ended}, next at ${nextAt}`;
 }
 
 function describeHeld({ held_by: heldBy, reason, until }: HoldStatus): string {

@@ -1,21 +1,37 @@
 /** The unit, and the agent that runs. */
-import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "../../access/unit.ts";
+import {
+  type FoundUnit,
+  LOOK_NAME,
+  SERVICE_NAME,
+  type ServiceUnit,
+  TIMER_NAME,
+  type TimerUnit,
+} from "../../access/unit.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { controlSocketPath, hasStandardState } from "../configuration/folders.ts";
 import { askDaemon, readRunningAgent } from "../control/client.ts";
+import { statusBetweenLooks } from "../on-demand.ts";
 import { enrolmentFix } from "../remedies.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import { fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 
-/** The running agent, asked through its control socket. */
+/** The running agent, asked through its control socket, or what the timer's looks found. */
 export async function checkDaemon(
-  { context: { version, machine }, folders, agentUser }: Subject,
+  { context, folders, agentUser }: Subject,
   signal: AbortSignal,
 ): Promise<Found<StatusDocument>> {
+  const { version, machine } = context;
   const path = controlSocketPath(folders);
   const answer = await askDaemon(path, "GET", "/status", signal);
   if (answer.kind === "not-running") {
+    const { unit } = agentUser;
+    const timer = hasStandardState(folders) && unit.kind === "unit" ? unit.timer : null;
+    if (timer?.isActive === true) {
+      const status = await statusBetweenLooks(timer, folders, { ...context, signal });
+      if ("fix" in status) return warn(status.what, status.fix);
+      return { ...judgeStatus(status, version), value: status };
+    }
     const remedy = howToStart(agentUser.unit, hasStandardState(folders));
     return warn(`no agent answers at ${path}; changes are not noticed`, remedy);
   }
@@ -64,7 +80,8 @@ export function judgeUnit(found: FoundUnit, isOfTheseFolders: boolean): Verdict 
   if (found.kind === "silent")
     return warn(`systemd does not answer: ${found.detail}`, "check its state: systemctl is-system-running");
   if (!isOfTheseFolders) return skip("an agent with other folders has no unit");
-  const { unit } = found;
+  const { unit, timer } = found;
+  if (timer !== null) return judgeTimer(timer, unit);
   switch (unit.loadState) {
     case "loaded":
       break;
@@ -85,6 +102,19 @@ export function judgeUnit(found: FoundUnit, isOfTheseFolders: boolean): Verdict 
       `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`,
     );
   return judgeActive(unit);
+}
+
+function judgeTimer({ isActive, isEnabled, lastResult }: TimerUnit, service: ServiceUnit): Verdict {
+  if (service.unitFileState === "enabled")
+    return warn(
+      "both service and timer are enabled: which of them starts at the next boot is chance",
+      `systemctl disable ${isActive ? SERVICE_NAME : TIMER_NAME}`,
+    );
+  if (!isActive) return warn("the timer is enabled, but does not run", `systemctl start ${TIMER_NAME}`);
+  if (!isEnabled) return warn("the timer looks each minute, until the next boot", `systemctl enable ${TIMER_NAME}`);
+  if (lastResult !== "success" && lastResult !== "")
+    return fail(EXIT.failed, `the last look of the timer ended: ${lastResult}`, `journalctl -u ${LOOK_NAME} -n 50`);
+  return ok("a timer looks each minute, in place of an agent that runs");
 }
 
 function judgeActive(unit: ServiceUnit): Verdict {

@@ -61,6 +61,8 @@ const START_LIMIT_MS = 70_000;
 export async function startForTheFirstTime(folders: Folders, { machine, terminal }: CommandContext): Promise<boolean> {
   if (!hasStandardState(folders)) return false;
   const found = await readServiceUnit(machine.files, systemPrograms);
+  // The next look registers the robot.
+  if (found.kind === "unit" && found.timer !== null) return false;
   if (found.kind !== "unit" || found.unit.activeState !== "inactive" || !found.unit.conditionFailed) return false;
   const started = await systemPrograms(["systemctl", "start", SERVICE_NAME], { limitMs: START_LIMIT_MS });
   if (started.kind === "ended" && started.exitCode === 0) return true;

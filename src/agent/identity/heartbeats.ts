@@ -56,7 +56,7 @@ export function createHeartbeats({
       periodMs: number,
       signal: AbortSignal,
     ): Promise<Beat> {
-      const result = await client.heartbeat(describe(readiness, version), credential, signal);
+      const result = await client.heartbeat(describeHeartbeat(readiness, version), credential, signal);
       signal.throwIfAborted();
       const nowMs = clock.monotonicMs();
       dueMs = nowMs + Math.min(periodMs * (1 - SPREAD / 2 + SPREAD * random.unit()), LONGEST_DELAY_MS);
@@ -98,7 +98,7 @@ export function createHeartbeats({
  * Version and digest are sent each time, although the service keeps them: it may lose a heartbeat that it accepted, and a new
  * installation has none.
  */
-function describe({ problem, registeredDigest }: Readiness, version: string): Heartbeat {
+export function describeHeartbeat({ problem, registeredDigest }: Readiness, version: string): Heartbeat {
   return {
     ...(problem === null
       ? { readiness: "ready" as const }

@@ -98,7 +98,7 @@ export interface Confirmation {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
-const FIRST_MS = [4 * MINUTE_MS, 10 * MINUTE_MS] as const;
+export const FIRST_CONFIRMATION_MS = [4 * MINUTE_MS, 10 * MINUTE_MS] as const;
 /** The same after a stop that was not in order. */
 const UNCLEAN_MS = [1000, 6000] as const;
 /** The question after a registration. */
@@ -116,7 +116,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
   /** The next registration repeats the last one, because a question was not answered with `held`. */
   let isRepeatNext = false;
   const nothing = { confirmedAt: null, problem: null, replaced: null, contestedSince: null };
-  let current: Confirmation = { ...nothing, dueMs: within(FIRST_MS) };
+  let current: Confirmation = { ...nothing, dueMs: within(FIRST_CONFIRMATION_MS) };
 
   function within([leastMs, mostMs]: readonly [number, number]): number {
     return clock.monotonicMs() + leastMs + random.unit() * (mostMs - leastMs);

@@ -146,6 +146,8 @@ export function createCleanStop(files: Files, stateDirectory: string) {
         return false;
       }
     },
+    /** Nothing runs that would remove it. @returns whether the last one ended in order. */
+    isLeft: () => isSaved(files, path),
     /** The disk lacks something. */
     deny: () => removeIfPresent(files, path).catch(ignoreDisk),
     /** Not synced: without the file the next start only asks sooner. */

@@ -41,6 +41,7 @@ const status: StatusDocument = {
   hanging: null,
   state_problem: null,
   daemon: null,
+  timer: null,
   identity: null,
 };
 

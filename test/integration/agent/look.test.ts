@@ -1,24 +1,25 @@
 /** `look`, which the timer runs each minute where no agent runs in between. */
-import { chmod, readdir, rm, stat } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 
 import { expect, test } from "vitest";
 
+import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
+import { statusBetweenLooks } from "../../../src/agent/on-demand.ts";
+import { loadRegistration, saveRegistration } from "../../../src/agent/registration/registration.ts";
+import type { StatusDocument } from "../../../src/agent/status.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { sha256Hex } from "../../../src/platform/crypto.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runInProcess } from "../../support/programs/in-process.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
 import { type Robot, writeAtOnce } from "../../support/robot/robot.ts";
+import { forgetRobots } from "../../support/service/service.ts";
 import { createScene, savedRegistration, type Scene, storedRobots } from "../../support/service/scene.ts";
 import { approve, enrollAndStop, ENROLLED, installation, readIdentityFile, ServiceClock } from "./enrolment/scene.ts";
-
-/** A name whose minute of the daily question is not near, so that no test meets it by chance. */
-function quietName(): string {
-  const minute = Math.floor(Date.now() / 60_000);
-  const names = Array.from({ length: 10 }, (_, index) => `arm-${index}`);
-  return names.find((name) => (crc32(name) - minute + 2 * 1440) % 1440 > 30) ?? "";
-}
-
-const quiet = (service = "") => createScene({ name: quietName(), ...(service === "" ? {} : { service }) });
 
 /** Everything that a write would change below the robot's folder. */
 async function traces({ folder }: Robot): Promise<readonly string[]> {
@@ -30,14 +31,37 @@ async function traces({ folder }: Robot): Promise<readonly string[]> {
   return (await Promise.all(lines)).toSorted();
 }
 
+const memoryOf = ({ runtime_directory: folder }: Robot) => join(folder, "look.json");
+const remembered = async (robot: Robot) =>
+  JSON.parse(await readFile(memoryOf(robot), "utf8")) as { confirm_ms: number; status: unknown };
+const remember = async (robot: Robot, more: object) =>
+  writeFile(memoryOf(robot), JSON.stringify({ ...(await remembered(robot)), ...more }));
+
+/** As between two looks. */
+function statusOf(robot: Robot) {
+  const context = {
+    machine: systemMachine({}, process.pid),
+    signal: new AbortController().signal,
+    environment: {},
+    version: "1.0.0",
+    userId: process.getuid?.() ?? 0,
+  };
+  const folders = resolveFolders(
+    { config: robot.config_path, stateDir: robot.state_directory, runtimeDir: robot.runtime_directory },
+    {},
+  );
+  const timer = { isActive: true, isEnabled: true, lastLookMs: systemClock.monotonicMs(), lastResult: "success" };
+  return statusBetweenLooks(timer, folders, context);
+}
+
 const sent = ({ proxy }: Scene) => proxy.requests.map(({ method, path }) => `${method} ${path}`);
 
 test("look: new robot → registered; nothing changed → sends nothing, writes nothing, says nothing", async () => {
-  await using scene = await quiet();
+  await using scene = await createScene();
   const { robot, service } = scene;
   const first = await robot.run(["look"]);
   expect(first.code).toBe(0);
-  expect(storedRobots(service)).toEqual([{ name: quietName(), configuration_digest: await robot.digest() }]);
+  expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
   expect(sent(scene)).toEqual(["POST /v1/robots/setup"]);
 
   const before = await traces(robot);
@@ -47,22 +71,20 @@ test("look: new robot → registered; nothing changed → sends nothing, writes 
 });
 
 test("look: a changed file → registered once; written again with the same content → nothing", async () => {
-  await using scene = await quiet();
+  await using scene = await createScene();
   const { robot, service } = scene;
   await robot.run(["look"]);
   const [left = ""] = robot.paths;
   await writeAtOnce(left, "offset: 3\n");
   expect((await robot.run(["look"])).code).toBe(0);
-  expect(storedRobots(service)).toEqual([
-    { name: quietName(), configuration_digest: await digestOfFiles(...robot.paths) },
-  ]);
+  expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: await digestOfFiles(...robot.paths) }]);
   await writeAtOnce(left, "offset: 3\n");
   expect((await robot.run(["look"])).code).toBe(0);
   expect(sent(scene).filter((request) => request === "POST /v1/robots/setup")).toHaveLength(2);
 });
 
 test("look: held, or a file is missing → nothing is sent; then the change is", async () => {
-  await using scene = await quiet();
+  await using scene = await createScene();
   const { robot } = scene;
   await robot.run(["look"]);
   const [left = ""] = robot.paths;
@@ -80,27 +102,27 @@ test("look: held, or a file is missing → nothing is sent; then the change is",
 });
 
 test("look: unreachable → tried by each look; refused → not sent again before its time, and at once with another key", async () => {
-  await using scene = await quiet();
+  await using scene = await createScene();
   const { robot, proxy } = scene;
   proxy.inject({ kind: "answer", status: 503 });
   expect((await robot.run(["look"])).code).toBe(0);
   proxy.inject({ kind: "answer", status: 401 });
   await robot.run(["look"]);
   expect(sent(scene)).toHaveLength(2);
-  const memory = await stat(join(robot.runtime_directory, "look.json"));
-  expect(memory.mode & 0o777).toBe(0o600);
+  const memory = await stat(memoryOf(robot));
+  expect(memory.mode & 0o777).toBe(0o640);
   await robot.run(["look"]);
   expect(sent(scene)).toHaveLength(2);
-  expect((await stat(join(robot.runtime_directory, "look.json"))).ino).toBe(memory.ino);
+  expect((await stat(memoryOf(robot))).ino).toBe(memory.ino);
   // The same key, written again: it might be another.
   await chmod(robot.keyPath, 0o400);
   await robot.run(["look"]);
   expect(sent(scene)).toHaveLength(3);
-  expect(await readdir(robot.runtime_directory)).not.toContain("look.json");
+  expect(await remembered(robot)).toMatchObject({ status: null, inputs: "", until_ms: 0 });
 });
 
 test("look: beside a running agent → leaves everything to it", async () => {
-  await using scene = await quiet();
+  await using scene = await createScene();
   const { robot } = scene;
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "registered");
@@ -108,19 +130,55 @@ test("look: beside a running agent → leaves everything to it", async () => {
   expect(sent(scene)).toHaveLength(1);
 });
 
-test("look: in the minute of the robot's own → asks the service; what it lost is registered again", async () => {
-  // The minute may pass meanwhile.
-  for (const _ of [1, 2]) {
-    const minute = Math.floor(Date.now() / 60_000) % 1440;
-    let name = "";
-    for (let index = 0; crc32(name) % 1440 !== minute; index += 1) name = `arm-${index}`;
-    await using scene = await createScene({ name });
-    await scene.robot.run(["--setup"]);
-    await scene.robot.run(["look"]);
-    if (Math.floor(Date.now() / 60_000) % 1440 !== minute) continue;
-    expect(sent(scene)).toEqual(["POST /v1/robots/setup", `GET /v1/robots/${name}/registration`]);
-    return;
-  }
+test("look: some minutes after a boot → asks the service; what it lost is registered again", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  await robot.run(["look"]);
+  const asked = "GET /v1/robots/arm-7/registration";
+  // As after a boot.
+  await rm(memoryOf(robot));
+  await robot.run(["look"]);
+  const { confirm_ms: confirmMs } = await remembered(robot);
+  const nowMs = systemClock.monotonicMs();
+  expect(confirmMs).toBeGreaterThan(nowMs + 3 * 60_000);
+  expect(confirmMs).toBeLessThan(nowMs + 10 * 60_000);
+  expect(sent(scene)).toEqual(["POST /v1/robots/setup"]);
+
+  await remember(robot, { confirm_ms: nowMs });
+  await robot.run(["look"]);
+  expect(sent(scene)).toEqual(["POST /v1/robots/setup", asked]);
+  expect((await remembered(robot)).confirm_ms).toBeGreaterThan(nowMs + 20 * 60 * 60_000);
+  await forgetRobots(service);
+  await remember(robot, { confirm_ms: nowMs });
+  await robot.run(["look"]);
+  expect(sent(scene).slice(2)).toEqual([asked, "POST /v1/robots/setup"]);
+});
+
+test("look: power cut during a request, so that the mark of an orderly stop is missing → asks the service at once, one time", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await robot.run(["look"]);
+  await rm(memoryOf(robot));
+  await rm(join(robot.state_directory, "stopped"));
+  await robot.run(["look"]);
+  await robot.run(["look"]);
+  expect(sent(scene)).toEqual(["POST /v1/robots/setup", "GET /v1/robots/arm-7/registration"]);
+});
+
+test("look: trusts the stat of a registered file, and does not read it", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await robot.run(["look"]);
+  const loaded = await loadRegistration(systemFiles, robot.state_directory);
+  if (loaded.kind !== "content") throw new Error(loaded.kind);
+  const { content } = loaded;
+  // Another hash than that of what is in the files.
+  const files = content.files.map((file) => ({ ...file, sha256: sha256Hex(file.path) }));
+  const digest = `sha256:${sha256Hex(files.map(({ sha256 }) => sha256).join("\n") + "\n")}`;
+  const request = { ...content.request, configuration_digest: digest };
+  await saveRegistration(systemFiles, robot.state_directory, { ...content, files, request });
+  await robot.run(["look"]);
+  expect(sent(scene)).toEqual(["POST /v1/robots/setup"]);
 });
 
 test("look: enrolled robot → one heartbeat each, within the window of the service, and nothing is written", async () => {
@@ -162,4 +220,53 @@ test("look: renewal is due → a new credential on the disk, and the one after i
   expect(await installation(scene)).toMatchObject({ generation: 2, state: "active" });
   await robot.run(["look"]);
   expect(await installation(scene)).toMatchObject({ generation: 2, state: "active" });
+});
+
+test("look: heartbeat without an answer → one warning for all looks, and status tells; accepted again → told once", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  await enrollAndStop(scene, new PushedClock());
+  await robot.run(["look"]);
+  const folders = [robot.config_path, robot.state_directory, robot.runtime_directory];
+  const lookHere = [
+    "look",
+    ...["--config", "--state-dir", "--runtime-dir"].flatMap((flag, at) => [flag, folders[at] ?? ""]),
+  ];
+  const said: string[] = [];
+  for (const fault of [503, 503, null, null]) {
+    if (fault !== null) proxy.inject({ kind: "answer", status: fault });
+    const { err } = await runInProcess("look", (own) => runAgentProgram(lookHere, own), { isLogShown: true });
+    said.push(...(err.match(/"event":"[a-z-]+"/g) ?? []));
+    if (fault !== null)
+      expect(await statusOf(robot)).toMatchObject({
+        state: "registered",
+        timer: { heartbeat_problem: expect.stringContaining("503") },
+      });
+  }
+  expect(said).toEqual(['"event":"heartbeat-failed"', '"event":"heartbeats-accepted-again"']);
+  expect(await statusOf(robot)).toMatchObject({ timer: { heartbeat_problem: null } });
+});
+
+test("status between looks: registered; changed; refused; held; released; and when it looked", async () => {
+  await using scene = await createScene();
+  const { robot, proxy } = scene;
+  expect(await statusOf(robot)).toMatchObject({ state: "registering", registration: null });
+  await robot.run(["look"]);
+  const status = await statusOf(robot);
+  expect(status).toMatchObject({ state: "registered", healthy: true, timer: { last_result: "success" } });
+  const { timer } = status as StatusDocument;
+  expect(Date.parse(timer?.next_look_at ?? "") - Date.parse(timer?.last_look_at ?? "")).toBe(60_000);
+  const [left = ""] = robot.paths;
+  await writeAtOnce(left, "offset: 5\n");
+  expect(await statusOf(robot)).toMatchObject({ state: "registering", changes: { files: [{ path: left }] } });
+  proxy.inject({ kind: "answer", status: 401 });
+  await robot.run(["look"]);
+  expect(await statusOf(robot)).toMatchObject({ state: "unauthorized", failure: { reason: "http-401" } });
+  await robot.run(["hold", "--for", "10m", "--reason", "both arms"]);
+  expect(await statusOf(robot)).toMatchObject({ state: "held", hold: { reason: "both arms" } });
+  await robot.run(["release"]);
+  await writeAtOnce(left, "offset: 6\n");
+  expect(await statusOf(robot)).toMatchObject({ state: "registering", hold: null });
+  await robot.run(["look"]);
+  expect(await statusOf(robot)).toMatchObject({ state: "registered", healthy: true });
 });

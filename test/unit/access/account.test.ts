@@ -16,6 +16,7 @@ const NO_SYSTEMD: FoundUnit = { kind: "no-systemd" };
 const unitOf = (properties: string): FoundUnit => ({
   kind: "unit",
   unit: parseUnit(`LoadState=loaded\n${properties}`),
+  timer: null,
 });
 
 const PERSON_SHOWN = "uid=1000(tech) gid=1000(tech) groups=1000(tech),27(sudo)\n";

@@ -81,7 +81,7 @@ describe("readServiceUnit", () => {
     [
       "systemctl answers",
       { kind: "ended", exitCode: 0, stdout: SHOWN, stderr: "" },
-      { kind: "unit", unit: parseUnit(SHOWN) },
+      { kind: "unit", unit: parseUnit(SHOWN), timer: null },
     ],
     ["systemctl missing", { kind: "missing" }, { kind: "no-systemd" }],
     ["no answer", { kind: "killed" }, { kind: "silent", detail: "systemctl does not answer" }],

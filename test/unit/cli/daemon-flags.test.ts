@@ -4,6 +4,7 @@ import { daemonFlags } from "../../../src/cli/daemon-flags.ts";
 
 test.each([
   [["run"], {}],
+  [["look"], {}],
   [["run", "--config", "a.yaml"], { config: "a.yaml" }],
   [
     ["run", "--config=a.yaml", "--state-dir", "s", "--runtime-dir=r"],

@@ -23,7 +23,7 @@ PrivateTmp=yes
 InaccessiblePaths=
 `;
 
-const unit = (text: string) => ({ kind: "unit", unit: parseUnit(text) }) as const;
+const unit = (text: string) => ({ kind: "unit", unit: parseUnit(text), timer: null }) as const;
 
 function judge(changes: Readonly<Record<string, string>>) {
   const text = Object.entries(changes).reduce(

@@ -1,0 +1,187 @@
+/**
+ * What `look` works with, and what `status` and `doctor` tell where robot-policy-agent.timer looks in place of an agent that runs.
+ *
+ * A look leaves in the runtime directory what it found to be wrong, and when the service is asked next. So it is logged once, and a request
+ * that was refused is not sent again each minute. The file ends with the boot: the first look after one asks the service within minutes.
+ */
+import { join } from "node:path";
+
+import type { TimerUnit } from "../access/unit.ts";
+import { sha256Hex } from "../platform/crypto.ts";
+import { isoTime } from "../platform/clock.ts";
+import { readBounded, removeIfPresent, replaceDurably } from "../platform/files/durable-file.ts";
+import { errorCode } from "../platform/files/files.ts";
+import { isObject } from "../platform/is-object.ts";
+import type { Problem } from "../platform/terminal.ts";
+import { parseJson } from "../platform/text/parse-json.ts";
+import type { Collection } from "./collector.ts";
+import type { CommandContext } from "./commands/context.ts";
+import type { Folders } from "./configuration/folders.ts";
+import { decide } from "./decide.ts";
+import { readHoldNow } from "./hold.ts";
+import { changesOf, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "./one-shot.ts";
+import { type Connection, connect } from "./registration/connect.ts";
+import { isStatusDocument, type StatusDocument } from "./status.ts";
+
+/** What the last look left. Times are of the monotonic clock, which goes on from process to process until the next boot. */
+export interface Memory {
+  /** The service is asked then whether it still has the registration, and every file is read. */
+  readonly confirmMs: number;
+  /** What the last request depended on: the same is not sent again until then. */
+  readonly inputs: string;
+  readonly untilMs: number;
+  /** Null when all was well. */
+  readonly status: StatusDocument | null;
+  /** Why the last heartbeat was not accepted. */
+  readonly heartbeatProblem: string | null;
+}
+
+type Parts = Pick<CommandContext, "machine" | "signal" | "environment" | "version" | "userId">;
+
+const LIMIT_BYTES = 1024 * 1024;
+const DAY_MS = 24 * 60 * 60_000;
+const PERIOD_MS = 60_000;
+
+function memoryPath({ runtimeDirectory }: Folders): string {
+  return join(runtimeDirectory, "look.json");
+}
+
+/** @returns null where there is none, or one that is not the agent's: members of its group may write beside it. */
+export async function readMemory(folders: Folders, { machine }: Parts): Promise<Memory | null> {
+  const { files, clock } = machine;
+  const path = memoryPath(folders);
+  try {
+    const bytes = await readBounded(files, path, LIMIT_BYTES);
+    const [{ userId }, owner] = [await files.linkStat(path), await files.stat(folders.stateDirectory)];
+    if (bytes === "too-large" || ![0, owner.userId].includes(userId)) return null;
+    const found = parseJson(Buffer.from(bytes).toString("utf8"));
+    if (!isObject(found)) return null;
+    const { confirm_ms: confirmMs, inputs, until_ms: untilMs, status, heartbeat_problem: heartbeatProblem } = found;
+    if (typeof confirmMs !== "number" || typeof untilMs !== "number" || typeof inputs !== "string") return null;
+    if (status !== null && !isStatusDocument(status)) return null;
+    if (heartbeatProblem !== null && typeof heartbeatProblem !== "string") return null;
+    const atMost = (limitMs: number, timeMs: number) => Math.min(timeMs, clock.monotonicMs() + limitMs);
+    return {
+      confirmMs: atMost(2 * DAY_MS, confirmMs),
+      inputs,
+      untilMs: atMost(DAY_MS, untilMs),
+      status,
+      heartbeatProblem,
+    };
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return null;
+  }
+}
+
+/** Not where there is no runtime directory, as for a look by hand: it then says the same again. */
+export async function writeMemory(memory: Memory, folders: Folders, { machine }: Parts): Promise<void> {
+  const { confirmMs, inputs, untilMs, status, heartbeatProblem } = memory;
+  const file = { confirm_ms: confirmMs, inputs, until_ms: untilMs, status, heartbeat_problem: heartbeatProblem };
+  const bytes = Buffer.from(`${JSON.stringify(file)}\n`);
+  // Readable for the group, as what the control socket of an agent says is.
+  await replaceDurably(machine.files, memoryPath(folders), bytes, 0o640).catch(ignoreSystem);
+}
+
+/** After kill -9 of what begins now, the next look is as the first one of a boot. */
+export async function forgetMemory(folders: Folders, { machine }: Parts): Promise<void> {
+  await removeIfPresent(machine.files, memoryPath(folders)).catch(ignoreSystem);
+}
+
+function ignoreSystem(error: unknown): void {
+  if (errorCode(error) === undefined) throw error;
+}
+
+export interface Seen {
+  /** As the disk alone tells it. */
+  readonly status: StatusDocument;
+  /** The agent has a request to send about it. */
+  readonly hasWork: boolean;
+  /** What that request depends on. */
+  readonly inputs: string;
+}
+
+/** Compares the disk with the registration. Sends and writes nothing. */
+export async function see(
+  oneShot: OneShot,
+  { wanted, machineId }: Collection,
+  connection: Connection,
+  folders: Folders,
+  context: Parts,
+): Promise<Seen> {
+  const { collector, registration, identity } = oneShot;
+  const { machine } = context;
+  const reading = await readHoldNow(folders, context);
+  const isEnrolling = identity.enrolment !== null || collector.configuration.service.identity === "enrolled";
+  const decision = decide({
+    wanted,
+    registration,
+    lastFailure: null,
+    credentialVersion: "",
+    machine: machineId,
+    serviceUrl: connection.serviceUrl,
+    route: "",
+    // Whether an API key counts meanwhile, the agent knows.
+    held: identity.credential === null && isEnrolling ? "waiting-for-approval" : null,
+    isNameApproved: collector.isNameApproved,
+    holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
+    forced: false,
+    rateCappedUntilMs: Number.NEGATIVE_INFINITY,
+    nowMs: machine.clock.monotonicMs(),
+  });
+  const state = decision.kind === "refuse" ? decision.reason : decision.kind === "wait" ? "held" : "registered";
+  const isRegistering = decision.kind === "register";
+  const status = describeOneShot(oneShot, isRegistering ? "registering" : state, {
+    findings: [...collector.findings, ...(reading.kind === "ignored" ? [reading.finding] : [])],
+    hold: reading.kind === "held" ? reading.hold : null,
+    changes: { sinceRegistration: await changesOf(oneShot, wanted), ofRegistration: null },
+  });
+  const paths = [...connection.credentialPaths, ...connection.routePaths];
+  // A file that was written again may hold another key.
+  const stamp = ({ inode, ctimeNs }: { readonly inode: bigint; readonly ctimeNs: bigint }) => `${inode} ${ctimeNs}`;
+  const stamps = await Promise.all(paths.map((path) => machine.files.stat(path).then(stamp, () => "")));
+  return {
+    status,
+    hasWork: isRegistering || state === "waiting-for-approval",
+    inputs: sha256Hex(JSON.stringify([wanted, connection.route, identity.credential?.issued_at, stamps])),
+  };
+}
+
+/** The status of a robot with a timer, between two looks. @throws `signal.reason` when the signal aborts. */
+export async function statusBetweenLooks(
+  timer: TimerUnit,
+  folders: Folders,
+  context: Parts,
+): Promise<StatusDocument | Problem> {
+  const memory = await readMemory(folders, context);
+  const status = await statusNow(memory, folders, context);
+  if ("fix" in status) return status;
+  const { clock } = context.machine;
+  const wallOf = (monotonicMs: number) =>
+    monotonicMs === 0 ? null : isoTime(clock.wallMs() - clock.monotonicMs() + monotonicMs);
+  return {
+    ...status,
+    timer: {
+      last_look_at: wallOf(timer.lastLookMs),
+      next_look_at: wallOf(timer.lastLookMs === 0 ? 0 : timer.lastLookMs + PERIOD_MS),
+      last_result: timer.lastResult,
+      heartbeat_problem: memory?.heartbeatProblem ?? null,
+    },
+  };
+}
+
+async function statusNow(memory: Memory | null, folders: Folders, context: Parts): Promise<StatusDocument | Problem> {
+  const { machine, signal } = context;
+  const opened = await openOneShot({ machine, folders, state: "read" });
+  if (opened.kind === "problem") return opened.problem;
+  if (opened.kind === "invalid") return statusFromDisk(folders, context);
+  const { oneShot } = opened;
+  const collected = await oneShot.collector.collect(false, oneShot.names, signal);
+  if (collected.kind !== "collected") return describeOneShot(oneShot, "settling");
+  const connection = connect(oneShot.collector.configuration, { ...context, folders }, () => null);
+  const { status, hasWork } = await see(oneShot, collected, connection, folders, context);
+  await connection.close();
+  const last = memory?.status ?? null;
+  // What the last look was answered, unless it is about something else.
+  return hasWork && last?.configuration_digest === status.configuration_digest ? last : status;
+}
