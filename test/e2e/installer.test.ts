@@ -112,6 +112,21 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.show("MainPID")).toBe(processId);
     });
 
+    test("install --on-demand → the timer looks and no agent runs; --resident → the service again", async () => {
+      const TIMER = `${PACKAGE}.timer`;
+      expect((await installed("--on-demand")).code).toBe(0);
+      const states = () =>
+        robot.ask(`systemctl is-active ${UNIT} ${TIMER}; systemctl is-enabled ${UNIT} ${TIMER} || true`);
+      const after = async (wanted: string) => expect((await states()).split("\n").join(" ")).toBe(wanted);
+      await after("inactive active disabled enabled");
+      const { code, stdout } = await robot.agent("status");
+      expect([code, stdout]).toEqual([0, expect.stringContaining("by a timer, each minute: last at")]);
+      expect((await installed("--resident")).code).toBe(0);
+      await after("active inactive enabled disabled");
+      await robot.until(({ state }) => state === "registered");
+      expect((await installed("--resident")).stdout).toContain("Nothing to change");
+    });
+
     test("unit disabled by the administrator and with a drop-in, install again → both stay", async () => {
       const dropIn = `/etc/systemd/system/${UNIT}.d/nice.conf`;
       await robot.run(`systemctl disable ${UNIT}; mkdir ${dirname(dropIn)}; printf '[Service]\\nNice=5\\n' >${dropIn}`);

@@ -19,6 +19,7 @@ import {
 import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
 import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import type { StatusDocument } from "../../src/agent/status.ts";
 import { eventually } from "../support/robot/robot.ts";
 
 const TIMER = `${PACKAGE}.timer`;
@@ -85,6 +86,34 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
 
     test("a change → registered by the next look", async () => {
       await robot.run(`echo '# changed' >>${ROBOT_FILES[0]}`);
+      await looks(1);
+      expect(await isRegistered()).toBe(true);
+    });
+
+    test("status, doctor → say that a timer looks, when it looked, and that all is well", async () => {
+      const { code, stdout } = await robot.agent("status --json");
+      const { state, healthy, daemon, timer } = JSON.parse(stdout) as StatusDocument;
+      expect([code, state, healthy, daemon]).toEqual([0, "registered", true, null]);
+      expect(timer).toMatchObject({ last_result: "success", heartbeat_problem: null });
+      const agoMs = Date.now() - Date.parse(timer?.last_look_at ?? "");
+      expect(agoMs).toBeGreaterThan(0);
+      expect(agoMs).toBeLessThan(70_000);
+      const examined = await robot.agent("doctor");
+      expect(examined.stdout).toMatch(/^ok +unit +a timer looks each minute/m);
+      expect(examined.stdout).toMatch(/^ok +daemon +Registered as arm-7/m);
+    });
+
+    test("hold by a member of the group → nothing is registered; release → registered by the next look", async () => {
+      const member = (words: string) =>
+        robot.run(`setpriv --reuid 65534 --regid ${PACKAGE} --clear-groups ${PACKAGE} ${words}`);
+      const before = await service.robots();
+      await member("hold --for 10m --reason 'both arms'");
+      await robot.run(`echo '# held' >>${ROBOT_FILES[0]}`);
+      await looks(1);
+      expect(await service.robots()).toEqual(before);
+      expect((await robot.agent("status")).stdout).toContain("both arms");
+      await member("release");
+      expect((await robot.agent("status")).stdout).toContain("Registering arm-7");
       await looks(1);
       expect(await isRegistered()).toBe(true);
     });

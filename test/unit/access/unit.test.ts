@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { hiddenBy, parseUnit, readServiceUnit, type ServiceUnit } from "../../../src/access/unit.ts";
+import { hiddenBy, parseUnit, parseUnits, readServiceUnit, type ServiceUnit } from "../../../src/access/unit.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { ProgramResult, RunProgram } from "../../../src/platform/programs.ts";
 
@@ -27,6 +27,19 @@ ProtectHome=tmpfs
 PrivateTmp=disconnected
 InaccessiblePaths=-/srv/secret +/opt/closed
 `;
+
+test("parseUnits: service, timer and look, a paragraph each; a timer that is neither enabled nor active → none", () => {
+  const look = "Result=timeout\nExecMainStartTimestampMonotonic=61500000\n";
+  const units = (state: string) => parseUnits(`${SHOWN}\n${state}\n\n${look}`);
+  const { unit, timer } = units("ActiveState=active\nUnitFileState=disabled");
+  expect(unit).toEqual(parseUnit(SHOWN));
+  expect(timer).toEqual({ isActive: true, isEnabled: false, lastLookMs: 61_500, lastResult: "timeout" });
+  expect(units("ActiveState=inactive\nUnitFileState=enabled").timer).toMatchObject({
+    isActive: false,
+    isEnabled: true,
+  });
+  expect(units("ActiveState=inactive\nUnitFileState=disabled").timer).toBeNull();
+});
 
 test("parseUnit: properties of systemctl show, repeated ones joined", () => {
   expect(parseUnit(SHOWN)).toEqual({

@@ -25,13 +25,12 @@ InaccessiblePaths=
 
 const unit = (text: string) => ({ kind: "unit", unit: parseUnit(text), timer: null }) as const;
 
-function judge(changes: Readonly<Record<string, string>>) {
-  const text = Object.entries(changes).reduce(
+const changed = (changes: Readonly<Record<string, string>>) =>
+  Object.entries(changes).reduce(
     (lines, [name, value]) => lines.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${value}`),
     RUNNING,
   );
-  return judgeUnit(unit(text), true);
-}
+const judge = (changes: Readonly<Record<string, string>>) => judgeUnit(unit(changed(changes)), true);
 
 describe("credentialsOfUnit: path of a key passed by systemd", () => {
   const folder = "/run/credentials/robot-policy-agent.service";
@@ -108,6 +107,29 @@ describe("judgeUnit", () => {
     const verdict = judge(changes);
     expect(verdict.status).toBe(status);
     expect(verdict.what).toContain(what);
+  });
+
+  test.each([
+    ["looks", {}, {}, "ok", "a timer looks each minute"],
+    ["stopped", { isActive: false }, {}, "warn", "systemctl start robot-policy-agent.timer"],
+    ["not enabled", { isEnabled: false }, {}, "warn", "systemctl enable robot-policy-agent.timer"],
+    ["failing", { lastResult: "timeout" }, {}, "fail", "journalctl -u robot-policy-agent-look"],
+    ["enabled beside the service", {}, { UnitFileState: "enabled" }, "warn", "systemctl disable robot-policy-agent"],
+    [
+      "enabled beside the running service",
+      { isActive: false },
+      { UnitFileState: "enabled" },
+      "warn",
+      "systemctl disable robot-policy-agent.timer",
+    ],
+  ] as const)("a timer that is %s", (_name, changes, service, status, says) => {
+    const timer = { isActive: true, isEnabled: true, lastLookMs: 1000, lastResult: "success", ...changes };
+    const found = unit(changed({ ActiveState: "inactive", UnitFileState: "disabled", ...service }));
+    const verdict = judgeUnit({ ...found, timer }, true);
+    expect([verdict.status, `${verdict.what} ${verdict.remedy ?? ""}`]).toEqual([
+      status,
+      expect.stringContaining(says),
+    ]);
   });
 
   test("no systemd, agent started by hand → no verdict", () => {
