@@ -38,9 +38,9 @@ const remember = async (robot: Robot, more: object) =>
   writeFile(memoryOf(robot), JSON.stringify({ ...(await remembered(robot)), ...more }));
 
 /** As between two looks. */
-function statusOf(robot: Robot) {
+function statusOf(robot: Robot, files = systemFiles) {
   const context = {
-    machine: systemMachine({}, process.pid),
+    machine: { ...systemMachine({}, process.pid), files },
     signal: new AbortController().signal,
     environment: {},
     version: "1.0.0",
@@ -262,6 +262,12 @@ test("status between looks: registered; changed; refused; held; released; and wh
   proxy.inject({ kind: "answer", status: 401 });
   await robot.run(["look"]);
   expect(await statusOf(robot)).toMatchObject({ state: "unauthorized", failure: { reason: "http-401" } });
+  // Members of the agent's group may write beside it.
+  const ofOther = {
+    ...systemFiles,
+    linkStat: async (path: string) => ({ ...(await systemFiles.linkStat(path)), userId: 4321 }),
+  };
+  expect(await statusOf(robot, ofOther)).toMatchObject({ state: "registering", failure: null });
   await robot.run(["hold", "--for", "10m", "--reason", "both arms"]);
   expect(await statusOf(robot)).toMatchObject({ state: "held", hold: { reason: "both arms" } });
   await robot.run(["release"]);
