@@ -25,6 +25,7 @@ const MINUTE_MS = 60_000;
 const APPROVAL_LIMIT_MS = 3000;
 const RENEWAL_LIMIT_MS = 10_000;
 const POLL_MS = 200;
+const UNANSWERED_MS = 15 * MINUTE_MS;
 
 /** How long the same request is not sent again. Others are sent by each look: a minute is no burden. */
 const PAUSES_MS: Partial<Record<AgentState, number>> = {
@@ -65,9 +66,10 @@ async function lookOnce(folders: Folders, context: CommandContext): Promise<type
     return EXIT.failed;
   }
   await report(found, memory, context);
-  const { said, ...next } = found;
+  const { said, hasActed, ...next } = found;
   const isSame =
     memory !== null &&
+    !hasActed &&
     said === keyOf(memory.status) &&
     (["confirmMs", "inputs", "untilMs", "heartbeatProblem"] as const).every((name) => next[name] === memory[name]);
   if (!isSame) await writeMemory({ ...next, status: said === "" ? null : next.status }, folders, context);
@@ -78,6 +80,8 @@ interface Result extends Memory {
   readonly status: StatusDocument;
   /** What of it is logged when it changes; empty where all is well. */
   readonly said: string;
+  /** What the last look left is forgotten. */
+  readonly hasActed: boolean;
   /** Of the registration before this look. */
   readonly registeredAt: string | null;
   readonly log: LogOptions;
@@ -93,7 +97,7 @@ async function find(
   const opened = await openOneShot({ machine, folders, state: "read", isTrusting: true });
   if (opened.kind === "problem") return opened.problem;
   const confirmMs = memory?.confirmMs ?? (await firstConfirmation(folders, context));
-  const nothing = { confirmMs, inputs: "", untilMs: 0, heartbeatProblem: null };
+  const nothing = { confirmMs, inputs: "", untilMs: 0, heartbeatProblem: null, hasActed: false };
   if (opened.kind === "invalid") {
     const status = await statusFromDisk(folders, context);
     if ("fix" in status) return status;
@@ -114,10 +118,10 @@ async function find(
     const status = await act(isRenewing, oneShot, folders, context);
     if (status === null || "fix" in status) return status;
     const pauseMs = PAUSES_MS[status.state] ?? 0;
-    const nextAt = status.confirmation?.next_at;
     return {
       ...known,
-      confirmMs: nextAt === undefined ? confirmMs : nowMs + Date.parse(nextAt) - machine.clock.wallMs(),
+      hasActed: true,
+      confirmMs: nowMs + (untilConfirmation(status, machine.clock.wallMs()) ?? confirmMs - nowMs),
       inputs: pauseMs === 0 ? "" : seen.inputs,
       untilMs: pauseMs === 0 ? 0 : nowMs + pauseMs,
       status,
@@ -137,6 +141,12 @@ async function firstConfirmation({ stateDirectory }: Folders, { machine }: Comma
   if (!(await createCleanStop(machine.files, stateDirectory).isLeft())) return nowMs;
   const [leastMs, mostMs] = FIRST_CONFIRMATION_MS;
   return nowMs + leastMs + machine.random.unit() * (mostMs - leastMs);
+}
+
+/** As the agent asks next; null where nothing is registered. Without an answer later than it would: each question reads every file. */
+function untilConfirmation({ confirmation }: StatusDocument, wallMs: number): number | null {
+  if (confirmation === null) return null;
+  return confirmation.problem === null ? Date.parse(confirmation.next_at) - wallMs : UNANSWERED_MS;
 }
 
 /** The heartbeat of an enrolled robot. Without an answer the next look sends another. */

@@ -37,6 +37,14 @@ const remembered = async (robot: Robot) =>
 const remember = async (robot: Robot, more: object) =>
   writeFile(memoryOf(robot), JSON.stringify({ ...(await remembered(robot)), ...more }));
 
+/** Looks. @returns the events of the log. */
+async function eventsOf(robot: Robot): Promise<readonly string[]> {
+  const folders = `--config=${robot.config_path} --state-dir=${robot.state_directory} --runtime-dir=${robot.runtime_directory}`;
+  const look = ["look", ...folders.split(" ")];
+  const { err } = await runInProcess("look", (own) => runAgentProgram(look, own), { isLogShown: true });
+  return [...err.matchAll(/"event":"([a-z-]+)"/g)].map(([, event = ""]) => event);
+}
+
 /** As between two looks. */
 function statusOf(robot: Robot, files = systemFiles) {
   const context = {
@@ -119,6 +127,24 @@ test("look: unreachable → tried by each look; refused → not sent again befor
   await robot.run(["look"]);
   expect(sent(scene)).toHaveLength(3);
   expect(await remembered(robot)).toMatchObject({ status: null, inputs: "", until_ms: 0 });
+});
+
+test("look: unreachable for many looks → one warning; no answer whether the service has the registration → asked later", async () => {
+  await using scene = await createScene();
+  const { robot, proxy } = scene;
+  const said: string[] = [];
+  for (let look = 0; look < 4; look += 1) {
+    proxy.inject({ kind: "answer", status: 503 });
+    said.push(...(await eventsOf(robot)));
+  }
+  said.push(...(await eventsOf(robot)));
+  expect(said).toEqual(["unreachable", "registered"]);
+  await remember(robot, { confirm_ms: 0 });
+  proxy.inject({ kind: "answer", status: 503 });
+  await robot.run(["look"]);
+  await robot.run(["look"]);
+  expect(sent(scene).slice(5)).toEqual(["GET /v1/robots/arm-7/registration"]);
+  expect((await remembered(robot)).confirm_ms).toBeLessThan(systemClock.monotonicMs() + 15 * 60_000);
 });
 
 test("look: beside a running agent → leaves everything to it", async () => {
@@ -227,23 +253,17 @@ test("look: heartbeat without an answer → one warning for all looks, and statu
   const { robot, proxy } = scene;
   await enrollAndStop(scene, new PushedClock());
   await robot.run(["look"]);
-  const folders = [robot.config_path, robot.state_directory, robot.runtime_directory];
-  const lookHere = [
-    "look",
-    ...["--config", "--state-dir", "--runtime-dir"].flatMap((flag, at) => [flag, folders[at] ?? ""]),
-  ];
   const said: string[] = [];
   for (const fault of [503, 503, null, null]) {
     if (fault !== null) proxy.inject({ kind: "answer", status: fault });
-    const { err } = await runInProcess("look", (own) => runAgentProgram(lookHere, own), { isLogShown: true });
-    said.push(...(err.match(/"event":"[a-z-]+"/g) ?? []));
+    said.push(...(await eventsOf(robot)));
     if (fault !== null)
       expect(await statusOf(robot)).toMatchObject({
         state: "registered",
         timer: { heartbeat_problem: expect.stringContaining("503") },
       });
   }
-  expect(said).toEqual(['"event":"heartbeat-failed"', '"event":"heartbeats-accepted-again"']);
+  expect(said).toEqual(["heartbeat-failed", "heartbeats-accepted-again"]);
   expect(await statusOf(robot)).toMatchObject({ timer: { heartbeat_problem: null } });
 });
 
