@@ -182,6 +182,7 @@ async function statusNow(memory: Memory | null, folders: Folders, context: Parts
   const { status, hasWork } = await see(oneShot, collected, connection, folders, context);
   await connection.close();
   const last = memory?.status ?? null;
-  // What the last look was answered, unless it is about something else.
-  return hasWork && last?.configuration_digest === status.configuration_digest ? last : status;
+  // What the service answered the last look, unless that was about something else.
+  const isAnswer = last !== null && (last.failure !== null || last.identity !== null);
+  return hasWork && isAnswer && last.configuration_digest === status.configuration_digest ? last : status;
 }

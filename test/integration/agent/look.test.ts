@@ -289,9 +289,9 @@ test("status between looks: registered; changed; refused; held; released; and wh
   };
   expect(await statusOf(robot, ofOther)).toMatchObject({ state: "registering", failure: null });
   await robot.run(["hold", "--for", "10m", "--reason", "both arms"]);
+  await robot.run(["look"]);
   expect(await statusOf(robot)).toMatchObject({ state: "held", hold: { reason: "both arms" } });
   await robot.run(["release"]);
-  await writeAtOnce(left, "offset: 6\n");
   expect(await statusOf(robot)).toMatchObject({ state: "registering", hold: null });
   await robot.run(["look"]);
   expect(await statusOf(robot)).toMatchObject({ state: "registered", healthy: true });
