@@ -37,6 +37,7 @@ export const PACKAGES: readonly PackageContents[] = [
       [`usr/lib/systemd/system/${AGENT}-setup.service`]: `systemd/${AGENT}-setup.service`,
       [`usr/lib/systemd/system/${AGENT}-look.service`]: `systemd/${AGENT}-look.service`,
       [`usr/lib/systemd/system/${AGENT}.timer`]: `systemd/${AGENT}.timer`,
+      [`usr/lib/systemd/system-preset/80-${AGENT}.preset`]: `systemd/${AGENT}.preset`,
       [`usr/lib/sysusers.d/${AGENT}.conf`]: `systemd/${AGENT}.sysusers`,
       [`usr/share/${AGENT}/growing-delay.conf`]: "systemd/growing-delay.conf",
       [`usr/share/doc/${AGENT}/examples/credential-store.conf`]: "systemd/credential-store.conf",

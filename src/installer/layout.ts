@@ -12,6 +12,8 @@ export const FIRST_BOOT_UNIT = `${NAME}-setup.service`;
 /** Looks each minute, in place of the service, by starting the unit of a look. */
 export const TIMER_UNIT = `${NAME}.timer`;
 export const LOOK_UNIT = `${NAME}-look.service`;
+/** Keeps the first boot of an image from enabling units that nobody chose. */
+export const PRESET_FILE = `/usr/local/lib/systemd/system-preset/80-${NAME}.preset`;
 export const UNITS = [SERVICE_UNIT, FIRST_BOOT_UNIT, TIMER_UNIT, LOOK_UNIT] as const;
 
 /** Holds one folder per version, and the link `current`, which is replaced atomically. */
@@ -57,6 +59,7 @@ export const COMPLETION_FILES = {
 /** All that any version puts outside the program's folder, besides the links. */
 export const PLACED_FILES = [
   ...UNITS.map((unit) => `${UNITS_FOLDER}/${unit}`),
+  PRESET_FILE,
   ...Object.values(COMPLETION_FILES),
 ] as const;
 

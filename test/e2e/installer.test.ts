@@ -200,8 +200,14 @@ describe.skipIf(whySkipped !== "")(
       expect(stderr).toContain(`apt-get remove ${PACKAGE}`);
     });
 
-    test("--root → installs into the image only; its first boot registers", async () => {
-      await using image = await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "cell-9" });
+    test.each([
+      ["--first-boot", "enabled disabled", "active inactive"],
+      ["--on-demand", "disabled enabled", "inactive active"],
+    ])("--root %s → installs into the image only; its first boot registers", async (flag, enabled, active) => {
+      await using image = await createRobotComputer(site, {
+        layers: [await debianRoot(BOOKWORM)],
+        hostname: `cell${flag}`,
+      });
       const programs = robot.disk(UNPACKED);
       const { stdout } = await site.run([
         `${programs}/node`,
@@ -209,7 +215,7 @@ describe.skipIf(whySkipped !== "")(
         "install",
         "--root",
         image.disk("/"),
-        "--first-boot",
+        flag,
       ]);
       expect(stdout).toContain("is installed in");
       await image.boot();
@@ -217,8 +223,14 @@ describe.skipIf(whySkipped !== "")(
       await image.shutdown();
       await image.image.run("echo uninitialized >/etc/machine-id");
       await image.boot();
-      await image.until(({ state }) => state === "registered");
-      expect((await service.robots()).map(({ name }) => name)).toContain("cell-9");
+      await eventually(
+        async () => (await service.robots()).some(({ name }) => name === `cell${flag}`) || undefined,
+        "the registration",
+      );
+      const units = `${UNIT} ${PACKAGE}.timer`;
+      // The first boot enables what no preset forbids.
+      expect((await image.ask(`systemctl is-enabled ${units} || true`)).split("\n").join(" ")).toBe(enabled);
+      expect((await image.ask(`systemctl is-active ${units} || true`)).split("\n").join(" ")).toBe(active);
     });
   },
 );
