@@ -67,7 +67,6 @@ const SHARED_FILES = [
   "systemd/robot-policy-agent-setup.service",
   "systemd/robot-policy-agent.timer",
   "systemd/robot-policy-agent-look.service",
-  "systemd/robot-policy-agent.preset",
   "systemd/robot-policy-agent.sysusers",
 ];
 

@@ -12,9 +12,9 @@ export const FIRST_BOOT_UNIT = `${NAME}-setup.service`;
 /** Looks each minute, in place of the service, by starting the unit of a look. */
 export const TIMER_UNIT = `${NAME}.timer`;
 export const LOOK_UNIT = `${NAME}-look.service`;
-/** Keeps the first boot of an image from enabling units that nobody chose. */
-export const PRESET_FILE = `/usr/local/lib/systemd/system-preset/80-${NAME}.preset`;
 export const UNITS = [SERVICE_UNIT, FIRST_BOOT_UNIT, TIMER_UNIT, LOOK_UNIT] as const;
+/** In the first boot of an image systemd enables each unit that no preset names. What `install` enabled in the image stays so. */
+export const PRESET_FILE = `/usr/local/lib/systemd/system-preset/80-${NAME}.preset`;
 
 /** Holds one folder per version, and the link `current`, which is replaced atomically. */
 export const PROGRAM_FOLDER = `/usr/local/lib/${NAME}`;

@@ -31,7 +31,6 @@ export type Completions = ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
 /** Beside the program, in dist/ as `scripts/build` writes it and in a version's folder. */
 const SHARED = "share/systemd";
 const SYSUSERS = `${SHARED}/robot-policy-agent.sysusers`;
-const PRESET = `${SHARED}/robot-policy-agent.preset`;
 
 /** How a bundle loads a package from a separate file. */
 const LATE_PACKAGE = /\brequire\("\.\/([a-z-]+\.cjs)"\)/g;
@@ -55,12 +54,12 @@ export async function describeVersion(
   const launcher = (await readFile(programPath, "utf8")).replace(SHEBANG, "");
   const sysusers = await readFile(join(folder, SYSUSERS), "utf8");
   const sources = new Map<string, Source>([["node", { kind: "copy", from: nodePath }]]);
-  for (const each of [...(await findBundles(folder)), ...UNITS.map((unit) => `${SHARED}/${unit}`), PRESET, SYSUSERS])
+  for (const each of [...(await findBundles(folder)), ...UNITS.map((unit) => `${SHARED}/${unit}`), SYSUSERS])
     sources.set(each, { kind: "copy", from: join(folder, each) });
   const placed = new Map<string, string>([...completions].map(([shell, text]) => [COMPLETION_FILES[shell], text]));
   for (const unit of UNITS)
     placed.set(`${UNITS_FOLDER}/${unit}`, unitText(await readFile(join(folder, SHARED, unit), "utf8")));
-  placed.set(PRESET_FILE, await readFile(join(folder, PRESET), "utf8"));
+  placed.set(PRESET_FILE, UNITS.map((unit) => `disable ${unit}\n`).join(""));
   const digests: string[] = [];
   for (const [each, source] of sources) digests.push(`${each} ${await digestOf(source)}`);
   const all = JSON.stringify([digests, [...placed], launcher]);

@@ -69,7 +69,6 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       for (const robot of [first, second]) await robot.until(({ state }) => state === "registered");
       expect(await first.ask("cat /etc/machine-id")).not.toBe(await second.ask("cat /etc/machine-id"));
       expect((await service.robots()).map(({ name }) => name).toSorted()).toEqual(["cell-1", "cell-2"]);
-      // A first boot enables every unit, and the setup unit then asks whether the service has the registration.
       await service.allLogged();
       const registrations = service.requests.filter(({ method }) => method === "POST");
       expect(registrations).toHaveLength(2);

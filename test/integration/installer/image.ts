@@ -72,7 +72,6 @@ export async function openWorkshop(): Promise<Workshop> {
         "robot-policy-agent-setup.service",
         "robot-policy-agent.timer",
         "robot-policy-agent-look.service",
-        "robot-policy-agent.preset",
         "robot-policy-agent.sysusers",
       ]) {
         await fs.cp(join(sources, "systemd", part), join(dist, "share/systemd", part));

@@ -74,7 +74,6 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/ 755 0:0",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent-look.service 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent-setup.service 644 0:0 …",
-        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.preset 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.service 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.sysusers 644 0:0 …",
         "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.timer 644 0:0 …",

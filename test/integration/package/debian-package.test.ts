@@ -87,11 +87,11 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rw-r--r-- /usr/lib/robot-policy-agent/lib/yaml.cjs
       -rwxr-xr-x /usr/lib/robot-policy-agent/node
       -rwxr-xr-x /usr/lib/robot-policy-agent/robot-policy-agent.cjs
-      -rw-r--r-- /usr/lib/systemd/system-preset/80-robot-policy-agent.preset
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent-look.service
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent-setup.service
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent.service
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent.timer
+      -rw-r--r-- /usr/lib/systemd/system-preset/80-robot-policy-agent.preset
       -rw-r--r-- /usr/lib/sysusers.d/robot-policy-agent.conf
       -rw-r--r-- /usr/share/bash-completion/completions/robot-policy-agent
       -rw-r--r-- /usr/share/doc/robot-policy-agent/changelog.gz
