@@ -65,7 +65,7 @@ const WORDS: Readonly<Record<AgentState, StateWords>> = {
     action: "sends nothing; the last registration stays",
   },
   draft: { meaning: "the manifest says `status: draft`", action: "sends nothing; the last registration stays" },
-  stopped: { meaning: "no agent runs", action: "does nothing" },
+  stopped: { meaning: "no agent runs, and no timer looks", action: "does nothing" },
   "rate-capped": {
     meaning: "the files change again and again",
     action: "waits, then registers their last state",
@@ -75,7 +75,10 @@ const WORDS: Readonly<Record<AgentState, StateWords>> = {
     meaning: "the files do not hold still yet",
     action: "waits for seconds, or up to a minute while a program keeps a file open",
   },
-  registering: { meaning: "the request is on its way", action: "waits for the answer" },
+  registering: {
+    meaning: "the request is on its way, or goes with the timer's next look",
+    action: "waits for the answer",
+  },
 };
 
 const EXITS: Readonly<Record<string, { readonly exit: number }>> = STATES;
