@@ -12,7 +12,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   client: ["api", "platform"],
   documents: ["api", "platform"],
   hardware: ["platform"],
-  look: ["api", "platform"],
+  look: ["hardware", "api", "platform"],
   manifest: ["documents", "api", "platform"],
   agent: ["access", "client", "documents", "hardware", "look", "manifest", "api", "platform"],
   installer: ["access", "client", "documents", "look", "manifest", "api", "platform"],

@@ -299,7 +299,7 @@ export function createAgent(options: AgentOptions) {
 
   function resyncPeriod(): number {
     const { poll_s: pollS, resync_s: resyncS } = documents.inForce.watch;
-    return 1000 * (watch.mode.mode === "polling" ? pollS : resyncS);
+    return 1000 * (watch.mode.mode === "polling" || watch.hasDevices ? pollS : resyncS);
   }
 
   return {

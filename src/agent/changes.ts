@@ -15,7 +15,7 @@ export interface FileChange {
   readonly kind: "changed" | "added" | "removed";
   readonly label: string;
   readonly path: string;
-  /** When the file was last written, ISO 8601, by its timestamp; null for a file that is gone. */
+  /** When the file was last written, ISO 8601, by its timestamp; null for a file that is gone, and for devices. */
   readonly changed_at: string | null;
 }
 
@@ -43,11 +43,12 @@ export async function changesSince(
   const known = new Map(before.map((file) => [file.path, file]));
   const listed = new Set(files.map(({ path }) => path));
   const changed = files.flatMap((file): readonly FileChange[] => {
-    const { label, path, stat, sha256 } = file;
+    const { label, path, stat, sha256, line } = file;
     const earlier = known.get(path);
     if (earlier?.sha256 === sha256) return [];
     const kind = earlier === undefined ? "added" : "changed";
-    return [{ kind, label, path, changed_at: isoTime(Number(stat.mtimeNs / 1_000_000n)) }];
+    const changedAt = line === undefined ? isoTime(Number(stat.mtimeNs / 1_000_000n)) : null;
+    return [{ kind, label, path, changed_at: changedAt }];
   });
   const removed = before
     .filter(({ path }) => !listed.has(path))

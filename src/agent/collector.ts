@@ -1,5 +1,6 @@
 import type { Look, LookRequest, Unsettled } from "../look/look.ts";
-import { requestsFor, type Snapshot, takeSnapshot } from "../look/snapshot.ts";
+import { expandPatterns } from "../look/patterns.ts";
+import { type ConfigurationFile, requestsFor, type Snapshot, takeSnapshot } from "../look/snapshot.ts";
 import { isError } from "../documents/findings.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -51,6 +52,8 @@ export function createCollector(options: CollectorOptions) {
   const { machine, look, documents, name = "", denials = [], onProgress } = options;
   const { identity, files: disk } = machine;
   let snapshot: Snapshot | null = null;
+  /** The list with the files of its patterns, as the last collect found them. */
+  let expanded: readonly ConfigurationFile[] = [];
   let ofFiles: readonly LocatedFinding[] = [];
   let currentName = name;
   let nameParts: NameParts | null = null;
@@ -68,10 +71,12 @@ export function createCollector(options: CollectorOptions) {
   }
 
   function requests(): readonly LookRequest[] {
-    return [...documents.requests(), ...requestsFor(listed(), documents.inForce.watch.file_limit_bytes)];
+    return [...documents.requests(), ...requestsFor(expanded, documents.inForce.watch.file_limit_bytes)];
   }
 
   async function collectFiles(settle: boolean, names: Names, signal: AbortSignal): Promise<Collection | Unsettled> {
+    const expansion = await expandPatterns(disk, listed());
+    expanded = expansion.files;
     const looked = await look.at(requests(), documents.settleMs(), { settle, signal, onProgress });
     if (looked.kind === "unsettled") return looked;
     // Documents and files that do not belong together are never registered: the disk may have been swapped in between.
@@ -94,7 +99,9 @@ export function createCollector(options: CollectorOptions) {
     }
     const resolved = configurationFiles(current, robot);
     if (resolved.kind === "finding") return invalid([locate(manifest, resolved.finding)]);
-    const taken = await takeSnapshot(disk, resolved.files, looked, current.watch.file_limit_bytes);
+    if (expansion.findings.length > 0)
+      return invalid(fileFindings(expansion.findings, manifest, robot.configuration_files));
+    const taken = await takeSnapshot(disk, expanded, looked, current.watch.file_limit_bytes);
     if (taken.kind === "refused") return invalid(fileFindings(taken.findings, manifest, robot.configuration_files));
     snapshot = taken.snapshot;
     ofFiles = fileFindings(taken.warnings, manifest, robot.configuration_files);
@@ -113,7 +120,13 @@ export function createCollector(options: CollectorOptions) {
     return isNameApproved || checkName(documents.inForce, nameParts) === null;
   }
 
-  const paths = () => [...documents.paths(), ...listed().map(({ path }) => path)];
+  const pathsOf = (files: readonly ConfigurationFile[]) => [...documents.paths(), ...files.map(({ path }) => path)];
+
+  /** True when no pattern stands for other files by now. */
+  async function areSameFiles(): Promise<boolean> {
+    const now = (await expandPatterns(disk, listed())).files;
+    return now.length === expanded.length && now.every(({ path }, index) => path === expanded[index]?.path);
+  }
 
   return {
     /** Before the first collect, for a status until then. */
@@ -127,13 +140,14 @@ export function createCollector(options: CollectorOptions) {
       return (await documents.read(settle, signal)) ?? collectFiles(settle, names, signal);
     },
     /** True when no collected file has changed since, nor the machine's name. Stats only. */
-    isUnchanged: async () => !isInvalidated && isNameCurrent() && look.isUnchanged(paths()),
+    isUnchanged: async () =>
+      !isInvalidated && isNameCurrent() && (await areSameFiles()) && look.isUnchanged(pathsOf(expanded)),
     /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
     invalidate() {
       isInvalidated = true;
     },
-    /** The files to watch: configuration, manifest and the listed files. */
-    paths,
+    /** What to watch: configuration, manifest, the listed files and devices, and patterns. */
+    paths: () => [...new Set([...pathsOf(expanded), ...listed().map(({ path }) => path)])],
     /** The configuration in force: the last valid one. */
     get configuration(): AgentConfiguration {
       return documents.inForce;

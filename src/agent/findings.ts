@@ -39,8 +39,8 @@ export function fileFindings(
   manifest: Document,
   configurationFiles: RobotManifest["configuration_files"],
 ): readonly LocatedFinding[] {
-  return findings.map(({ id, severity, message, index }) =>
-    locate(manifest, { id, severity, loc: configurationFiles[index]?.loc ?? "/configuration_files", message }),
+  return findings.map(({ id, severity, message, entry }) =>
+    locate(manifest, { id, severity, loc: configurationFiles[entry]?.loc ?? "/configuration_files", message }),
   );
 }
 

@@ -79,7 +79,7 @@ export function checkCommonName({ robot }: AgentConfiguration, hostname: string)
   };
 }
 
-/** The manifest's files with absolute paths, in digest order. */
+/** The manifest's files with absolute paths, in digest order, with patterns as they are written. */
 export type ResolvedFiles =
   | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }
   | { readonly kind: "finding"; readonly finding: PlainFinding };
@@ -97,9 +97,9 @@ export function listedFiles(
 export function configurationFiles(configuration: AgentConfiguration, manifest: RobotManifest): ResolvedFiles {
   const { home } = configuration.robot;
   const files: ConfigurationFile[] = [];
-  for (const { label, path, loc } of manifest.configuration_files) {
-    if (!path.startsWith("~/")) files.push({ label, path });
-    else if (home !== null) files.push({ label, path: join(home, path.slice(2)) });
+  for (const [entry, { label, path, loc, hardware }] of manifest.configuration_files.entries()) {
+    if (!path.startsWith("~/")) files.push({ label, path, entry, ...(hardware === undefined ? {} : { hardware }) });
+    else if (home !== null) files.push({ label, path: join(home, path.slice(2)), entry });
     else
       return {
         kind: "finding",

@@ -8,6 +8,8 @@ export interface HashedFile {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   readonly bytes: number;
+  /** Of a device, what was hashed: the line that says what it is. */
+  readonly line?: string;
 }
 
 /**
@@ -38,25 +40,29 @@ interface Explained {
 
 /** Explains how the digest is computed, with a shell command that computes it without this program. */
 export function explainDigest({ digest, files }: Explained): readonly string[] {
-  const paths = files.map(({ path }) => path);
   return [
     ...describeText(files),
     "",
     `Its SHA-256 is the configuration digest: ${digest}`,
     "",
     "The same with standard tools:",
-    `  ${repeatCommand(paths)}`,
+    `  ${repeatCommand(files)}`,
   ];
 }
 
 /** A POSIX shell command that prints the hex digits of the configuration digest, followed by ` -`. */
-export function repeatCommand(paths: readonly string[]): string {
+export function repeatCommand(files: readonly Pick<HashedFile, "path" | "line">[]): string {
   // Without a name sha256sum would wait for standard input.
-  if (paths.length === 0) return "printf '' | sha256sum";
-  const hashes = paths.some((path) => ESCAPED_BY_SHA256SUM.test(path))
-    ? `for file in ${paths.map(shellWord).join(" ")}; do sha256sum < "$file"; done`
-    : `sha256sum ${paths.map(shellWord).join(" ")}`;
+  if (files.length === 0) return "printf '' | sha256sum";
+  const isPlain = files.every(({ path, line }) => line === undefined && !ESCAPED_BY_SHA256SUM.test(path));
+  const hashes = isPlain
+    ? `sha256sum ${files.map(({ path }) => shellWord(path)).join(" ")}`
+    : `{ ${files.map(hashCommand).join("; ")}; }`;
   return `${hashes} | cut -c1-64 | sha256sum`;
+}
+
+function hashCommand({ path, line }: Pick<HashedFile, "path" | "line">): string {
+  return line === undefined ? `sha256sum < ${shellWord(path)}` : `printf %s ${shellWord(line)} | sha256sum`;
 }
 
 function describeText(files: readonly HashedFile[]): readonly string[] {
@@ -65,13 +71,16 @@ function describeText(files: readonly HashedFile[]): readonly string[] {
   return [
     "The hashed text is one line per file, in the order of the manifest: the SHA-256 of the file's bytes and a line feed:",
     "",
-    ...files.map(({ label, path, bytes }, index) => `  ${lines[index] ?? ""}  ${describeFile(label, path, bytes)}`),
+    ...files.flatMap((file, index) => [
+      `  ${lines[index] ?? ""}  ${describeFile(file)}`,
+      ...(file.line === undefined ? [] : [`    of the line ${file.line}`]),
+    ]),
     "",
     "Each line is the 64 digits and the line feed, without file names, times or modes.",
   ];
 }
 
-function describeFile(label: string, path: string, bytes: number): string {
-  const size = bytes === 1 ? "1 byte" : `${bytes} bytes`;
+function describeFile({ label, path, bytes, line }: HashedFile): string {
+  const size = line === undefined ? (bytes === 1 ? "1 byte" : `${bytes} bytes`) : "what the device is";
   return label === path ? `${path} (${size})` : `${path} (${label}, ${size})`;
 }

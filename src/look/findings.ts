@@ -10,17 +10,19 @@ export interface FileFinding {
     | "file_not_regular"
     | "file_too_large"
     | "file_unstable"
-    | "file_unparseable";
+    | "file_unparseable"
+    | "device_missing"
+    | "device_unusable";
   readonly severity: "error" | "warning";
   readonly path: string;
-  /** Index in the list. */
-  readonly index: number;
+  /** Index in the manifest's list. */
+  readonly entry: number;
   /** What is wrong and what to do. */
   readonly message: string;
 }
 
 /** A finding about a path, without the place of the path in the manifest's list. */
-export type PathFinding = Omit<FileFinding, "index">;
+export type PathFinding = Omit<FileFinding, "entry">;
 
 /** The finding for an error code of stat, open or read. */
 export async function systemErrorFinding(files: Files, path: string, code: string): Promise<PathFinding> {
@@ -47,6 +49,44 @@ export async function systemErrorFinding(files: Files, path: string, code: strin
   }
 }
 
+/** The finding for a device or interface of which there is no line. @param code as `devices.ts` gives it. */
+export async function deviceFinding(files: Files, path: string, code: string): Promise<PathFinding> {
+  const setting = hidingSetting(files.mountsNow(), path);
+  if (setting !== null) return hidden(path, setting);
+  const list = "robot-policy-agent devices lists what is there";
+  const missingDevice = (what: string): PathFinding => {
+    const message = `Cannot find ${path}: ${what}; plug it in, or correct the manifest (${list})`;
+    return { id: "device_missing", severity: "error", path, message };
+  };
+  const unusable = (what: string): PathFinding => {
+    return { id: "device_unusable", severity: "error", path, message: `Cannot use ${path}: ${what}; ${list}` };
+  };
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+    case "ENODEV":
+      return missingDevice("there is no such device now");
+    case "NO_HARDWARE":
+      return missingDevice("no hardware is behind it: it is unplugged, or a program made it");
+    case "NOT_A_DEVICE":
+      return unusable("it is a file or a folder, and no device");
+    case "ETIMEDOUT":
+      return unusable("the system does not answer what it is");
+    default:
+      return unusable(`the system does not say what it is (${code})`);
+  }
+}
+
+/** The finding for a pattern without files. */
+export function noMatch(path: string): PathFinding {
+  return cannotFind(path, "no file has such a name; correct the pattern in the manifest");
+}
+
+/** The finding for a pattern that stands for too many files. */
+export function tooMany(path: string, limit: number): PathFinding {
+  return cannotHash("file_too_large", path, `patterns may stand for ${limit} files in all; write narrower ones`);
+}
+
 /** @param setting of the agent's unit, such as `PrivateTmp=yes`. */
 export function hiddenByUnit(path: string, setting: string) {
   return {
@@ -65,7 +105,11 @@ export function unsuitable(path: string, stat: FileStat, limitBytes: number): Pa
   const { kind, sizeBytes } = stat;
   switch (kind) {
     case "directory":
-      return cannotHash("file_not_regular", path, "it is a directory; list the files in it that matter, one by one");
+      return cannotHash(
+        "file_not_regular",
+        path,
+        "it is a folder; list the files in it that matter, or all of them with /* at the end",
+      );
     case "link":
     case "other":
       return cannotHash("file_not_regular", path, "it is a FIFO, socket or device; list a regular file");

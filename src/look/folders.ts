@@ -1,7 +1,8 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { components, errorCode, type Files, LINK_LIMIT } from "../platform/files/files.ts";
 import { type Mount, mountOf, readMounts } from "../platform/files/mounts.ts";
+import { isPattern } from "./patterns.ts";
 
 /** The folders whose events show that a path may lead to other content. */
 export type WatchPlan = ReadonlyMap<string, PlannedFolder>;
@@ -9,8 +10,10 @@ export type WatchPlan = ReadonlyMap<string, PlannedFolder>;
 export interface PlannedFolder {
   /** Distinguishes the directory from another one put in its place. */
   readonly id: string;
-  /** Entries whose events matter; others are ignored. */
+  /** Entries whose events matter, or `ANY_NAME`; others are ignored. */
   readonly names: ReadonlySet<string>;
+  /** It has devices, and is looked at every few seconds without a watch. */
+  readonly isOfDevices: boolean;
   /**
    * True when it contains a file or a link of a path. The other directories only show that a whole folder was replaced, which the resync
    * also notices, so the agent does without their watch when this user may enter but not list them.
@@ -22,6 +25,9 @@ export interface PlannedFolder {
    */
   readonly reportsChanges: boolean;
 }
+
+/** In `names`, for a pattern. */
+export const ANY_NAME = "*";
 
 const STICKY = 0o1000;
 
@@ -65,7 +71,18 @@ interface Noted {
 
 type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
 
+/**
+ * /dev itself is looked at, never watched: on many kernels each write to a serial port is an event there. Where udev's links in a folder
+ * below it lead to a device, that folder is enough. /sys has no events.
+ */
 async function walkPath(walk: Walk, path: string): Promise<readonly Step[]> {
+  if (path.startsWith("/sys/")) return [{ directory: dirname(path), name: basename(path), isTarget: true }];
+  const steps = await walkLinks(walk, path);
+  const isLinked = steps.some(({ directory, isTarget }) => isTarget && directory.startsWith("/dev/"));
+  return isLinked ? steps.filter(({ directory }) => directory !== "/dev") : steps;
+}
+
+async function walkLinks(walk: Walk, path: string): Promise<readonly Step[]> {
   const steps: Step[] = [];
   let pending = components(path);
   let directory = "/";
@@ -121,7 +138,7 @@ function noteFolders(mounts: readonly Mount[], steps: readonly Step[]): Readonly
   const folders = new Map<string, Noted>();
   for (const { directory, name, isTarget } of steps) {
     const noted: Noted = folders.get(directory) ?? { names: new Set(), holdsTarget: false, reportsChanges: true };
-    noted.names.add(name);
+    noted.names.add(isPattern(name) ? ANY_NAME : name);
     noted.holdsTarget ||= isTarget;
     const entry = join(directory, name);
     const mount = mountOf(mounts, isTarget ? entry : directory);
@@ -141,7 +158,8 @@ async function planFolder(
   try {
     const { mode, device, inode } = await files.stat(folder);
     if (!holdsTarget && (mode & STICKY) !== 0) return null;
-    return { id: `${device}:${inode}`, names, holdsTarget, reportsChanges };
+    const isOfDevices = folder === "/dev" || folder.startsWith("/sys/");
+    return { id: `${device}:${inode}`, names, isOfDevices, holdsTarget, reportsChanges };
   } catch (error) {
     // Removed since the walk: the folder above is watched too and reports its return.
     if (errorCode(error) === undefined) throw error;

@@ -1,5 +1,6 @@
 import { createSha256 } from "../platform/crypto.ts";
-import { errorCode, type Files, type FileStat, type ReadableFile, sameStat } from "../platform/files/files.ts";
+import { errorCode, type FileStat, type ReadableFile, sameStat } from "../platform/files/files.ts";
+import type { LookFiles } from "./devices.ts";
 
 /** A file to read from its first byte to its last, and to hash unless `hash` is false. */
 export interface HashRequest {
@@ -46,7 +47,7 @@ const MOVED_CODES: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ESTALE"]
  *
  * @throws `options.signal.reason` when the signal aborts; the file is closed by then.
  */
-export async function hashFile(files: Files, request: HashRequest, options: HashOptions): Promise<HashResult> {
+export async function hashFile(files: LookFiles, request: HashRequest, options: HashOptions): Promise<HashResult> {
   options.signal?.throwIfAborted();
   try {
     const file = await files.openForReading(request.path);

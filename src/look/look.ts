@@ -7,6 +7,7 @@
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, type Files, type FileStat, sameStat } from "../platform/files/files.ts";
 import { isCheckable, isComplete } from "./complete.ts";
+import { createDeviceFiles, type ListedHardware, type LookFiles } from "./devices.ts";
 import { hashFile } from "./hash.ts";
 
 export interface LookRequest {
@@ -17,6 +18,8 @@ export interface LookRequest {
   readonly keep?: boolean;
   /** Wait for content that looks half-written, and hash it also with `keep`: for files that other programs write. */
   readonly complete?: boolean;
+  /** What is there is a device or interface: its content is the line that says what it is. */
+  readonly hardware?: ListedHardware | undefined;
 }
 
 export interface LookOptions {
@@ -49,6 +52,8 @@ export interface ReadFile {
   readonly content: Uint8Array | null;
   /** Not valid in the format of its file name: perhaps half-written. */
   readonly isHalf: boolean;
+  /** Of a device, the content: what the hardware is. */
+  readonly line: string | null;
 }
 
 /** Files are being written: look again after `waitMs`. */
@@ -97,7 +102,7 @@ interface Entry {
  * two seconds; it is read again with each look. `inherited`: from an earlier process, enough to see that nothing changed, not enough to
  * register a new digest.
  */
-interface Read extends ReadFile {
+interface Read extends Omit<ReadFile, "line"> {
   readonly trust: "inherited" | "recent" | "settled";
 }
 
@@ -113,7 +118,10 @@ const GONE_MS = 5000;
 const MAX_ROUNDS = 8;
 /** How fast `verify` reads, 8 MiB/s: low load for the robot, and a gigabyte takes two minutes. */
 const VERIFY_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
-export function createLook({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
+export function createLook(machine: { readonly files: Files; readonly clock: Clock }) {
+  const { clock } = machine;
+  const devices = createDeviceFiles(machine);
+  const files = devices.disk;
   const entries = new Map<string, Entry>();
 
   async function statAll(paths: readonly string[], signal: AbortSignal | undefined): Promise<void> {
@@ -250,7 +258,7 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     if (read === null) return { kind: "restless" };
     const isHalf = read.isHalf || isEmptied(entry);
     entry.taken = { sha256: read.sha256, hadContent: read.bytes > 0 || isHalf };
-    return { ...read, isHalf };
+    return { ...read, isHalf, line: devices.lineOf(path) };
   }
 
   return {
@@ -263,6 +271,9 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
     async at(given: readonly LookRequest[], settleMs: number, options: LookOptions): Promise<Looked | Unsettled> {
       const { settle, signal } = options;
       const requests = onePerPath(given);
+      devices.list(
+        new Map(requests.flatMap(({ path, hardware }) => (hardware === undefined ? [] : [[path, hardware]]))),
+      );
       const paths = requests.map(({ path }) => path);
       const failures = new Map<string, Found>();
       const readNow = new Set<string>();
@@ -373,12 +384,12 @@ export function createLook({ files, clock }: { readonly files: Files; readonly c
   };
 }
 
-interface Remembered extends Pick<ReadFile, "stat" | "sha256" | "bytes"> {
+interface Remembered extends Pick<Read, "stat" | "sha256" | "bytes"> {
   readonly path: string;
   readonly suspect: boolean;
 }
 
-async function viewOf(files: Files, path: string): Promise<View> {
+async function viewOf(files: LookFiles, path: string): Promise<View> {
   try {
     return { kind: "seen", stat: await files.stat(path) };
   } catch (error) {

@@ -1,6 +1,8 @@
 import type { Files, FileStat } from "../platform/files/files.ts";
 import { configurationDigest, type HashedFile } from "./digest.ts";
+import type { ListedHardware } from "./devices.ts";
 import {
+  deviceFinding,
   type FileFinding,
   type PathFinding,
   restless,
@@ -15,6 +17,10 @@ export interface ConfigurationFile {
   readonly label: string;
   /** Absolute. */
   readonly path: string;
+  /** Index in the manifest's list. */
+  readonly entry: number;
+  /** Of a device or interface. */
+  readonly hardware?: ListedHardware | undefined;
 }
 
 export interface FileFingerprint extends HashedFile {
@@ -40,7 +46,7 @@ export type Taken =
 
 /** How to look at configuration files. */
 export function requestsFor(files: readonly ConfigurationFile[], limitBytes: number): readonly LookRequest[] {
-  return files.map(({ path }) => ({ path, limitBytes, complete: true }));
+  return files.map(({ path, hardware }) => ({ path, limitBytes, complete: hardware === undefined, hardware }));
 }
 
 /** The files of a look as one digest, or why there is none. */
@@ -52,11 +58,12 @@ export async function takeSnapshot(
 ): Promise<Taken> {
   const findings: FileFinding[] = [];
   const files: FileFingerprint[] = [];
-  for (const [index, { label, path }] of list.entries()) {
+  for (const { label, path, entry, hardware } of list) {
     const file = found.get(path);
     if (file === undefined) throw new Error(`${path} was not looked at`);
-    const finding = await describe(disk, path, file, limitBytes);
-    if (finding !== null) findings.push({ ...finding, index });
+    const finding =
+      hardware === undefined ? await describe(disk, path, file, limitBytes) : await describeDevice(disk, path, file);
+    if (finding !== null) findings.push({ ...finding, entry });
     if (file.kind === "read") files.push(fingerprint(label, path, file));
   }
   if (files.length < list.length) {
@@ -66,9 +73,14 @@ export async function takeSnapshot(
   return { kind: "snapshot", snapshot: { digest, files, readBytes }, warnings: findings };
 }
 
-function fingerprint(label: string, path: string, { sha256, bytes, stat, isHalf }: ReadFile): FileFingerprint {
+function fingerprint(label: string, path: string, { sha256, bytes, stat, isHalf, line }: ReadFile): FileFingerprint {
   if (sha256 === null) throw new Error(`${path} was not hashed`);
-  return { label, path, sha256, bytes, stat, suspect: isHalf };
+  return { label, path, sha256, bytes, stat, suspect: isHalf, ...(line === null ? {} : { line }) };
+}
+
+async function describeDevice(disk: Files, path: string, found: Found): Promise<PathFinding | null> {
+  if (found.kind === "failed") return deviceFinding(disk, path, found.code);
+  return found.kind === "read" ? null : restless(path);
 }
 
 async function describe(disk: Files, path: string, found: Found, limitBytes: number): Promise<PathFinding | null> {

@@ -4,7 +4,7 @@
  */
 import type { DirectoryWatch, FileEvents } from "../platform/files/file-events.ts";
 import type { Files } from "../platform/files/files.ts";
-import { type PlannedFolder, planWatches, type WatchPlan } from "./folders.ts";
+import { ANY_NAME, type PlannedFolder, planWatches, type WatchPlan } from "./folders.ts";
 
 /** How the agent notices changes. */
 export interface WatchMode {
@@ -38,7 +38,8 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
   function start(folder: string, planned: PlannedFolder): void {
     const watch = events.watch(folder, {
       onEvent(name) {
-        if (name !== null && watched.get(folder)?.planned.names.has(name) !== true) return;
+        const names = watched.get(folder)?.planned.names;
+        if (name !== null && names?.has(name) !== true && names?.has(ANY_NAME) !== true) return;
         // The folder itself is gone. Its replacement needs a new watch, even with the same inode.
         if (name === null) {
           stop(folder);
@@ -77,6 +78,7 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
       for (const folder of failures.keys()) if (!plan.has(folder)) failures.delete(folder);
       for (const [folder, planned] of plan) {
         const current = watched.get(folder);
+        if (planned.isOfDevices) continue;
         if (current !== undefined) current.planned = planned;
         else if (planned.reportsChanges) start(folder, planned);
         else failures.set(folder, describeSilence(folder));
@@ -85,6 +87,10 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
     get mode(): WatchMode {
       const [reason] = failures.values();
       return reason === undefined ? { mode: "events", reason: null } : { mode: "polling", reason };
+    },
+    /** Whether folders are only looked at, whose devices should be noticed soon. */
+    get hasDevices() {
+      return [...plan.values()].some(({ isOfDevices }) => isOfDevices);
     },
     /** How many folders are on the way. */
     get folderCount() {

@@ -14,7 +14,8 @@ import { type Doubt, holdTo, refusedReading, type SettingsReading } from "../doc
 import { type Document, openDocument } from "../documents/yaml.ts";
 import { READY_CATALOG } from "./catalog/ids.ts";
 import type { Contract } from "./custom/contract.ts";
-import { type ConfigurationFileEntry, doubtsOfFiles, FILES, IDENTITY } from "./keys.ts";
+import { type ConfigurationFileEntry, doubtsOfFiles } from "./configuration-files.ts";
+import { FILES, IDENTITY } from "./keys.ts";
 
 export interface RobotManifest {
   readonly robot_type_id: string;

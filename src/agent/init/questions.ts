@@ -2,7 +2,7 @@
 import type { Option } from "@clack/prompts";
 
 import { JOINT_UNITS, type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { FILE_COUNT } from "../../manifest/keys.ts";
+import { FILE_COUNT } from "../../manifest/configuration-files.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import type { Person } from "../../platform/terminal.ts";
 import { DEFAULTS } from "../configuration/keys.ts";

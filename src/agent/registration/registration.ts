@@ -37,6 +37,7 @@ const fileSchema = z
     bytes: count,
     trusted: z.boolean(),
     suspect: z.boolean(),
+    line: z.string().exactOptional(),
     stat: z.object({
       kind: z.literal("file"),
       device: digits,

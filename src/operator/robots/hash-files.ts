@@ -14,7 +14,7 @@ export async function hashFiles(
   paths: readonly string[],
   { machine, terminal, signal }: OperatorContext,
 ): Promise<Snapshot | ExitCode> {
-  const files = paths.map((path) => ({ label: path, path: resolve(path) }));
+  const files = paths.map((path, entry) => ({ label: path, path: resolve(path), entry }));
   const looked = await createLook(machine).at(requestsFor(files, FILE_LIMIT_BYTES), 0, {
     settle: false,
     signal,
@@ -41,5 +41,7 @@ const WORDS: Readonly<Record<FileFinding["id"], { readonly what: string; readonl
     fix: "name only files that configure the robot",
   },
   file_unstable: { what: "the file kept changing while it was read", fix: "stop the program that writes it" },
+  device_missing: { what: "there is no such device", fix: "register on the robot" },
+  device_unusable: { what: "this is no device", fix: "register on the robot" },
   file_unparseable: { what: "the content does not have the format of the file's extension", fix: "check it" },
 };

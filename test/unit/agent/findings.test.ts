@@ -54,7 +54,7 @@ test("fileFindings: file → finding at the line that lists it", () => {
     { label: "/b.yaml", path: "/b.yaml", loc: "/configuration_files/1" },
   ];
   const [finding] = fileFindings(
-    [{ id: "file_missing", severity: "error", path: "/b.yaml", index: 1, message: "gone" }],
+    [{ id: "file_missing", severity: "error", path: "/b.yaml", entry: 1, message: "gone" }],
     manifest,
     files,
   );

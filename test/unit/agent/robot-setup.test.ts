@@ -33,10 +33,10 @@ describe("configurationFiles", () => {
     expect(configurationFiles(configurationOf("name: arm-7, home: /home/robot"), await manifestOf(LIST))).toEqual({
       kind: "files",
       files: [
-        { label: "/etc/a.yaml", path: "/etc/a.yaml" },
-        { label: "~/b.yaml", path: "/home/robot/b.yaml" },
-        { label: "tool", path: "/etc/c.yaml" },
-        { label: "hand", path: "/home/robot/d/e.yaml" },
+        { label: "/etc/a.yaml", path: "/etc/a.yaml", entry: 0 },
+        { label: "~/b.yaml", path: "/home/robot/b.yaml", entry: 1 },
+        { label: "tool", path: "/etc/c.yaml", entry: 2 },
+        { label: "hand", path: "/home/robot/d/e.yaml", entry: 3 },
       ],
     });
   });

@@ -82,7 +82,7 @@ describe("a consistent cut", () => {
         waitedMs += stepMs;
       }
       const message = expect.stringContaining(`${path}: it kept changing`);
-      const finding = { id: "file_unstable", severity: "error", path, index: 0, message };
+      const finding = { id: "file_unstable", severity: "error", path, entry: 0, message };
       expect(collected).toEqual({ kind: "refused", findings: [finding] });
       expect(files.opened.length).toBeLessThanOrEqual(10);
       expect(waitedMs).toBe(settle ? 10_500 : 0);

@@ -75,7 +75,7 @@ test.each(
 )("repeatCommand: $names → a shell computes the same digest", async ({ names }) => {
   const { paths } = await robot(Object.fromEntries(names.map((name, index) => [name, `content ${index}`])));
   const { digest } = await snapshotNow(paths);
-  const { stdout } = await promisify(execFile)("sh", ["-c", repeatCommand(paths)]);
+  const { stdout } = await promisify(execFile)("sh", ["-c", repeatCommand(paths.map((path) => ({ path })))]);
   expect(`sha256:${stdout.slice(0, 64)}`).toBe(digest);
 });
 

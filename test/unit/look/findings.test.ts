@@ -40,7 +40,7 @@ async function findingsOf(
 ): Promise<readonly string[]> {
   const collected = await lookAround({ ...REAL, files }, { limitBytes }).collect(paths, { settle: false });
   if (collected.kind !== "refused") return [collected.kind];
-  expect(collected.findings.map(({ path }) => path)).toEqual(collected.findings.map(({ index }) => paths[index]));
+  expect(collected.findings.map(({ path }) => path)).toEqual(collected.findings.map(({ entry }) => paths[entry]));
   return collected.findings.map(
     ({ id, severity, message }) => `${severity} ${id}: ${message.replaceAll(folder, "/etc/r")}`,
   );
@@ -131,7 +131,7 @@ test("scenario 27: fault → all hashes stay; fault over → only that file is r
   await mkdir(other);
   expect(await look.collect(paths)).toMatchObject({
     kind: "refused",
-    findings: [{ id: "file_not_regular", index: 1 }],
+    findings: [{ id: "file_not_regular", entry: 1 }],
   });
   await rm(other, { recursive: true });
   await writeFile(other, "repaired");

@@ -27,6 +27,8 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
+type Listed = Omit<ConfigurationFile, "entry">;
+
 /** Looks at configuration files, as the agent does. */
 export function lookAround(
   machine: { readonly files: Files; readonly clock: Clock },
@@ -34,10 +36,12 @@ export function lookAround(
 ) {
   const look = createLook(machine);
   async function collect(
-    list: readonly (string | ConfigurationFile)[],
+    list: readonly (string | Listed)[],
     options: Partial<LookOptions> = {},
   ): Promise<Taken | Unsettled> {
-    const files = list.map((each) => (typeof each === "string" ? { label: each, path: each } : each));
+    const files = list.map((each, entry) =>
+      typeof each === "string" ? { label: each, path: each, entry } : { entry, ...each },
+    );
     const looked = await look.at(requestsFor(files, limitBytes), settleMs, { settle: true, ...options });
     return looked.kind === "unsettled" ? looked : takeSnapshot(machine.files, files, looked, limitBytes);
   }
@@ -45,7 +49,7 @@ export function lookAround(
 }
 
 /** The snapshot of these files as they are now. */
-export function snapshotNow(list: readonly (string | ConfigurationFile)[]): Promise<Snapshot> {
+export function snapshotNow(list: readonly (string | Listed)[]): Promise<Snapshot> {
   return lookAround(REAL).take(list, { settle: false });
 }
 

@@ -169,7 +169,7 @@ describe("a file that changes", () => {
 
     await rm(path);
     clock.step(waitOf(await collect()));
-    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing", path, index: 0 }] });
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing", path, entry: 0 }] });
   });
 
   test("missing from the start → finding after the settle time", async () => {
@@ -210,7 +210,7 @@ describe("content that looks half-written", () => {
     expect(Math.min(...waitsMs)).toBe(500);
     let collected = await collect();
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
-    const warned = { kind: "snapshot", warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] };
+    const warned = { kind: "snapshot", warnings: [{ id: "file_unparseable", severity: "warning", path, entry: 0 }] };
     expect(collected).toMatchObject(warned);
 
     // The same content is not waited for again, however it returns, and the warning stays.

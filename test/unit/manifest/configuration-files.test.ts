@@ -45,7 +45,47 @@ describe("configuration_files", () => {
     ]);
   });
 
+  test("devices and interfaces → what they are counts, by serial number or port", async () => {
+    const { findings, files } = await read(
+      "[{label: front, device: /dev//cam_front}, {device: /dev/ttyDXL, by: port}, {interface: can0, by: serial}]",
+    );
+    expect(findings).toEqual([]);
+    const [front, arm, bus] = files ?? [];
+    expect([front, arm, bus]).toEqual([
+      {
+        label: "front",
+        path: "/dev/cam_front",
+        loc: "/configuration_files/0/device",
+        hardware: { request: { device: "/dev/cam_front" }, by: "serial" },
+      },
+      {
+        label: "/dev/ttyDXL",
+        path: "/dev/ttyDXL",
+        loc: "/configuration_files/1/device",
+        hardware: { request: { device: "/dev/ttyDXL" }, by: "port" },
+      },
+      {
+        label: "can0",
+        path: "/sys/class/net/can0",
+        loc: "/configuration_files/2/interface",
+        hardware: { request: { interface: "can0" }, by: "serial" },
+      },
+    ]);
+  });
+
   test.each([
+    ["[{device: /dev/video0, interface: can0}]", ["not_allowed /configuration_files/0/interface"]],
+    ["[{path: /etc/a, by: port}]", ["not_allowed /configuration_files/0/by"]],
+    ["[{device: video0}]", ["config_path /configuration_files/0/device"]],
+    ["[{device: /dev/video*}]", ["config_path /configuration_files/0/device"]],
+    ["[{device: /dev/../etc/a}]", ["config_path /configuration_files/0/device"]],
+    ["[{device: /dev/a, by: usb}]", ["not_allowed /configuration_files/0/by"]],
+    ["[{device: /dev/a}, {device: /dev/./a}]", ["config_duplicate /configuration_files/1/device"]],
+    ["[{interface: can0/..}]", ["interface_name /configuration_files/0/interface"]],
+    ["[{interface: ..}]", ["interface_name /configuration_files/0/interface"]],
+    ["[{interface: sixteencharacter}]", ["interface_name /configuration_files/0/interface"]],
+    ["[{interface: can0}, {interface: can0}]", ["config_duplicate /configuration_files/1/interface"]],
+    ["[/dev/video0]", ["config_path /configuration_files/0"]],
     [`[{label: ${"x".repeat(128)}, path: /etc/a.yaml}]`, []],
     [`[{label: ${"x".repeat(129)}, path: /etc/a.yaml}]`, ["text_format /configuration_files/0/label"]],
     ["[/etc/a.yaml, /etc/b.yaml, /etc//a.yaml]", ["config_duplicate /configuration_files/2"]],
@@ -72,7 +112,9 @@ describe("configuration_files", () => {
   test.each([
     ["\n  - /etc/a.yaml\n  - /etc/./a.yaml", "/etc/./a.yaml is already listed"],
     ["\n  - {label: a, path: /etc/a.yaml}\n  - {label: a, path: /etc/b.yaml}", "a is already used"],
-    ["[/etc/a/]", "/etc/a/: a folder, not a file"],
+    ["[/etc/a/]", "/etc/a/: a folder, not a file; write /etc/a/* for all files in it"],
+    ["[/dev/video0]", "/dev/video0: a device; write {device: /dev/video0}"],
+    ["[{label: a}]", "path is required, or device or interface"],
     ["[[/etc/a.yaml]]", "expected a path or {label, path}, found a list"],
     ["/etc/a.yaml", "expected a list, found a text"],
   ])("%j → %s", async (list, message) => {
