@@ -148,6 +148,10 @@ export function createCollector(options: CollectorOptions) {
     },
     /** What to watch: configuration, manifest, the listed files and devices, and patterns. */
     paths: () => [...new Set([...pathsOf(expanded), ...listed().map(({ path }) => path)])],
+    /** What is listed, with the files of patterns, as the last collect found them. */
+    get files(): readonly ConfigurationFile[] {
+      return expanded;
+    },
     /** The configuration in force: the last valid one. */
     get configuration(): AgentConfiguration {
       return documents.inForce;

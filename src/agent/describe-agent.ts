@@ -88,7 +88,9 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
 
 /** The files as documents for people show them, without their stats. */
 export function describeFiles(files: Snapshot["files"]): RegistrationStatus["files"] {
-  return files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
+  return files.map(({ label, path, sha256, bytes, line }) => {
+    return { label, path, sha256, bytes, ...(line === undefined ? {} : { line }) };
+  });
 }
 
 /** Converts a monotonic time to the current wall clock; times in the past become now. */

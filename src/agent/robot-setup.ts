@@ -2,8 +2,10 @@ import { join } from "node:path";
 
 import { givenTexts } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
+import { expandPatterns } from "../look/patterns.ts";
 import type { ConfigurationFile } from "../look/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Files } from "../platform/files/files.ts";
 import { type AgentConfiguration, expandName } from "./configuration/configuration.ts";
 import { NAME_LIMIT } from "./configuration/keys.ts";
 import type { PlainFinding } from "./findings.ts";
@@ -91,6 +93,18 @@ export function listedFiles(
 ): readonly ConfigurationFile[] {
   const resolved = manifest === null ? null : configurationFiles(configuration, manifest);
   return resolved?.kind === "files" ? resolved.files : [];
+}
+
+/** The files that are there now: patterns stand for theirs, and devices are left out, which nobody opens. */
+export async function filesNow(
+  disk: Files,
+  configuration: AgentConfiguration,
+  manifest: RobotManifest,
+): Promise<ResolvedFiles> {
+  const resolved = configurationFiles(configuration, manifest);
+  if (resolved.kind === "finding") return resolved;
+  const { files } = await expandPatterns(disk, resolved.files);
+  return { kind: "files", files: files.filter(({ hardware }) => hardware === undefined) };
 }
 
 /** `~/` always means `robot.home`, never the home of the user who runs the program: the digest must not depend on that. */

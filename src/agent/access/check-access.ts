@@ -20,7 +20,7 @@ import { type Document, locate, type LocatedFinding } from "../findings.ts";
 import { identityCredentialPath } from "../identity/identity-files.ts";
 import type { OneShot } from "../one-shot.ts";
 import { storedCredential } from "../registration/connect.ts";
-import { configurationFiles, listedFiles } from "../robot-setup.ts";
+import { filesNow } from "../robot-setup.ts";
 import { type AgentUser, explainDenial, findAgentUser } from "./agent-user.ts";
 
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
@@ -37,8 +37,9 @@ export async function accessFindings(
     { path: folders.configPath, document: configuration, loc: "" },
     { path: manifest.path, document: manifest, loc: "" },
     ...(caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file" }]),
-    ...listedFiles(collector.configuration, collector.manifest).map(({ path }, index) => {
-      return { path, document: manifest, loc: collector.manifest?.configuration_files[index]?.loc ?? "" };
+    ...collector.files.flatMap(({ path, entry, hardware }) => {
+      if (hardware !== undefined) return [];
+      return { path, document: manifest, loc: collector.manifest?.configuration_files[entry]?.loc ?? "" };
     }),
   ];
   const accesses = await explainAccess(
@@ -97,7 +98,7 @@ export async function readGrantInputs(
   const manifest = await readManifestNow(machine, current.manifest);
   const robot = manifest.reading.value;
   if (robot === null) return { code: MANIFEST_INVALID, ...firstError(manifest) };
-  const resolved = configurationFiles(current, robot);
+  const resolved = await filesNow(machine.files, current, robot);
   if (resolved.kind === "finding")
     return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, resolved.finding)) };
   const { ca_file: caFile, key_file: keyFile } = current.service;

@@ -4,6 +4,7 @@ import { lerobotUnit } from "../../manifest/catalog/ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { isError } from "../../documents/findings.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
+import { within } from "../../platform/clock.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { accessFindings, type KeyLook, lookAtKey, withDenials } from "../access/check-access.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
@@ -13,7 +14,7 @@ import { readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding, type PlainFinding } from "../findings.ts";
 import { findStaleCalibrations } from "../init/detect/younger.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
-import { checkCommonName, listedFiles } from "../robot-setup.ts";
+import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, refuseFindings, showFindings, showProblem } from "./show.ts";
 
@@ -21,6 +22,9 @@ export interface CheckOptions extends CommonOptions {
   /** Warnings fail too. */
   readonly strict?: boolean;
 }
+
+/** How long `check` looks for devices that are alike. */
+const DEVICES_LIMIT_MS = 10_000;
 
 const NOTHING_VALID = { valid: false, findings: [], request: null };
 
@@ -43,8 +47,13 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const agentUser = await findAgentUser(context, folders);
   const denials = await accessFindings(folders, oneShot.collector, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
-  const found = [...oneShot.collector.findings, ...(await otherFindings(oneShot, key))];
-  const findings = withDenials([...found, ...(await staleFindings(oneShot, context.signal))], denials);
+  const found = [
+    ...oneShot.collector.findings,
+    ...(await otherFindings(oneShot, key)),
+    ...(await staleFindings(oneShot, context.signal)),
+    ...(await twinFindings(oneShot, context.signal)),
+  ];
+  const findings = withDenials(found, denials);
   const isValid = !findings.some(isError) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
@@ -69,12 +78,37 @@ async function staleFindings(
   { machine: { files, clock }, collector }: OneShot,
   signal: AbortSignal,
 ): Promise<readonly LocatedFinding[]> {
-  const { configuration, manifest, documents } = collector;
-  const paths = listedFiles(configuration, manifest).map(({ path }) => path);
+  const { files: listed, manifest, documents } = collector;
+  const paths = listed.map(({ path }) => path);
   const stale = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
   return stale.map(({ path, message }) => {
-    const loc = manifest?.configuration_files[paths.indexOf(path)]?.loc ?? "/configuration_files";
+    const entry = listed.find((file) => file.path === path)?.entry ?? 0;
+    const loc = manifest?.configuration_files[entry]?.loc ?? "/configuration_files";
     return locate(documents.manifest, { id: "calibration_stale", severity: "warning", loc, message });
+  });
+}
+
+/** Warnings of listed devices that cannot be told from others, or only by their port. */
+async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal): Promise<readonly LocatedFinding[]> {
+  const { files, clock } = machine;
+  const listed = collector.files.filter(({ hardware }) => hardware !== undefined);
+  if (listed.length === 0) return [];
+  const { identify } = await import("../../hardware/identify.ts");
+  const { listHardware } = await import("../../hardware/list.ts");
+  const { findTwins } = await import("../../hardware/twins.ts");
+  const look = async () => {
+    const looks = listed.map(async ({ path, hardware }) => {
+      const found = hardware === undefined ? null : await identify(hardware.request, files);
+      return found?.kind === "present" ? [{ name: path, by: hardware?.by ?? "serial", facts: found.facts }] : [];
+    });
+    return findTwins((await Promise.all(looks)).flat(), await listHardware(files, signal));
+  };
+  const twins = (await within(look(), DEVICES_LIMIT_MS, clock, signal)) ?? [];
+  return twins.map(({ kind, names: [name], message }) => {
+    const entry = listed.find(({ path }) => path === name)?.entry ?? 0;
+    const loc = collector.manifest?.configuration_files[entry]?.loc ?? "/configuration_files";
+    const id = kind === "shared-serial" ? "device_twins" : "device_same";
+    return locate(collector.documents.manifest, { id, severity: "warning", loc, message });
   });
 }
 

@@ -9,7 +9,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { findStaleCalibrations } from "../init/detect/younger.ts";
-import { checkName, configurationFiles } from "../robot-setup.ts";
+import { checkName, filesNow } from "../robot-setup.ts";
 import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 import { isError } from "../../documents/findings.ts";
 
@@ -73,7 +73,7 @@ export async function checkFiles(
   configuration: AgentConfiguration,
   manifest: RobotManifest,
 ): Promise<Verdict> {
-  const resolved = configurationFiles(configuration, manifest);
+  const resolved = await filesNow(context.machine.files, configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
   const paths = resolved.files.map(({ path }) => path);
   const { probe, relation, name: agentName } = agentUser;

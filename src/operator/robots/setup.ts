@@ -1,6 +1,7 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { configurationDigest } from "../../look/digest.ts";
+import { isPattern } from "../../look/patterns.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
@@ -202,11 +203,17 @@ async function digestOf(
   const source = says(flags) ? flags : file;
   if (source.configuration_digest !== undefined) return source.configuration_digest;
   const ofManifest = says(source) ? [] : (manifest?.configuration_files ?? []);
-  const home = ofManifest.find(({ path }) => path.startsWith("~/"));
+  const ofRobot = ofManifest.find(
+    ({ path, hardware }) => path.startsWith("~/") || isPattern(path) || hardware !== undefined,
+  );
   const { terminal } = context;
-  if (home !== undefined) {
-    const what = `the manifest lists ${home.path}, and only the robot knows that home folder`;
-    const fix = "give the files with --file, in the order of the manifest";
+  if (ofRobot !== undefined) {
+    const { path, hardware } = ofRobot;
+    const what = `the manifest lists ${path}, and only the robot knows what that is`;
+    const fix =
+      hardware === undefined
+        ? "give the files with --file, in the order of the manifest"
+        : "register on the robot: sudo robot-policy-agent --setup";
     return refuse({ code: "home_missing", what, fix }, EXIT.invalid, terminal);
   }
   const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);

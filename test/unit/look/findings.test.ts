@@ -60,8 +60,8 @@ test("scenario 27: several faults → all findings at once, each with id, path a
     error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which does not exist; create that, or correct the link
     error file_missing: Cannot find /etc/r/folder-moved/a/x: /etc/r/folder-moved is a symbolic link to /nonexistent/dotfiles, which does not exist; create that, or correct the link
     error file_missing: Cannot find /etc/r/file/x: a part of its path is not a directory; correct the path in the manifest
-    error file_not_regular: Cannot hash /etc/r/directory: it is a directory; list the files in it that matter, one by one
-    error file_not_regular: Cannot hash /etc/r/link-to-a-directory: it is a directory; list the files in it that matter, one by one
+    error file_not_regular: Cannot hash /etc/r/directory: it is a folder; list the files in it that matter, or all of them with /* at the end
+    error file_not_regular: Cannot hash /etc/r/link-to-a-directory: it is a folder; list the files in it that matter, or all of them with /* at the end
     error file_not_regular: Cannot hash /etc/r/FIFO: it is a FIFO, socket or device; list a regular file
     error file_not_regular: Cannot hash /etc/r/socket: it is a FIFO, socket or device; list a regular file
     error file_not_regular: Cannot hash /etc/r/link-to-a-device: it is a FIFO, socket or device; list a regular file

@@ -2,7 +2,7 @@
  * Detection: which robot this computer drives and which files configure it, by what robot people keep in their homes. It only proposes: a
  * person decides, or `--yes` where nothing is open.
  */
-import { FILE_COUNT } from "../../../manifest/keys.ts";
+import { FILE_COUNT } from "../../../manifest/configuration-files.ts";
 import { type Candidate, type Environment, findProjects, leftOut, type LeftOut } from "./detection.ts";
 import { findKnown } from "./known.ts";
 import { findLerobot } from "./lerobot.ts";
