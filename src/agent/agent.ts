@@ -86,6 +86,8 @@ export function createAgent(options: AgentOptions) {
   /** Monotonic time of the next run, as the last one asked for, and of the next resync, which every run puts off. */
   let runDueMs = 0;
   let resyncDueMs = 0;
+  /** When all files are looked at again, as far as events tell of their changes. Devices are looked at more often. */
+  let allDueMs = 0;
   /** When what failed was last tried again. */
   let retriedMs = Number.NEGATIVE_INFINITY;
   let preparing = Promise.resolve();
@@ -287,14 +289,17 @@ export function createAgent(options: AgentOptions) {
         // Each run tries again to watch what has no working watch. Without one, nothing would.
         if (watch.mode.mode === "polling") await watchOver(watch.follow(reconciler.paths()));
       }
-      await watchOver(isResync ? reconcileIfChanged() : reconcile());
+      const isOfDevices = watch.mode.mode === "events" && nowMs < Math.min(allDueMs, confirmDueMs);
+      await watchOver(isResync ? reconcileIfChanged(isOfDevices) : reconcile());
+      if (!isResync || !isOfDevices) allDueMs = clock.monotonicMs() + 1000 * documents.inForce.watch.resync_s;
       verifyIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }
 
-  async function reconcileIfChanged(): Promise<void> {
-    if (!(await reconciler.isUnchanged())) await reconcile();
+  async function reconcileIfChanged(isOfDevices: boolean): Promise<void> {
+    const isUnchanged = isOfDevices ? collector.areDevicesUnchanged() : reconciler.isUnchanged();
+    if (!(await isUnchanged)) await reconcile();
   }
 
   function resyncPeriod(): number {

@@ -6,6 +6,8 @@ import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { FileFingerprint } from "../look/snapshot.ts";
 import { isoTime } from "../platform/clock.ts";
+import { isObject } from "../platform/is-object.ts";
+import { parseJson } from "../platform/text/parse-json.ts";
 import type { Registration } from "./registration/registration.ts";
 
 /** Of a contract, in a status; `contract --diff` shows all. */
@@ -17,6 +19,10 @@ export interface FileChange {
   readonly path: string;
   /** When the file was last written, ISO 8601, by its timestamp; null for a file that is gone, and for devices. */
   readonly changed_at: string | null;
+  /** Of a device that changed: what of its line differs, as `serial A → B`. */
+  readonly what?: string;
+  /** The pattern of the manifest that stands for it. */
+  readonly pattern?: string;
 }
 
 /** Where there is no value, `before` or `after` is null. */
@@ -43,16 +49,17 @@ export async function changesSince(
   const known = new Map(before.map((file) => [file.path, file]));
   const listed = new Set(files.map(({ path }) => path));
   const changed = files.flatMap((file): readonly FileChange[] => {
-    const { label, path, stat, sha256, line } = file;
+    const { path, stat, sha256, line } = file;
     const earlier = known.get(path);
     if (earlier?.sha256 === sha256) return [];
     const kind = earlier === undefined ? "added" : "changed";
-    const changedAt = line === undefined ? isoTime(Number(stat.mtimeNs / 1_000_000n)) : null;
-    return [{ kind, label, path, changed_at: changedAt }];
+    if (line === undefined) return [{ kind, ...placeOf(file), changed_at: isoTime(Number(stat.mtimeNs / 1_000_000n)) }];
+    const isKnown = earlier?.line !== undefined;
+    return [{ kind, ...placeOf(file), changed_at: null, ...(isKnown && { what: lineChanges(earlier.line, line) }) }];
   });
   const removed = before
     .filter(({ path }) => !listed.has(path))
-    .map(({ label, path }): FileChange => ({ kind: "removed", label, path, changed_at: null }));
+    .flatMap((file): readonly FileChange[] => [{ kind: "removed", ...placeOf(file), changed_at: null }]);
   const fileChanges = [...changed, ...removed];
   const members = body === null ? [] : await memberChanges(request, body);
   const isReordered =
@@ -63,6 +70,23 @@ export async function changesSince(
       ? [...members, inWords("configuration_files", "the order of the configuration files")]
       : members,
   };
+}
+
+function placeOf({ label, path, pattern }: FileFingerprint): Pick<FileChange, "label" | "path" | "pattern"> {
+  return { label, path, ...(pattern !== undefined && { pattern }) };
+}
+
+/** The members that differ, in words. */
+function lineChanges(before: string, after: string): string {
+  const [one, other] = [membersOf(before), membersOf(after)];
+  const names = new Set([...one.keys(), ...other.keys()]);
+  const differing = [...names].filter((name) => one.get(name) !== other.get(name));
+  return differing.map((name) => `${name} ${one.get(name) ?? "none"} → ${other.get(name) ?? "none"}`).join(", ");
+}
+
+function membersOf(line: string): ReadonlyMap<string, string> {
+  const members = parseJson(line);
+  return new Map(isObject(members) ? Object.entries(members).map(([name, value]) => [name, String(value)]) : []);
 }
 
 async function memberChanges(before: RobotSetup, after: RobotSetup): Promise<readonly MemberChange[]> {
@@ -104,16 +128,25 @@ function changeOf(
 
 /** One line for each change: `changed  right arm (/opt/yam/configs/yam_right.yaml) 14:02`. @param nowMs wall clock; null for no times. */
 export function describeChanges({ files, members }: Changes, nowMs: number | null): readonly string[] {
-  const ofFiles = files.map(({ kind, label, path, changed_at: at }) => {
-    const name = label === path ? path : `${label} (${path})`;
-    return `${kind}  ${name}${at === null || nowMs === null ? "" : ` ${clockTime(Date.parse(at), nowMs)}`}`;
-  });
+  const groups = Map.groupBy(files, ({ kind, path, pattern }) => `${kind} ${pattern ?? path}`);
+  const ofFiles = [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((file) => describeFile(file, group.length, nowMs)),
+  );
   const ofMembers = members.map(({ member, before, after, what }) => {
     if (member === "configuration_files") return `changed  ${what ?? member}`;
     if (what !== null) return `changed  ${member} ${what}`;
     return `changed  ${member.replace(/^labels\./, "label ")}: ${before ?? "none"} → ${after ?? "none"}`;
   });
   return [...ofFiles, ...ofMembers];
+}
+
+/** @param count of the files of its pattern to which the same happened. */
+function describeFile(file: FileChange, count: number, nowMs: number | null): string {
+  const { kind, label, path, pattern, what, changed_at: at } = file;
+  if (pattern !== undefined && count > 1) return `${kind}  ${count} files of ${pattern}`;
+  const name = label === path ? path : `${label} (${path})`;
+  if (what !== undefined) return `${kind}  ${name}: ${what}`;
+  return `${kind}  ${name}${at === null || nowMs === null ? "" : ` ${clockTime(Date.parse(at), nowMs)}`}`;
 }
 
 /** The local time of day, with the date when that is another one. */

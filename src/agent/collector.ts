@@ -142,6 +142,9 @@ export function createCollector(options: CollectorOptions) {
     /** True when no collected file has changed since, nor the machine's name. Stats only. */
     isUnchanged: async () =>
       !isInvalidated && isNameCurrent() && (await areSameFiles()) && look.isUnchanged(pathsOf(expanded)),
+    areDevicesUnchanged: async () =>
+      !isInvalidated &&
+      look.isUnchanged(expanded.filter(({ hardware }) => hardware !== undefined).map(({ path }) => path)),
     /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
     invalidate() {
       isInvalidated = true;

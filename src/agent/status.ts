@@ -78,6 +78,8 @@ export interface RegistrationStatus {
     readonly path: string;
     readonly sha256: string;
     readonly bytes: number;
+    /** Of a device, what was hashed. */
+    readonly line?: string;
   }[];
 }
 

@@ -10,6 +10,8 @@ const LIMIT_MS = 1000;
 const KNOWN_MS = 60_000;
 /** How many requests are remembered. A manifest has 64 at most. */
 const ENTRY_LIMIT = 256;
+/** How many looks may hang. Each keeps one of the four threads with which Node reads files. */
+const HUNG_LIMIT = 2;
 
 interface Entry {
   /** A look that has not ended. While it hangs no other one starts, so that it does not take one thread of Node after the other. */
@@ -19,6 +21,9 @@ interface Entry {
 
 export function createHardwareMemory({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
   const entries = new Map<string, Entry>();
+  /** Looks that have not ended. One begins when the one before has ended or hangs. */
+  let running = 0;
+  let last: Promise<unknown> = Promise.resolve();
 
   function entryOf(request: HardwareRequest): Entry {
     const key = JSON.stringify(request);
@@ -30,6 +35,7 @@ export function createHardwareMemory({ files, clock }: { readonly files: Files; 
 
   async function lookUp(request: HardwareRequest, entry: Entry): Promise<Hardware> {
     entry.isRunning = true;
+    running += 1;
     try {
       const place = await locate(request, files);
       if (place.kind !== "place") return place;
@@ -42,15 +48,22 @@ export function createHardwareMemory({ files, clock }: { readonly files: Files; 
       return hardware;
     } finally {
       entry.isRunning = false;
+      running -= 1;
     }
+  }
+
+  async function identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
+    const entry = entryOf(request);
+    if (entry.isRunning || running >= HUNG_LIMIT) return { kind: "timed-out" };
+    return (await within(lookUp(request, entry), LIMIT_MS, clock, signal)) ?? { kind: "timed-out" };
   }
 
   return {
     /** What the hardware is now. @throws the signal's reason. */
-    async identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
-      const entry = entryOf(request);
-      const looked = entry.isRunning ? null : await within(lookUp(request, entry), LIMIT_MS, clock, signal);
-      return looked ?? { kind: "timed-out" };
+    identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
+      const looked = last.then(() => identify(request, signal));
+      last = looked.catch(() => {});
+      return looked;
     },
   };
 }

@@ -58,11 +58,13 @@ export function createDeviceFiles({ files, clock }: { readonly files: Files; rea
 
   return {
     disk,
-    /** The paths of devices from now on. */
-    list(devices: ReadonlyMap<string, ListedHardware>) {
-      listed.clear();
-      for (const [path, device] of devices) listed.set(path, device);
+    /** What is at a path from now on; undefined for a file. */
+    list(path: string, hardware: ListedHardware | undefined) {
+      lines.delete(path);
+      if (hardware === undefined) listed.delete(path);
+      else listed.set(path, hardware);
     },
+    isListed: (path: string): boolean => listed.has(path),
     /** The line that was found last; null for a file. */
     lineOf: (path: string): string | null => lines.get(path) ?? null,
   };

@@ -72,14 +72,15 @@ interface Noted {
 type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
 
 /**
- * /dev itself is looked at, never watched: on many kernels each write to a serial port is an event there. Where udev's links in a folder
- * below it lead to a device, that folder is enough. /sys has no events.
+ * /dev itself is looked at, never watched: on many kernels each write to a serial port is an event there. Where a link of udev in a folder
+ * below it leads to a device, that folder is enough, unless a link in /dev leads there. /sys has no events.
  */
 async function walkPath(walk: Walk, path: string): Promise<readonly Step[]> {
   if (path.startsWith("/sys/")) return [{ directory: dirname(path), name: basename(path), isTarget: true }];
   const steps = await walkLinks(walk, path);
-  const isLinked = steps.some(({ directory, isTarget }) => isTarget && directory.startsWith("/dev/"));
-  return isLinked ? steps.filter(({ directory }) => directory !== "/dev") : steps;
+  const isBelow = steps.some(({ directory, isTarget }) => isTarget && directory.startsWith("/dev/"));
+  const isLinked = steps.slice(0, -1).some(({ directory, isTarget }) => isTarget && directory === "/dev");
+  return isBelow && !isLinked ? steps.filter(({ directory }) => directory !== "/dev") : steps;
 }
 
 async function walkLinks(walk: Walk, path: string): Promise<readonly Step[]> {

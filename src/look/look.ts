@@ -114,10 +114,13 @@ const GRACE_MS = 10_000;
 const EMPTIED_MS = 60_000;
 /** How long a file may be gone before that counts: updates of packages and switches of branches remove files and write them again. */
 const GONE_MS = 5000;
+/** How often a device that is gone is looked at meanwhile: another one may be plugged in. */
+const REPLACED_MS = 500;
 /** How often a look reads what changed meanwhile, before files count as restless. */
 const MAX_ROUNDS = 8;
 /** How fast `verify` reads, 8 MiB/s: low load for the robot, and a gigabyte takes two minutes. */
 const VERIFY_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
+
 export function createLook(machine: { readonly files: Files; readonly clock: Clock }) {
   const { clock } = machine;
   const devices = createDeviceFiles(machine);
@@ -169,7 +172,8 @@ export function createLook(machine: { readonly files: Files; readonly clock: Clo
       return 0;
     }
     entry.changingSinceMs ??= nowMs;
-    return view.kind === "hidden" ? leftMs : Math.max(0, Math.min(leftMs, graceLeftMs(entry, settleMs)));
+    if (view.kind === "hidden") return request.hardware === undefined ? leftMs : Math.min(leftMs, REPLACED_MS);
+    return Math.max(0, Math.min(leftMs, graceLeftMs(entry, settleMs)));
   }
 
   function graceLeftMs({ changingSinceMs }: Entry, settleMs: number): number {
@@ -271,9 +275,7 @@ export function createLook(machine: { readonly files: Files; readonly clock: Clo
     async at(given: readonly LookRequest[], settleMs: number, options: LookOptions): Promise<Looked | Unsettled> {
       const { settle, signal } = options;
       const requests = onePerPath(given);
-      devices.list(
-        new Map(requests.flatMap(({ path, hardware }) => (hardware === undefined ? [] : [[path, hardware]]))),
-      );
+      for (const { path, hardware } of requests) devices.list(path, hardware);
       const paths = requests.map(({ path }) => path);
       const failures = new Map<string, Found>();
       const readNow = new Set<string>();
@@ -360,7 +362,9 @@ export function createLook(machine: { readonly files: Files; readonly clock: Clo
      */
     async verify(limitBytes: number, signal: AbortSignal): Promise<readonly string[]> {
       const changed: string[] = [];
-      const reads = [...entries].flatMap(([path, { read }]) => (read === null ? [] : [{ path, read }]));
+      // Of a device each look asks anew.
+      const ofFiles = [...entries].filter(([path]) => !devices.isListed(path));
+      const reads = ofFiles.flatMap(([path, { read }]) => (read === null ? [] : [{ path, read }]));
       const onBytes = (count: number) => clock.sleep(count / VERIFY_BYTES_PER_MS, signal);
       let totalBytes = 0;
       for (const { path, read } of reads.toSorted((one, other) => one.read.bytes - other.read.bytes)) {

@@ -26,19 +26,19 @@ export function isPattern(name: string): boolean {
 export async function expandPatterns(files: Files, list: readonly ConfigurationFile[]): Promise<Expanded> {
   const expanded: ConfigurationFile[] = [];
   const findings: FileFinding[] = [];
-  let matched = 0;
+  let count = 0;
   for (const file of list) {
-    const { path, label, entry } = file;
+    const { path, entry } = file;
     if (!isPattern(path)) {
       expanded.push(file);
       continue;
     }
     try {
-      const paths = await matchesOf(files, path, MATCH_LIMIT - matched);
-      matched += paths?.length ?? 0;
+      const paths = await matchesOf(files, path, MATCH_LIMIT - count);
+      count += paths?.length ?? 0;
       if (paths === null) findings.push({ ...tooMany(path, MATCH_LIMIT), entry });
       else if (paths.length === 0) findings.push({ ...noMatch(path), entry });
-      else expanded.push(...paths.map((each) => ({ path: each, label: labelOf(label, path, each), entry })));
+      else expanded.push(...paths.map((each) => matched(file, each)));
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;
@@ -48,7 +48,12 @@ export async function expandPatterns(files: Files, list: readonly ConfigurationF
   return { files: expanded, findings };
 }
 
-/** @returns null for more than `limit` names. */
+function matched({ label, path: pattern, entry }: ConfigurationFile, path: string): ConfigurationFile {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return { label: label === pattern ? path : `${label} (${name})`, path, entry, pattern };
+}
+
+/** @returns null for more than `limit` names, folders among them. */
 async function matchesOf(files: Files, path: string, limit: number): Promise<readonly string[] | null> {
   const folder = dirname(path);
   const pattern = path.slice(folder === "/" ? 1 : folder.length + 1);
@@ -84,8 +89,4 @@ function isFolder(files: Files, path: string): Promise<boolean> {
     ({ kind }) => kind === "directory",
     () => false,
   );
-}
-
-function labelOf(label: string, pattern: string, path: string): string {
-  return label === pattern ? path : `${label} (${path.slice(path.lastIndexOf("/") + 1)})`;
 }

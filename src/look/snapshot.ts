@@ -21,6 +21,8 @@ export interface ConfigurationFile {
   readonly entry: number;
   /** Of a device or interface. */
   readonly hardware?: ListedHardware | undefined;
+  /** The pattern that stands for it and others. */
+  readonly pattern?: string;
 }
 
 export interface FileFingerprint extends HashedFile {
@@ -28,6 +30,8 @@ export interface FileFingerprint extends HashedFile {
   readonly stat: FileStat;
   /** Not valid in the format of its file name, or empty and once not: perhaps half-written. */
   readonly suspect: boolean;
+  /** The pattern that stands for it and others. */
+  readonly pattern?: string;
 }
 
 export interface Snapshot {
@@ -58,13 +62,14 @@ export async function takeSnapshot(
 ): Promise<Taken> {
   const findings: FileFinding[] = [];
   const files: FileFingerprint[] = [];
-  for (const { label, path, entry, hardware } of list) {
+  for (const listed of list) {
+    const { path, entry, hardware } = listed;
     const file = found.get(path);
     if (file === undefined) throw new Error(`${path} was not looked at`);
     const finding =
       hardware === undefined ? await describe(disk, path, file, limitBytes) : await describeDevice(disk, path, file);
     if (finding !== null) findings.push({ ...finding, entry });
-    if (file.kind === "read") files.push(fingerprint(label, path, file));
+    if (file.kind === "read") files.push(fingerprint(listed, file));
   }
   if (files.length < list.length) {
     return { kind: "refused", findings: findings.filter(({ severity }) => severity === "error") };
@@ -73,9 +78,13 @@ export async function takeSnapshot(
   return { kind: "snapshot", snapshot: { digest, files, readBytes }, warnings: findings };
 }
 
-function fingerprint(label: string, path: string, { sha256, bytes, stat, isHalf, line }: ReadFile): FileFingerprint {
+function fingerprint(
+  { label, path, pattern }: ConfigurationFile,
+  { sha256, bytes, stat, isHalf, line }: ReadFile,
+): FileFingerprint {
   if (sha256 === null) throw new Error(`${path} was not hashed`);
-  return { label, path, sha256, bytes, stat, suspect: isHalf, ...(line === null ? {} : { line }) };
+  const origin = { ...(line !== null && { line }), ...(pattern !== undefined && { pattern }) };
+  return { label, path, sha256, bytes, stat, suspect: isHalf, ...origin };
 }
 
 async function describeDevice(disk: Files, path: string, found: Found): Promise<PathFinding | null> {

@@ -43,7 +43,8 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
         // The folder itself is gone. Its replacement needs a new watch, even with the same inode.
         if (name === null) {
           stop(folder);
-          onGone();
+          // udev removes folders whose last link goes. What is behind a link is asked anew with each look.
+          if (!folder.startsWith("/dev/")) onGone();
         }
         onChange();
       },
@@ -92,9 +93,9 @@ export function createWatch({ files, events, onChange, onGone }: WatchOptions) {
     get hasDevices() {
       return [...plan.values()].some(({ isOfDevices }) => isOfDevices);
     },
-    /** How many folders are on the way. */
+    /** How many folders are on the way, without those of devices. */
     get folderCount() {
-      return plan.size;
+      return [...plan.values()].filter(({ isOfDevices }) => !isOfDevices).length;
     },
     close() {
       for (const folder of watched.keys()) stop(folder);

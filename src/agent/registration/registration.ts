@@ -38,6 +38,7 @@ const fileSchema = z
     trusted: z.boolean(),
     suspect: z.boolean(),
     line: z.string().exactOptional(),
+    pattern: z.string().exactOptional(),
     stat: z.object({
       kind: z.literal("file"),
       device: digits,

@@ -85,3 +85,43 @@ test("describeChanges for a log → without times", async () => {
   const changes = await changesSince({ files: [left], request }, [file("left arm", "2")], null);
   expect(describeChanges(changes, null)).toEqual(["changed  left arm (/opt/left-arm.yaml)"]);
 });
+
+const LINE = '{"bus":"usb","index":0,"product":"082d","serial":"A","vendor":"046d"}';
+
+/** A camera with this line. */
+function camera(line: string): FileFingerprint {
+  return { ...file("front camera", line), path: "/dev/cam_front", line };
+}
+
+function mesh(name: string, content: string): FileFingerprint {
+  return { ...file(name, content), label: `/opt/${name}.yaml`, pattern: "/opt/*.yaml" };
+}
+
+test.each<[what: string, before: FileFingerprint[], after: FileFingerprint[], said: string[]]>([
+  [
+    "a device: what of its line differs",
+    [camera(LINE)],
+    [camera('{"bus":"usb","index":0,"port":"1.4","product":"5830","vendor":"0bda"}')],
+    [
+      "changed  front camera (/dev/cam_front): product 082d → 5830, serial A → none, vendor 046d → 0bda, port none → 1.4",
+    ],
+  ],
+  ["a device that is new", [], [camera(LINE)], ["added  front camera (/dev/cam_front)"]],
+  ["a device that is not listed now", [camera(LINE)], [], ["removed  front camera (/dev/cam_front)"]],
+  [
+    "a device in place of a file",
+    [{ ...file("front camera", "1"), path: "/dev/cam_front" }],
+    [camera(LINE)],
+    ["changed  front camera (/dev/cam_front)"],
+  ],
+  ["one file of a pattern", [mesh("a", "1")], [mesh("a", "2")], ["changed  /opt/a.yaml 12:00"]],
+  [
+    "files of a pattern: one line for each kind of change",
+    [mesh("a", "1"), mesh("b", "1"), mesh("c", "1"), mesh("d", "1")],
+    [mesh("a", "2"), mesh("b", "2"), mesh("e", "1")],
+    ["changed  2 files of /opt/*.yaml", "added  /opt/e.yaml 12:00", "removed  2 files of /opt/*.yaml"],
+  ],
+])("describeChanges: %s", async (_what, before, after, expected) => {
+  const changes = await changesSince({ files: before, request }, after, null);
+  expect(describeChanges(changes, NOON_MS + MINUTE_MS)).toEqual(expected);
+});

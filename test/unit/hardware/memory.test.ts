@@ -106,6 +106,26 @@ test("the system hangs → timed out after a second; no further call until that 
   await expect.poll(look).toMatchObject({ kind: "present" });
 });
 
+test("four devices hang → two threads of Node wait for them, not all four", async () => {
+  const tree = createHardwareTree(testFolder("hardware"));
+  const names = [0, 1, 2, 3].map((each) => `ttyUSB${each}`);
+  tree.boot(names.map((name, index) => ftdi(name, name, { chain: `${index + 1}` })));
+  const { clock, push } = pushedClock();
+  const hung: string[] = [];
+  const openForReading = (path: string) => {
+    hung.push(path);
+    return new Promise<never>(() => {});
+  };
+  const memory = createHardwareMemory({ files: { ...tree.files, openForReading }, clock });
+  const looks = names.map((name) => memory.identify({ device: `/dev/${name}` }, SIGNAL));
+  for (const count of [1, 2]) {
+    await expect.poll(() => hung.length).toBe(count);
+    push(1000);
+  }
+  expect(await Promise.all(looks)).toEqual(names.map(() => ({ kind: "timed-out" })));
+  expect(hung).toHaveLength(2);
+});
+
 test("ten thousand requests → few are remembered", async () => {
   const tree = createHardwareTree(testFolder("hardware"));
   tree.boot([ftdi("A", "ttyUSB0", { chain: "1" })]);

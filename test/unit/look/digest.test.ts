@@ -9,6 +9,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
 import { configurationDigest, explainDigest, repeatCommand } from "../../../src/look/digest.ts";
+import { digestOfContents } from "../../support/robot/digest.ts";
 import { robot, snapshotNow } from "./machine.ts";
 
 const EXAMPLES = new URL("../../golden/robot-manifest/examples/", import.meta.url);
@@ -25,13 +26,16 @@ const exampleSchema = z.object({
 const examples = exampleSchema.parse(JSON.parse(await readFile(new URL("digests.json", EXAMPLES), "utf8")));
 
 describe("configurationDigest", () => {
-  test.each(examples.configuration_digests)("golden $configuration_digest", async ({ files, configuration_digest }) => {
-    const { digest, files: hashed } = await snapshotNow(
-      files.map(({ file }) => fileURLToPath(new URL(file, EXAMPLES))),
-    );
-    expect(hashed).toMatchObject(files.map(({ sha256, bytes }) => ({ sha256, bytes })));
-    expect(digest).toBe(configuration_digest);
-  });
+  test.each(examples.configuration_digests)(
+    "files alone, without devices: the digest as ever, $configuration_digest",
+    async ({ files, configuration_digest }) => {
+      const { digest, files: hashed } = await snapshotNow(
+        files.map(({ file }) => fileURLToPath(new URL(file, EXAMPLES))),
+      );
+      expect(hashed).toMatchObject(files.map(({ sha256, bytes }) => ({ sha256, bytes })));
+      expect(digest).toBe(configuration_digest);
+    },
+  );
 
   const digestOf = (files: readonly Uint8Array[]) =>
     configurationDigest(files.map((bytes) => createHash("sha256").update(bytes).digest("hex")));
@@ -77,6 +81,15 @@ test.each(
   const { digest } = await snapshotNow(paths);
   const { stdout } = await promisify(execFile)("sh", ["-c", repeatCommand(paths.map((path) => ({ path })))]);
   expect(`sha256:${stdout.slice(0, 64)}`).toBe(digest);
+});
+
+test("repeatCommand: files and lines of devices → a shell computes the same digest", async () => {
+  const { paths } = await robot({ "it's.json": "{}", "b.yaml": "b: 1\n" });
+  const line = '{"bus":"usb","product":"it\'s \\\\ $HOME %s","serial":"A"}';
+  const [first = "", second = ""] = paths;
+  const command = repeatCommand([{ path: first }, { path: "/dev/video0", line }, { path: second }]);
+  const { stdout } = await promisify(execFile)("sh", ["-c", command]);
+  expect(`sha256:${stdout.slice(0, 64)}`).toBe(digestOfContents("{}", line, "b: 1\n"));
 });
 
 describe("explainDigest", () => {

@@ -6,6 +6,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { planWatches } from "../../../src/look/folders.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
+import { testFolder } from "../../support/folder.ts";
+import { c920, gsUsb } from "../../support/robot/hardware-kinds.ts";
+import { createHardwareTree } from "../../support/robot/hardware-tree.ts";
 import { temporaryFolder } from "./machine.ts";
 
 let folder = "";
@@ -99,5 +102,40 @@ describe("planWatches", () => {
     await make("local/inner/", "local/arm", "local/link → inner/../arm");
     const mounts = `1 0 8:1 / / rw - ext4 /dev/root rw\n2 1 0:9 / ${join(folder, place)} rw - ${type} server:/export rw`;
     expect((await plan(mounts, "local/link")).get(join(folder, "local"))?.reportsChanges).toBe(expected);
+  });
+});
+
+describe("planWatches: devices", () => {
+  const camera = c920("AAAA0001", 0, { chain: "1" });
+  const byId = "/dev/v4l/by-id/usb-Logitech_HD_Pro_Webcam_C920_AAAA0001-video-index0";
+
+  test.each<
+    [what: string, path: string, links: readonly string[], watched: readonly string[], looked: readonly string[]]
+  >([
+    ["a node in /dev", "/dev/video0", [], [], ["/dev"]],
+    ["a link in /dev", "/dev/cam_front", ["/dev/cam_front → /dev/video0"], [], ["/dev"]],
+    ["udev's link", byId, [], ["/dev/v4l", "/dev/v4l/by-id"], []],
+    ["udev's link, whose node is gone", byId, [`${byId} → /dev/none`], ["/dev/v4l", "/dev/v4l/by-id"], []],
+    ["a link in a folder that is there", "/dev/v4l/by-id/none", [], ["/dev/v4l", "/dev/v4l/by-id"], []],
+    ["a link in a folder that is not there", "/dev/serial/by-id/none", [], [], ["/dev"]],
+    ["a link in /dev to udev's", "/dev/cam", [`/dev/cam → ${byId}`], ["/dev/v4l", "/dev/v4l/by-id"], ["/dev"]],
+    ["a link elsewhere", "/opt/cam", ["/opt/cam → /dev/video0"], ["/opt"], ["/dev"]],
+    ["an interface", "/sys/class/net/can0", [], [], ["/sys/class/net"]],
+  ])("%s (%s)", async (_what, path, links, watched, looked) => {
+    const tree = createHardwareTree(testFolder("devices"));
+    tree.boot([camera, gsUsb("1", ["can0"], { chain: "2" })]);
+    for (const [link = "", target = ""] of links.map((each) => each.split(" → "))) tree.link(link, target);
+    const planned = [...(await planWatches({ ...tree.files, mountsNow: () => "" }, [path]))];
+    const foldersOf = (isOfDevices: boolean) =>
+      planned.filter(([, each]) => each.isOfDevices === isOfDevices).map(([folder]) => folder);
+    expect([foldersOf(false).toSorted(), foldersOf(true)]).toEqual([watched, looked]);
+  });
+
+  test("a pattern → its folder, for any name", async () => {
+    await make("meshes/a.stl");
+    expect((await plan("", "meshes/*.stl")).get(join(folder, "meshes"))).toMatchObject({
+      names: new Set(["*"]),
+      holdsTarget: true,
+    });
   });
 });
