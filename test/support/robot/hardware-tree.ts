@@ -3,7 +3,16 @@
  * (Documentation/ABI/testing/sysfs-* of Linux, rules.d of systemd). Without root a node is a file that holds its name below /sys/dev.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 
 import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
@@ -28,6 +37,8 @@ export interface UsbPlug {
   /** Ports from the controller on: `1.4`. */
   readonly chain: string;
   readonly parts: readonly Part[];
+  /** A link that the owner's rule of udev makes to the first node. */
+  readonly link?: string;
 }
 
 /** A device that is built in, such as a CSI receiver, an SPI chip or a UART. */
@@ -52,6 +63,9 @@ export type HardwareTree = ReturnType<typeof createHardwareTree>;
 /** @param folder receives `sys` and `dev`. */
 export function createHardwareTree(folder: string, { realNodes = false } = {}) {
   const minors = new Map<number, number>();
+  /** What is made for a plug outside of /sys/devices, in this order. */
+  let made: string[] = [];
+  const links = new Map<Plug, readonly string[]>();
 
   function write(path: string, content: string | Uint8Array): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -63,6 +77,7 @@ export function createHardwareTree(folder: string, { realNodes = false } = {}) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     rmSync(join(folder, path), { force: true });
     symlinkSync(relative(dirname(path), target), join(folder, path));
+    if (!path.startsWith("/sys/devices/")) made.push(path);
   }
 
   function device(path: string, subsystem: string, attributes: Readonly<Record<string, string>> = {}): void {
@@ -72,6 +87,7 @@ export function createHardwareTree(folder: string, { realNodes = false } = {}) {
 
   function node(name: string, numbers: string): void {
     const path = join(folder, "dev", name);
+    made.push(`/dev/${name}`);
     mkdirSync(dirname(path), { recursive: true });
     if (!realNodes) writeFileSync(path, `char/${numbers}`);
     else execFileSync("mknod", [path, "c", ...numbers.split(":")]);
@@ -148,6 +164,8 @@ export function createHardwareTree(folder: string, { realNodes = false } = {}) {
       ...(words !== undefined && { product: words }),
     };
     device(path, "/sys/bus/usb", { idVendor: vendor, idProduct: product, bcdDevice: "0100", speed: "480", ...texts });
+    const [first] = plug.parts;
+    if (plug.link !== undefined && first !== undefined) link(plug.link, `/dev/${Object.values(first)[0]}`);
     if (serial !== undefined) write(`${path}/serial`, typeof serial === "string" ? `${serial}\n` : serial);
     for (const part of plug.parts) {
       const at = part.at ?? 0;
@@ -215,12 +233,30 @@ export function createHardwareTree(folder: string, { realNodes = false } = {}) {
       for (const plug of plugs) this.plug(plug);
     },
     plug(plug: Plug): void {
+      made = [];
       if ("chain" in plug) addUsb(plug);
       else addChip(plug);
+      links.set(plug, [...made]);
+    },
+    /** As the kernel and udev do: links, nodes, and last the folder; folders of links that are empty. */
+    unplug(plug: UsbPlug): void {
+      for (const path of links.get(plug)?.toReversed() ?? []) {
+        rmSync(join(folder, path), { force: true });
+        for (const emptied of path.startsWith("/dev/") ? [dirname(path), dirname(dirname(path))] : []) {
+          if (emptied.startsWith("/dev/") && existsSync(join(folder, emptied))) removeIfEmpty(join(folder, emptied));
+        }
+      }
+      const { controller = XHCI, bus = 1, chain } = plug;
+      const ports = chain.split(".").map((_, index, all) => `${bus}-${all.slice(0, index + 1).join(".")}`);
+      rmSync(join(folder, "sys/devices", controller, `usb${bus}`, ...ports), { recursive: true });
     },
     /** The tree as the system of this machine. */
     files: filesIn(folder),
   };
+}
+
+function removeIfEmpty(folder: string): void {
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
 /** Files below a folder, as if it were the root. Written nodes are nodes. */

@@ -3,32 +3,23 @@
  *
  * @module-tag needs/root
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, rmSync } from "node:fs";
-import { mkdir, readFile, readdir, stat } from "node:fs/promises";
+import { type ChildProcess, execFile } from "node:child_process";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import { promisify } from "node:util";
 
 import { describe, expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { endWithTest } from "../../../support/programs/children.ts";
 import { agentWords, startWords } from "../../../support/programs/command.ts";
-import { canMount, withOwnMounts } from "../../../support/programs/programs.ts";
-import { eventually, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
+import { canMount } from "../../../support/programs/programs.ts";
+import { mountDrive } from "../../../support/robot/hanging-drive.ts";
+import { eventually, writeAtOnce } from "../../../support/robot/robot.ts";
 import { createScene, expectOneRobot, type Scene } from "../../../support/service/scene.ts";
 
 /** Longer than any wait of the program itself; a program that waits for the drive would never end. */
 const PROMPTLY_MS = 30_000;
 
 const run = promisify(execFile);
-
-interface Drive extends AsyncDisposable {
-  /** Command prefix: runs a program that sees the drive. */
-  readonly prefix: readonly string[];
-  hang(): Promise<void>;
-  answer(): void;
-}
 
 describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
   test.concurrent("while the agent runs → status and log work; once the drive answers → healthy without a request", async () => {
@@ -135,35 +126,6 @@ async function sceneOnDrive(path = "drive/arm.yaml"): Promise<Scene> {
   await mkdir(scene.robot.path("backing"));
   await writeAtOnce(scene.robot.path("backing/arm.yaml"), "a: 1\n");
   return scene;
-}
-
-async function mountDrive(robot: Robot): Promise<Drive> {
-  const program = new URL("../../../support/robot/silent-filesystem.ts", import.meta.url);
-  const [unshare, ...prefix] = withOwnMounts;
-  const child = spawn(
-    unshare,
-    [...prefix, process.execPath, program.pathname, robot.path("backing"), robot.path("drive")],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  endWithTest(child);
-  const ended = once(child, "exit");
-  if (child.stdout !== null) await Promise.race([once(child.stdout, "data"), ended]);
-  const hung = robot.path("backing/.hung");
-  return {
-    prefix: ["nsenter", `--target=${child.pid}`, "--mount"],
-    async hang() {
-      // Hangs between two requests. If the server had taken a request, even kill -9 could not end the wait, unlike on a network drive.
-      await stat(`/proc/${child.pid}/root${robot.path("drive/.hang")}`).catch(() => {});
-      await eventually(async () => existsSync(hung) || undefined, "the drive to hang");
-    },
-    answer: () => rmSync(hung),
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await ended;
-    },
-  };
 }
 
 /** True when a thread of the process waits for the drive. */
