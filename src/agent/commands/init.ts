@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { JOINT_UNITS, type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { holdsCredentials } from "../../documents/secrets.ts";
 import { shown } from "../../documents/texts.ts";
+import { isPattern } from "../../look/patterns.ts";
 import { EXIT, type ExitCode, type Person, type Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
@@ -292,7 +293,7 @@ const NO_REGION = "none-of-them";
 /** Files of flags; those of questions were looked at when they were answered. An image may get them later. */
 async function warnOfMissingFiles({ files }: Answers, { image }: Places, context: InitContext): Promise<void> {
   if (image !== null) return;
-  for (const path of files.filter((each) => !each.startsWith("~/")).map(absolute)) {
+  for (const path of files.filter((each) => !each.startsWith("~/") && !isPattern(each)).map(absolute)) {
     const isMissing = (await kindOf(context.machine.files, path)) === null;
     if (isMissing) context.terminal.warning(`the file does not exist: ${path}`);
   }

@@ -2,6 +2,7 @@
 import type { Option } from "@clack/prompts";
 
 import { JOINT_UNITS, type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { isPattern } from "../../look/patterns.ts";
 import { FILE_COUNT } from "../../manifest/configuration-files.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import type { Person } from "../../platform/terminal.ts";
@@ -149,7 +150,7 @@ async function askFile(
   { kindOf }: Interview,
   { ask, confirm }: Prompts,
 ): Promise<string | null> {
-  const lookAt = (path: string) => (path.startsWith("~/") ? "file" : kindOf(absolute(path)));
+  const lookAt = (path: string) => (path.startsWith("~/") || isPattern(path) ? "file" : kindOf(absolute(path)));
   let written = "";
   for (;;) {
     const path = await ask(

@@ -173,6 +173,8 @@ ${base === null ? "" : `${unitText(base, values)}${base.cameras === "user" ? CAM
 # Their order counts: keep it. Any change of their content registers the robot again.
 # A label is shown instead of a path: {label: left arm, path: /opt/yam/configs/yam_left.yaml}
 ${isDraft ? usualFiles(base?.robot_type_id ?? robotTypeId) : `configuration_files:\n${files.map((path) => `  - ${yamlText(path)}`).join("\n")}`}
+# Cameras and adapters count by what they are: a swap registers the robot again. Their lines: robot-policy-agent devices
+#  - {label: front camera, device: /dev/v4l/by-id/usb-046d_HD_Pro_Webcam_C920_4F3A21DF-video-index0}
 `;
 }
 

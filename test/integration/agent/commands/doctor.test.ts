@@ -112,9 +112,9 @@ describe("configuration, manifest, files", () => {
     const { code, check } = await diagnose(robot);
     expect([code, check("files")?.what.replace(robot.folder, "")]).toEqual([
       3,
-      "1 of 3 cannot be used: Cannot hash /folder: it is a directory",
+      "1 of 3 cannot be used: Cannot hash /folder: it is a folder",
     ]);
-    expect(check("files")?.remedy).toBe("list the files in it that matter, one by one");
+    expect(check("files")?.remedy).toBe("list the files in it that matter, or all of them with /* at the end");
   });
 
   /** A robot with one file in a folder that only root may enter. */

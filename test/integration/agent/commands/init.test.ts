@@ -120,7 +120,7 @@ describe("init", () => {
     [["--type", "koch", "--unit", "deg"], "--type: ", `closest, with --type ${SO101} --extend: `],
     [["--type", "acme.arm.v1", "--extend"], "--extend: the catalog has no type acme.arm.v1", "catalog"],
     [["--type", YAM, "--unit", "deg"], `--unit: ${YAM} is not a LeRobot type`, "leave it out"],
-    [["--file", "/a/*.yaml"], "--file: ", "correct the flag"],
+    [["--file", "/a*/b.yaml"], "--file: ", "correct the flag"],
     [["--file", "/opt/a.yaml", "--file", "/opt//a.yaml"], "--file: /opt//a.yaml is already listed [bad-answer]", ""],
     [["--name", "{serial}"], "--name: ", "correct the flag"],
     [["--region", "https://user:pw@x"], "--region: ", "correct the flag"],
@@ -141,7 +141,7 @@ describe("init", () => {
   });
 
   test("init: several wrong flags → all reported at once", async ({ robot }) => {
-    const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a/*.yaml", "--enroll"];
+    const args = ["--url", "policy", "--region", "eu west", "--type", "no type", "--file", "/a*/b.yaml", "--enroll"];
     const { code, stderr } = await robot.run(["init", ...args, "--dir", robot.path("new/etc/robot-policy-agent")]);
     expect([code, readdirSync(robot.folder).includes("new")]).toEqual([2, false]);
     expect(stderr.match(/(?<=error: )--[a-z]+/g)).toEqual(["--url", "--region", "--type", "--file", "--enroll"]);

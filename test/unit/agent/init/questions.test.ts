@@ -261,17 +261,27 @@ test.each<[string, Partial<Answers>, readonly Line[], Partial<Answers>, Partial<
     { files: ["/home/ana/left arm.json"] },
   ],
   [
-    "a file that is listed already, a folder, a pattern → asked again",
+    "a file that is listed already, a folder, a pattern of folders → asked again",
     { files: [] },
     [
       ["file 1", "/left.yaml"],
       ["file 2", "/./left.yaml"],
       ["already listed", `${EMPTY}/config`],
-      ["a folder", `${EMPTY}/a/*.yaml`],
+      ["a folder", `${EMPTY}/a*/b.yaml`],
       ["*", EMPTY],
     ],
     { files: ["/left.yaml"] },
     { files: ["/left.yaml", "/config/"] },
+  ],
+  [
+    "a pattern → taken",
+    { files: [] },
+    [
+      ["file 1", "/meshes/*.stl"],
+      ["file 2", ""],
+    ],
+    { files: ["/meshes/*.stl"] },
+    { files: [] },
   ],
   [
     "a path to no file → corrected, or listed if that is confirmed",
