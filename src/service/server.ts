@@ -195,7 +195,7 @@ function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (!/^100-continue$/i.test(raw.headers.expect ?? "100-continue")) {
     return refuseUnreadable(417, "No expectation but 100-continue can be met");
   }
-  const hosts = raw.headersDistinct["host"]?.length ?? 0;
+  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
   if (hosts > 1) return refuseUnreadable(400, "The request has more than one Host header");
   if (hosts === 0 && raw.httpVersionMinor > 0) return refuseUnreadable(400, "The request has no Host header");
   return raw.url === "*" && raw.method !== "OPTIONS"

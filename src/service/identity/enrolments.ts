@@ -250,17 +250,24 @@ export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonl
  */
 export async function countUses(transaction: Transaction, organizationId: string, keyId: string): Promise<number> {
   await holdKeyToAdd(transaction, organizationId, keyId);
-  const { added } = await transaction
-    .selectFrom("robots")
-    .select(({ fn }) => fn.countAll<number>().as("added"))
-    .where("made_by", "=", keyId)
-    .executeTakeFirstOrThrow();
-  const { approved } = await transaction
-    .selectFrom("enrolments")
-    .select(({ fn }) => fn.countAll<number>().as("approved"))
-    .where("status", "=", "approved")
-    .where("installation_id", "is", null)
-    .where("key_id", "=", keyId)
+  // One statement sees one moment: a poll that makes a robot of an approval counts as one of them.
+  const { added, approved } = await transaction
+    .selectNoFrom(({ selectFrom }) => [
+      selectFrom("robots")
+        .select(({ fn }) => fn.countAll<number>().as("added"))
+        .where("made_by", "=", keyId)
+        .$asScalar()
+        .$notNull()
+        .as("added"),
+      selectFrom("enrolments")
+        .select(({ fn }) => fn.countAll<number>().as("approved"))
+        .where("status", "=", "approved")
+        .where("installation_id", "is", null)
+        .where("key_id", "=", keyId)
+        .$asScalar()
+        .$notNull()
+        .as("approved"),
+    ])
     .executeTakeFirstOrThrow();
   return added + approved;
 }

@@ -103,7 +103,7 @@ async function write<T>(
       return await database.transaction().execute(async (transaction) => {
         // Retries of all replicas run one after the other: in parallel, many would fail again and again.
         if (backoff.attempts > 0) await sql`select pg_advisory_xact_lock(${sql.lit(RETRY_LOCK)})`.execute(transaction);
-        return await job(transaction);
+        return job(transaction);
       });
     } catch (error) {
       if (!isConflict(error) || backoff.attempts + 1 >= ATTEMPTS_MAXIMUM) throw unavailable(error);
