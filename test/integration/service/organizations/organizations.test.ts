@@ -68,7 +68,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
   afterAll(() => resources.disposeAsync());
 
   it("--config → the store of the service, so that no password is in the process list", async () => {
-    const { run, where, status } = site;
+    const { where, status } = site;
     const folder = testFolder("orgs-config");
     const [flag, place = ""] = where;
     const config = join(folder, "config.yaml");
