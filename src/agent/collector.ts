@@ -151,10 +151,8 @@ export function createCollector(options: CollectorOptions) {
     },
     /** What to watch: configuration, manifest, the listed files and devices, and patterns. */
     paths: () => [...new Set([...pathsOf(expanded), ...listed().map(({ path }) => path)])],
-    /** What is listed, with the files of patterns, as the last collect found them. */
-    get files(): readonly ConfigurationFile[] {
-      return expanded;
-    },
+    /** What is listed, with the files of patterns as they are now. Needs no collect before. */
+    listedNow: async (): Promise<readonly ConfigurationFile[]> => (await expandPatterns(disk, listed())).files,
     /** The configuration in force: the last valid one. */
     get configuration(): AgentConfiguration {
       return documents.inForce;

@@ -37,7 +37,7 @@ export async function accessFindings(
     { path: folders.configPath, document: configuration, loc: "" },
     { path: manifest.path, document: manifest, loc: "" },
     ...(caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file" }]),
-    ...collector.files.flatMap(({ path, entry, hardware }) => {
+    ...(await collector.listedNow()).flatMap(({ path, entry, hardware }) => {
       if (hardware !== undefined) return [];
       return { path, document: manifest, loc: collector.manifest?.configuration_files[entry]?.loc ?? "" };
     }),

@@ -78,7 +78,8 @@ async function staleFindings(
   { machine: { files, clock }, collector }: OneShot,
   signal: AbortSignal,
 ): Promise<readonly LocatedFinding[]> {
-  const { files: listed, manifest, documents } = collector;
+  const { manifest, documents } = collector;
+  const listed = await collector.listedNow();
   const paths = listed.map(({ path }) => path);
   const stale = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
   return stale.map(({ path, message }) => {
@@ -91,7 +92,7 @@ async function staleFindings(
 /** Warnings of listed devices that cannot be told from others, or only by their port. */
 async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal): Promise<readonly LocatedFinding[]> {
   const { files, clock } = machine;
-  const listed = collector.files.filter(({ hardware }) => hardware !== undefined);
+  const listed = (await collector.listedNow()).filter(({ hardware }) => hardware !== undefined);
   if (listed.length === 0) return [];
   const { identify } = await import("../../hardware/identify.ts");
   const { listHardware } = await import("../../hardware/list.ts");

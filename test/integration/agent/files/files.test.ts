@@ -72,7 +72,7 @@ describe("scenario 27: a configuration file that is", { tags: "needs/program" },
     [
       "a folder",
       "file_not_regular",
-      /it is a directory/,
+      /it is a folder/,
       async () => {
         await unlink(path);
         await mkdir(path);

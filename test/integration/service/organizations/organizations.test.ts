@@ -14,7 +14,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 import { startServe } from "../service-process.ts";
 
 const auditSchema = z.object({
-  items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),
+  items: z.array(z.object({ actor: z.object({ id: z.string() }), action: z.string(), subject_id: z.string() })),
 });
 
 const organizationsSchema = z.object({ items: z.array(z.object({ name: z.string() })) });
@@ -121,7 +121,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const audit = auditSchema.parse(await read(other, "/v1/me/audit"));
     const own = audit.items
       .filter(
-        ({ actor, subject_id: subjectId }) => actor === "command" && [item?.id, organizationId].includes(subjectId),
+        ({ actor, subject_id: subjectId }) => actor.id === "command" && [item?.id, organizationId].includes(subjectId),
       )
       .map(({ action, subject_id: subjectId }) => [action, subjectId]);
     expect(own.sort()).toEqual([
