@@ -81,6 +81,8 @@ test("service restored from a backup → its robots work again, none is frozen; 
 
   // The robot has a credential of generation 3, while the service knows generation 1.
   await untilRenewed(renewer);
+  // A robot whose credential was doubted renews again after five minutes at the earliest.
+  clock.push(6 * MINUTE_MS);
   await untilRenewed(renewer);
   expect(await installation()).toMatchObject({ state: "active" });
   const entry = { action: "installation.renew_out_of_order", subject_name: "renewer" };
