@@ -30,11 +30,12 @@ it.skipIf(process.platform !== "linux")("running program → its arguments do no
   const address = silent.address();
   const port = typeof address === "object" ? address?.port : 0;
   const url = `postgres://robots:tr0ub4dor@127.0.0.1:${port}/robots`;
-  const program = spawn(process.execPath, [SERVICE_PROGRAM, "keys", "list", "--database", url], { stdio: "ignore" });
+  const program = spawn(process.execPath, [SERVICE_PROGRAM, "orgs", "list", "--database", url], { stdio: "ignore" });
+  const closed = once(program, "close");
   onTestFinished(async () => {
     program.kill("SIGKILL");
     silent.close();
-    await once(program, "close");
+    await closed;
   });
   const shown = () => readFile(`/proc/${program.pid}/cmdline`, "latin1");
   await expect.poll(shown, { timeout: PATIENCE_MS }).toContain("postgres://robots:***@127.0.0.1");
