@@ -13,7 +13,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   documents: ["api", "platform"],
   hardware: ["platform"],
   look: ["hardware", "api", "platform"],
-  manifest: ["documents", "api", "platform"],
+  manifest: ["documents", "hardware", "api", "platform"],
   agent: ["access", "client", "documents", "hardware", "look", "manifest", "api", "platform"],
   installer: ["access", "client", "documents", "look", "manifest", "api", "platform"],
   operator: ["access", "client", "documents", "look", "manifest", "api", "platform"],

@@ -13,6 +13,12 @@ export type HardwareRequest = { readonly device: string } | { readonly interface
 /** How to tell a device from its twin: by its serial number if it has one, or by the port it hangs on. */
 export type By = "serial" | "port";
 
+/** A device or interface of the manifest's list. */
+export interface ListedHardware {
+  readonly request: HardwareRequest;
+  readonly by: By;
+}
+
 /** What a device is. Members that it does not have are undefined. */
 export interface Facts {
   /** The kernel's name of the bus: `usb`, `pci`, `platform`, `spi`. */

@@ -39,6 +39,9 @@ const SERVO_ADAPTER = /^(?:0403:6014|1a86:55d3|2f5d:.*)$/;
 /** Video nodes of codecs and image processors that are built in, and nodes beside the picture. */
 const NO_CAMERA = /codec|decod|encod|isp|jpeg|hevc|scaler|m2m|embedded|stats|config|pispbe/i;
 
+/** How long a list may take: 50 ms where nothing hangs. */
+export const LIST_LIMIT_MS = 10_000;
+
 /** Finds what is there. What cannot be read, or is unplugged meanwhile, is left out. */
 export async function listHardware(files: Files, signal: AbortSignal): Promise<readonly Listed[]> {
   const found: Candidate[] = [];

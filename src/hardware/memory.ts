@@ -19,6 +19,8 @@ interface Entry {
   known: { readonly stamp: string; readonly atMs: number; readonly hardware: Hardware } | null;
 }
 
+export type HardwareMemory = ReturnType<typeof createHardwareMemory>;
+
 export function createHardwareMemory({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
   const entries = new Map<string, Entry>();
   /** Looks that have not ended. One begins when the one before has ended or hangs. */
@@ -52,7 +54,7 @@ export function createHardwareMemory({ files, clock }: { readonly files: Files; 
     }
   }
 
-  async function identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
+  async function identify(request: HardwareRequest, signal?: AbortSignal): Promise<Hardware> {
     const entry = entryOf(request);
     if (entry.isRunning || running >= HUNG_LIMIT) return { kind: "timed-out" };
     return (await within(lookUp(request, entry), LIMIT_MS, clock, signal)) ?? { kind: "timed-out" };
@@ -60,7 +62,7 @@ export function createHardwareMemory({ files, clock }: { readonly files: Files; 
 
   return {
     /** What the hardware is now. @throws the signal's reason. */
-    identify(request: HardwareRequest, signal: AbortSignal): Promise<Hardware> {
+    identify(request: HardwareRequest, signal?: AbortSignal): Promise<Hardware> {
       const looked = last.then(() => identify(request, signal));
       last = looked.catch(() => {});
       return looked;

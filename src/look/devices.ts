@@ -1,15 +1,9 @@
 /** Devices as files of a look: the content of such a file is the line that says what the hardware is. */
-import type { By, Hardware, HardwareRequest } from "../hardware/hardware.ts";
-import type { createHardwareMemory } from "../hardware/memory.ts";
+import type { Hardware, ListedHardware } from "../hardware/hardware.ts";
+import type { HardwareMemory } from "../hardware/memory.ts";
 import type { Clock } from "../platform/clock.ts";
 import { sha256Hex } from "../platform/crypto.ts";
 import type { Files, FileStat, ReadableFile } from "../platform/files/files.ts";
-
-/** A device or interface of the manifest's list. */
-export interface ListedHardware {
-  readonly request: HardwareRequest;
-  readonly by: By;
-}
 
 /** What a look does with files. */
 export type LookFiles = Pick<Files, "stat" | "openForReading">;
@@ -28,18 +22,18 @@ class NoLine extends Error {
  * a device that appears or changes must hold still, one that is gone may come back.
  */
 export function createDeviceFiles({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
-  /** Loaded with the first device: most robots list none. */
-  let memory: Promise<ReturnType<typeof createHardwareMemory>> | null = null;
+  let memory: HardwareMemory | null = null;
   const listed = new Map<string, ListedHardware>();
   const lines = new Map<string, string>();
-  const never = new AbortController().signal;
 
   async function lineAt(path: string, { request, by }: ListedHardware): Promise<string> {
     lines.delete(path);
-    memory ??= import("../hardware/memory.ts").then((room) => room.createHardwareMemory({ files, clock }));
-    const hardware = await (await memory).identify(request, never);
-    if (hardware.kind !== "present") throw new NoLine(codeOf(hardware));
+    // Loaded with the first device, because most robots list none; again if the program's own files cannot be read for a while (EMFILE).
+    const { createHardwareMemory } = await import("../hardware/memory.ts");
     const { hardwareLine } = await import("../hardware/hardware.ts");
+    memory ??= createHardwareMemory({ files, clock });
+    const hardware = await memory.identify(request);
+    if (hardware.kind !== "present") throw new NoLine(codeOf(hardware));
     const line = hardwareLine(hardware.facts, by);
     lines.set(path, line);
     return line;

@@ -4,10 +4,11 @@
  * A look is a consistent cut: at one moment every file held exactly the bytes that were hashed. It waits for files that are being written,
  * and does not read unchanged files again. `snapshot.ts` makes the configuration digest of it; `watch.ts` says when to look.
  */
+import type { ListedHardware } from "../hardware/hardware.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, type Files, type FileStat, sameStat } from "../platform/files/files.ts";
 import { isCheckable, isComplete } from "./complete.ts";
-import { createDeviceFiles, type ListedHardware, type LookFiles } from "./devices.ts";
+import { createDeviceFiles, type LookFiles } from "./devices.ts";
 import { hashFile } from "./hash.ts";
 
 export interface LookRequest {

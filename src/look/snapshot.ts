@@ -1,6 +1,6 @@
+import type { ListedHardware } from "../hardware/hardware.ts";
 import type { Files, FileStat } from "../platform/files/files.ts";
 import { configurationDigest, type HashedFile } from "./digest.ts";
-import type { ListedHardware } from "./devices.ts";
 import {
   deviceFinding,
   type FileFinding,

@@ -1,6 +1,7 @@
 /** The list of what decides how the robot behaves, in the order of its digest: SPEC section 2.6. */
 import * as z from "zod";
 
+import type { ListedHardware } from "../hardware/hardware.ts";
 import type { Path } from "../documents/findings.ts";
 import type { Doubt } from "../documents/read.ts";
 import {
@@ -29,12 +30,6 @@ export interface ConfigurationFileEntry {
   readonly loc: string;
   /** What a device or interface is counts, in place of the content of a file. */
   readonly hardware?: ListedHardware;
-}
-
-export interface ListedHardware {
-  readonly request: { readonly device: string } | { readonly interface: string };
-  /** How to tell it from its twin. */
-  readonly by: "serial" | "port";
 }
 
 export const FILE_COUNT = { minimum: 0, maximum: 64 };

@@ -23,9 +23,6 @@ export interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;
 }
 
-/** How long `check` looks for devices that are alike. */
-const DEVICES_LIMIT_MS = 10_000;
-
 const NOTHING_VALID = { valid: false, findings: [], request: null };
 
 /** `check`: reports all errors of configuration, manifest and files at once. Uses no network and writes nothing. */
@@ -95,7 +92,7 @@ async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal
   const listed = (await collector.listedNow()).filter(({ hardware }) => hardware !== undefined);
   if (listed.length === 0) return [];
   const { identify } = await import("../../hardware/identify.ts");
-  const { listHardware } = await import("../../hardware/list.ts");
+  const { LIST_LIMIT_MS, listHardware } = await import("../../hardware/list.ts");
   const { findTwins } = await import("../../hardware/twins.ts");
   const look = async () => {
     const looks = listed.map(async ({ path, hardware }) => {
@@ -104,7 +101,7 @@ async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal
     });
     return findTwins((await Promise.all(looks)).flat(), await listHardware(files, signal));
   };
-  const twins = (await within(look(), DEVICES_LIMIT_MS, clock, signal)) ?? [];
+  const twins = (await within(look(), LIST_LIMIT_MS, clock, signal)) ?? [];
   return twins.map(({ kind, names: [name], message }) => {
     const entry = listed.find(({ path }) => path === name)?.entry ?? 0;
     const loc = collector.manifest?.configuration_files[entry]?.loc ?? "/configuration_files";

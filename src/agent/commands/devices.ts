@@ -1,23 +1,20 @@
 import { hardwareLine } from "../../hardware/hardware.ts";
-import { type Listed, listHardware } from "../../hardware/list.ts";
+import { LIST_LIMIT_MS, type Listed, listHardware } from "../../hardware/list.ts";
 import { findTwins } from "../../hardware/twins.ts";
 import { within } from "../../platform/clock.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-
-/** A list takes about 50 ms where nothing hangs. */
-const LIMIT_MS = 10_000;
 
 /** `devices`: what there is that a manifest may list, with the lines for it. Needs no configuration. */
 export async function devices(
   options: CommonOptions,
   { terminal, machine, signal }: CommandContext,
 ): Promise<ExitCode> {
-  const list = await within(listHardware(machine.files, signal), LIMIT_MS, machine.clock, signal);
+  const list = await within(listHardware(machine.files, signal), LIST_LIMIT_MS, machine.clock, signal);
   if (list === null) {
     terminal.problem({
       code: "devices-hang",
-      what: `the system did not tell within ${LIMIT_MS / 1000} s what is plugged in`,
+      what: `the system did not tell within ${LIST_LIMIT_MS / 1000} s what is plugged in`,
       where: "/sys/class",
       fix: "see which device hangs: sudo dmesg",
     });

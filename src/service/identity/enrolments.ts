@@ -4,7 +4,6 @@ import { sql } from "kysely";
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import type { PresenceContext } from "./presence.ts";
-import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { AuditEntry } from "../kernel/store/audit.ts";
@@ -242,34 +241,6 @@ export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonl
       .where("installation_id", "is", null)
       .execute();
   }
-}
-
-/**
- * How many robots a key for enrolments has added or approved, with the key locked: of concurrent starts with the last use, one gets it. An
- * enrolment that ends without an installation takes none.
- */
-export async function countUses(transaction: Transaction, organizationId: string, keyId: string): Promise<number> {
-  await holdKeyToAdd(transaction, organizationId, keyId);
-  // One statement sees one moment: a poll that makes a robot of an approval counts as one of them.
-  const { added, approved } = await transaction
-    .selectNoFrom(({ selectFrom }) => [
-      selectFrom("robots")
-        .select(({ fn }) => fn.countAll<number>().as("added"))
-        .where("made_by", "=", keyId)
-        .$asScalar()
-        .$notNull()
-        .as("added"),
-      selectFrom("enrolments")
-        .select(({ fn }) => fn.countAll<number>().as("approved"))
-        .where("status", "=", "approved")
-        .where("installation_id", "is", null)
-        .where("key_id", "=", keyId)
-        .$asScalar()
-        .$notNull()
-        .as("approved"),
-    ])
-    .executeTakeFirstOrThrow();
-  return added + approved;
 }
 
 /** Ends the enrolment that an installation came from: its credential was used, so no poll may answer with another one. */

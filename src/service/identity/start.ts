@@ -7,6 +7,7 @@ import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolmen
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
+import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import { type Actor, authorship, type OpenHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
@@ -19,7 +20,6 @@ import { approvalColumns, decide, overlaid, regionOf } from "./approval.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
 import {
   areTooManyWaiting,
-  countUses,
   endOneOfLargest,
   type EnrolmentRow,
   type EnrolmentsContext,
@@ -188,7 +188,9 @@ async function startWithKey(
   return write(async (transaction) => {
     if (!(await releaseKey(transaction, row.public_key))) return KEY_IN_USE;
     const isNew = (await findRobotNamed(transaction, organizationId, decision.name)) === undefined;
-    if (isNew && (await countUses(transaction, organizationId, keyId)) >= terms.uses) return USES_SPENT;
+    // Of concurrent starts with the last use, one gets it. An enrolment that ends without an installation takes none.
+    const key = isNew ? await holdKeyToAdd(transaction, organizationId, keyId) : undefined;
+    if (key !== undefined && key.uses >= terms.uses) return USES_SPENT;
     const inserted = await insertWithCode(transaction, isNew ? approved : row, codes);
     await audit(transaction, author, entryOf("enrolment.start", inserted));
     return inserted;

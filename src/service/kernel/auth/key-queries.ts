@@ -88,10 +88,16 @@ export function lockKeyShared(
   return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
 }
 
-/** One key of an organization, also locked against others who add robots with it, until the transaction ends. */
-export async function holdKeyToAdd(transaction: Transaction, organizationId: string, id: string): Promise<void> {
+/** One key of an organization, locked against others who add robots with it until the transaction ends, and as it is by then. */
+export async function holdKeyToAdd(
+  transaction: Transaction,
+  organizationId: string,
+  id: string,
+): Promise<KeyViewRow | undefined> {
   // A stronger lock would deadlock with the share locks on the key.
   await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
+  // The lock may have waited, and its own statement does not see what was added meanwhile.
+  return keyOf(transaction, organizationId, id).executeTakeFirst();
 }
 
 /** One key of an organization, locked against other changes until the transaction ends. */
