@@ -129,7 +129,7 @@ function switchedOff(key: string, value: string | number, remark: string): strin
 
 /** A string as a YAML scalar on one line, in quotes where YAML 1.1 or 1.2 would read another value or break it. */
 export function yamlText(text: string): string {
-  return stringify(text, { lineWidth: 0, blockQuote: false, compat: "yaml-1.1" }).trimEnd();
+  return stringify(text, { lineWidth: 0, blockQuote: false, compat: "yaml-1.1" }).replace(/\n$/, "");
 }
 
 /** The values of a manifest; null for unknown ones. */

@@ -88,6 +88,7 @@ test("yamlText: any text → read back from one line, and not as another value b
     }),
   );
   expect(["no", "4", "~", "policy"].map(yamlText)).toEqual(['"no"', '"4"', '"~"', "policy"]);
+  expect(parse(`key: ${yamlText("\u00a0")}\n`)).toEqual({ key: "\u00a0" });
 });
 
 describe("manifestText", () => {
