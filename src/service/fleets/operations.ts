@@ -11,12 +11,17 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import { type PresenceContext, storedOnlineSince } from "../identity/index.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
+import { StoreBusyError } from "../kernel/store/unavailable.ts";
+import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
 import { findFleetFacts, type FleetKey, FLEETS_AT_A_TIME, hasFleet, listFleetFacts } from "./queries.ts";
 import { type AssessedFleet, assessFleet } from "./readiness/assessment.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
 import { fleetFindings } from "./rules.ts";
+
+/** Lists of fleets that may wait for their turn. */
+const WAITING_LISTS_MAXIMUM = { own: 64, all: 256 } as const;
 
 /** `POST /v1/fleets`: selects the members and creates the fleet in one transaction. */
 export function createFleet(context: FleetsContext): Handler<FleetCreate> {
@@ -54,13 +59,16 @@ function answerFleets(
   derive: (fleet: AssessedFleet) => unknown,
 ): Handler<null, PageQuery> {
   const { store, machine } = context;
+  // A snapshot keeps a connection while the members of its fleets are judged, and other requests need one, too: so lists take turns.
+  const turns = createFairQueue(WAITING_LISTS_MAXIMUM);
   async function fetch(organizationId: string, range: PageRange) {
     if (!(await hasFleet(store.lookup, organizationId, range.after))) return [];
     const nowMs = machine.clock.wallMs();
     const onlineSince = storedOnlineSince(nowMs, context);
-    const fleets = await readSnapshot(store.reader, (snapshot) =>
-      listFleetFacts(snapshot, organizationId, range, onlineSince),
+    const fleets = await turns.run(organizationId, () =>
+      readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range, onlineSince)),
     );
+    if (fleets === null) throw new StoreBusyError("Too many lists of fleets wait");
     return fleets.map((facts) => ({ id: facts.id, fleet: assessFleet(facts, nowMs) }));
   }
   return (call) =>
