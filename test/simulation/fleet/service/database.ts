@@ -4,20 +4,19 @@ import { DatabaseSync } from "node:sqlite";
 import { CompiledQuery, type Dialect, Kysely } from "kysely";
 
 import { migrate } from "../../../../src/service/kernel/store/migrator.ts";
+import { createWriter } from "../../../../src/service/kernel/store/sqlite/writer.ts";
 import {
-  type CommitTogether,
-  createWriter,
-  type PendingWrite,
-  sqliteCommits,
-} from "../../../../src/service/kernel/store/sqlite/writer.ts";
-import { commitHere, recordingDialect } from "../../../../src/service/kernel/store/sqlite/recording.ts";
+  type Committer,
+  createReplay,
+  recordingDialect,
+} from "../../../../src/service/kernel/store/sqlite/recording.ts";
 import { nodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { openDatabase } from "../../../../src/service/kernel/store/sqlite/database.ts";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import type { Process } from "../../scheduler.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
-import { type Connection, type ConnectionOptions, slowDialect } from "./slow-dialect.ts";
+import { type Connection, type ConnectionOptions, slowDialect, type WriterTurns } from "./slow-dialect.ts";
 
 /**
  * The database of all replicas: the service's real store in one file. Time passes between queries, and a process killed then leaves
@@ -67,18 +66,14 @@ export function createDatabase(disk: ServiceDisk): Database {
     return new Promise((resolve) => waiting.push({ process, begin: resolve }));
   }
 
-  /** Allows one writer at a time, and acknowledges a commit with a delay. */
-  function inTurn(commitTogether: CommitTogether, { process, pause }: ConnectionOptions): CommitTogether {
-    return async (batch) => {
-      await takeTurn(process);
-      try {
-        await commitTogether(committedLate(batch, pause));
-      } finally {
-        commits += 1;
-        if (process.alive) next();
-      }
-    };
-  }
+  /** Allows one writer at a time. */
+  const turnsOf = (process: Process): WriterTurns => ({
+    begin: () => takeTurn(process),
+    end() {
+      commits += 1;
+      if (process.alive) next();
+    },
+  });
 
   return {
     get commits() {
@@ -101,14 +96,15 @@ export function createDatabase(disk: ServiceDisk): Database {
         if (holder === process) next();
       };
       options.onDrop(drop);
-      const slowly = (dialect: Dialect, connections: Connections) =>
-        new Kysely<Tables>({ dialect: slowDialect(dialect, { ...options, disk, connections }) });
+      const slowly = (dialect: Dialect, connections: Connections, turns?: WriterTurns) =>
+        new Kysely<Tables>({ dialect: slowDialect(dialect, { ...options, disk, connections, turns }) });
       const reader = slowly(nodeSqliteDialect(reading), { running: reading, committing: reading });
       await takeTurn(process);
       await migrate(slowly(nodeSqliteDialect(running), { running, committing: running }), now);
       next();
-      const writer = slowly(recordingDialect(running, commitHere(committing)), { running, committing });
-      const queue = createWriter(inTurn(sqliteCommits(writer, NO_TIME), options));
+      const recording = recordingDialect(running, commitHere(committing));
+      const writer = slowly(recording, { running, committing }, turnsOf(process));
+      const queue = createWriter(writer, NO_TIME);
       return {
         store: {
           reader,
@@ -132,6 +128,13 @@ export function createDatabase(disk: ServiceDisk): Database {
   };
 }
 
-function* committedLate(batch: Iterable<PendingWrite>, pause: () => Promise<unknown>): Generator<PendingWrite> {
-  for (const write of batch) yield { ...write, commit: () => void pause().then(write.commit) };
+/**
+ * Commits in this thread, which in the service another one does. Nobody else commits in the turn of a writer, so that what was committed
+ * before it is no conflict.
+ */
+function commitHere(database: DatabaseSync): Committer {
+  return {
+    commit: async (recorded) => createReplay(database)(recorded),
+    async [Symbol.asyncDispose]() {},
+  };
 }

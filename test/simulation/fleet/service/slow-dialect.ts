@@ -1,4 +1,4 @@
-import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from "kysely";
 
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Process } from "../../scheduler.ts";
@@ -25,9 +25,17 @@ export interface ConnectionOptions {
   readonly mistake: Pick<ServiceMistake, "rewrite" | "rows" | "openWriter">;
 }
 
+/** The turn of a connection to write. */
+export interface WriterTurns {
+  begin(): Promise<void>;
+  end(): void;
+}
+
 interface Surroundings extends Pick<ConnectionOptions, "pause" | "mistake"> {
   readonly disk: ServiceDisk;
   readonly connections: Connections;
+  /** Missing for a connection that does not write in turn. */
+  readonly turns?: WriterTurns | undefined;
 }
 
 /** A dialect of the service with simulated query times, a failing disk, and hooks for mistakes. */
@@ -36,14 +44,49 @@ export function slowDialect(dialect: Dialect, surroundings: Surroundings): Diale
     ...dialect,
     createDriver() {
       const driver = dialect.createDriver();
-      const { disk, pause, connections } = surroundings;
+      const { disk, pause, connections, turns } = surroundings;
       const acquire = driver.acquireConnection.bind(driver);
       const commit = driver.commitTransaction.bind(driver);
       let slow: DatabaseConnection | null = null;
       driver.acquireConnection = async (options) => (slow ??= slowly(await acquire(options), surroundings));
       driver.commitTransaction = (connection) => disk.commit(connections, pause, () => commit(connection));
+      if (turns !== undefined) takeTurns(driver, turns, pause);
       return driver;
     },
+  };
+}
+
+/** Transactions wait for their turn, and time passes between a commit and its acknowledgement. */
+function takeTurns(driver: Driver, turns: WriterTurns, pause: () => Promise<void>): void {
+  const begin = driver.beginTransaction.bind(driver);
+  const commit = driver.commitTransaction.bind(driver);
+  const rollback = driver.rollbackTransaction.bind(driver);
+  let hasTurn = false;
+  const end = () => {
+    if (hasTurn) turns.end();
+    hasTurn = false;
+  };
+  driver.beginTransaction = async (...parameters) => {
+    await turns.begin();
+    hasTurn = true;
+    try {
+      await begin(...parameters);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  driver.commitTransaction = async (connection) => {
+    await commit(connection);
+    end();
+    await pause();
+  };
+  driver.rollbackTransaction = async (connection) => {
+    try {
+      await rollback(connection);
+    } finally {
+      end();
+    }
   };
 }
 

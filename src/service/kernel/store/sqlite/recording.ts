@@ -95,20 +95,6 @@ async function startThread(path: string): Promise<SqliteThread> {
   return thread;
 }
 
-/** Commits in the caller's thread: enough for a command. */
-export function commitHere(database: DatabaseSync): Committer {
-  const commit = createReplay(database);
-  return {
-    async commit(recorded) {
-      commit(recorded);
-    },
-    async [Symbol.asyncDispose]() {
-      // A no-op where it is closed.
-      database[Symbol.dispose]();
-    },
-  };
-}
-
 /** sqlite.org/rescode.html */
 const SQLITE_BUSY_SNAPSHOT = 517;
 

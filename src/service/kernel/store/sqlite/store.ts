@@ -10,9 +10,9 @@ import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { nodeSqliteDialect } from "./dialect.ts";
 import { BUSY_TIMEOUT_MS, openDatabase } from "./database.ts";
-import { commitHere, commitInThread, recordingDialect } from "./recording.ts";
+import { commitInThread, recordingDialect } from "./recording.ts";
 import { sqliteThreadsDialect } from "./threads.ts";
-import { createWriter, sqliteCommits } from "./writer.ts";
+import { createWriter } from "./writer.ts";
 
 /** Name of the database file in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
@@ -21,8 +21,9 @@ export const SQLITE_FILE = "service.db";
  * Opens the store in a data directory, which must exist, and brings its schema up to date.
  *
  * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a round trip to another thread
- * takes longer than most. Nothing blocks the caller for long: it waits asynchronously for locks of other processes (dialect.ts); a
- * commit, which waits for the disk, goes to a thread in one message (recording.ts); and queries of any size run in threads.
+ * takes longer than most. Nothing blocks a service for long: it waits asynchronously for locks of other processes (dialect.ts); a
+ * commit, which waits for the disk, goes to a thread in one message (recording.ts); and queries of any size run in threads. A command has
+ * no such threads (`readerThreads` is 0), and waits for its disk itself.
  *
  * @throws when the file is not a database, the disk fails, or a newer version of the program wrote it.
  */
@@ -35,17 +36,20 @@ export async function openSqliteStore(
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
   const database = opening.use(openDatabase(path));
-  const preparing = new Kysely<Tables>({ dialect: nodeSqliteDialect(database, clock) });
-  await prepare(preparing, isoNow(clock));
-  const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
-  const writer = opening.use(new Kysely<Tables>({ dialect: recordingDialect(database, committer, clock) }));
+  const inThisThread = new Kysely<Tables>({ dialect: nodeSqliteDialect(database, clock) });
+  await prepare(inThisThread, isoNow(clock));
+  let writer = inThisThread;
+  if (readerThreads > 0) {
+    const committer = opening.use(await commitInThread(path));
+    writer = opening.use(new Kysely<Tables>({ dialect: recordingDialect(database, committer, clock) }));
+  }
   const lookup = opening.use(openSqliteReader(directory));
   const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
   // Kysely closes only what it has used.
   await sql`select 1`.execute(lookup);
   // Starts the threads before the first request.
   await Promise.all(Array.from({ length: readerThreads }, () => sql`select 1`.execute(reader)));
-  const queue = createWriter(sqliteCommits(writer, clock));
+  const queue = createWriter(writer, clock);
   opening.defer(() => queue.idle());
   const resources = opening.move();
   return {

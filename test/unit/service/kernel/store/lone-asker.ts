@@ -7,7 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { Kysely } from "kysely";
 
-import { createWriter, sqliteCommits } from "../../../../../src/service/kernel/store/sqlite/writer.ts";
+import { createWriter } from "../../../../../src/service/kernel/store/sqlite/writer.ts";
 import { commitInThread, recordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording.ts";
 import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/database.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
@@ -20,7 +20,7 @@ const path: string = workerData;
 await using committer = await commitInThread(path);
 using database = openDatabase(path);
 const kysely = new Kysely<Tables>({ dialect: recordingDialect(database, committer) });
-const writer = createWriter(sqliteCommits(kysely, testMachine.clock));
+const writer = createWriter(kysely, testMachine.clock);
 
 const before = bytesWritten();
 for (let count = 0; count < ROWS; count += 1) {

@@ -8,9 +8,8 @@ import { Kysely, type Transaction } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
-import { createWriter, sqliteCommits, type Writer } from "../../../../../src/service/kernel/store/sqlite/writer.ts";
+import { createWriter, type Writer } from "../../../../../src/service/kernel/store/sqlite/writer.ts";
 import {
-  commitHere,
   commitInThread,
   type Committer,
   recordingDialect,
@@ -41,10 +40,8 @@ function writerWith(
 ): Writer {
   resources.use(committer);
   const dialect = recordingDialect(resources.use(openDatabase(path)), { ...committer, commit });
-  return createWriter(sqliteCommits(new Kysely<Tables>({ dialect }), testMachine.clock));
+  return createWriter(new Kysely<Tables>({ dialect }), testMachine.clock);
 }
-
-const here = () => commitHere(openDatabase(path));
 
 const organization = (id: string, name = id) => ({ id, name, created_at: "2026" });
 
@@ -65,7 +62,7 @@ describe("recordingDialect", () => {
   it("write → visible and acknowledged when committed, nothing else waits for it", async () => {
     const disk = Promise.withResolvers<void>();
     const requested = Promise.withResolvers<void>();
-    const committer = here();
+    const committer = await commitInThread(path);
     const writer = writerWith(committer, async (recorded) => {
       requested.resolve();
       await disk.promise;
@@ -81,7 +78,7 @@ describe("recordingDialect", () => {
   });
 
   it("another process commits first → the write runs again and sees that commit", async () => {
-    const committer = here();
+    const committer = await commitInThread(path);
     let attempts = 0;
     const writer = writerWith(committer, async (recorded) => {
       attempts += 1;
@@ -96,7 +93,7 @@ describe("recordingDialect", () => {
   });
 
   it("commit with unknown outcome → not repeated", async () => {
-    const committer = here();
+    const committer = await commitInThread(path);
     const lost = new StoreUnavailableError("The thread of the database has ended");
     const writer = writerWith(committer, async (recorded) => {
       await committer.commit(recorded);
@@ -112,7 +109,7 @@ describe("recordingDialect", () => {
   });
 
   it("replay changes another number of rows than the recording → refused", async () => {
-    const committer = here();
+    const committer = await commitInThread(path);
     const writer = writerWith(committer, ({ statements, changes }) =>
       committer.commit({ statements, changes: changes + 1 }),
     );
