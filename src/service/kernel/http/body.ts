@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type * as z from "zod";
 
 import { decodeJson } from "../json/decode-json.ts";
-import { type Json, parseJson } from "../json/parse-json.ts";
+import { type Json, parseJson } from "../json/json.ts";
 import { type Finding, MISSING } from "../validation/finding.ts";
 import { validate } from "../validation/validation.ts";
 import { type Answer, refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";

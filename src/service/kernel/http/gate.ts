@@ -1,6 +1,5 @@
 import type { Operation } from "../../../api/wire/operation.ts";
 import { ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
-import { isoNow } from "../../../platform/clock.ts";
 import {
   authenticate,
   type Authentication,
@@ -11,7 +10,6 @@ import {
   type Principal,
   type PrincipalRobot,
 } from "../auth/authenticate.ts";
-import { workingCredentials } from "../auth/credentials.ts";
 import { ROBOT_TOKEN_PREFIX } from "../auth/token.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
@@ -24,25 +22,15 @@ import type { Arrival } from "./arrival.ts";
 type Headers = Readonly<Record<string, string>>;
 type CredentialScopes = Exclude<Operation["scopes"], "public" | "signed">;
 
-/** Every answer carries `headers`. A public operation has neither principal nor credential, an open one may have both. `sinceMs` is monotonic. */
+/** Every answer carries `headers`. A public operation has neither principal nor credential, an open one may have both. */
 export type Admission =
-  | {
-      readonly state: "admitted";
-      readonly principal: Principal | null;
-      readonly headers: Headers;
-      readonly sinceMs: number;
-    }
+  | { readonly state: "admitted"; readonly principal: Principal | null; readonly headers: Headers }
   | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };
 
 /** Admits requests by rate limit, credential and scope, before their body is read. */
 export interface Gate {
   admit(operation: Pick<Operation, "scopes" | "isOpen">, arrival: Arrival): Promise<Admission>;
-  /** Whether a credential ended while its request ran; call this before sending the answer. */
-  hasEnded(admitted: Pick<Extract<Admission, { state: "admitted" }>, "principal" | "sinceMs">): Promise<boolean>;
 }
-
-/** Requests faster than this need no second check: they could as well have finished before the credential ended. */
-const PROMPT_MS = 100;
 
 /** The credentials of robots, which src/service/identity issues. */
 export interface RobotCredentials {
@@ -69,7 +57,6 @@ export function createGate(
 ): Gate {
   /** Shared, because robots of a site with one key may look it up thousands of times at once. */
   const identities = createShared<Authentication>();
-  const endings = createShared<boolean>();
   return {
     async admit({ scopes, isOpen = false }, { credential: shown, address }) {
       const client = readClientAddress(address);
@@ -108,19 +95,11 @@ export function createGate(
       if (principal.robot?.credential.used_at === null) await robots.firstUsed(principal.robot.credential);
       return admitted(principal, verdict);
     },
-    async hasEnded({ principal, sinceMs }) {
-      if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
-      const { credentialId: id } = principal;
-      return endings(id, async () => {
-        const now = isoNow(machine.clock);
-        return !(await workingCredentials(store.reader, [id], now)).has(id);
-      });
-    },
   };
 
   function admitted(principal: Principal | null, verdict: Verdict): Admission {
     if (verdict.state === "limited") return limited(verdict, principal);
-    return { state: "admitted", principal, headers: verdict.headers, sinceMs: machine.clock.monotonicMs() };
+    return { state: "admitted", principal, headers: verdict.headers };
   }
 
   function limited({ by, answer }: Extract<Verdict, { readonly state: "limited" }>, owner: Owner | null): Admission {

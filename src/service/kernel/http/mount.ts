@@ -8,8 +8,8 @@ import type * as z from "zod";
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Operation, WithBody, WithoutBody } from "../../../api/wire/operation.ts";
 import { bearerToken, type Owner, type Principal } from "../auth/authenticate.ts";
-import { CredentialEndedError, type PrincipalWrite, writeAs } from "../auth/credentials.ts";
-import type { JsonObject } from "../json/parse-json.ts";
+import { CredentialEndedError, writeAs } from "../auth/credentials.ts";
+import type { JsonObject } from "../json/json.ts";
 import { type Actor, type Handler, type OpenHandler, type OperationContext, refuseEnded } from "../operation.ts";
 import { readClientAddress } from "../traffic/client-address.ts";
 import type { RequestInFlight, Traffic } from "../traffic/traffic.ts";
@@ -19,7 +19,7 @@ import { arrivalOf, clientAddress } from "./arrival.ts";
 import { readRequest } from "./body.ts";
 import type { Gate } from "./gate.ts";
 import { routePath } from "./routing.ts";
-import { lengthOf, send, whileValid } from "./send.ts";
+import { lengthOf, send } from "./send.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -37,10 +37,6 @@ export interface Admitted {
   /** Null for a public operation. */
   readonly principal: Principal | null;
   readonly inFlight: RequestInFlight;
-  /** Time of admission, by the clock of the gate. */
-  readonly sinceMs: number;
-  /** Whether the request has committed a change; then it is answered even if its credential has ended. */
-  hasWritten: boolean;
 }
 
 /** A request that was refused, for operations that record it. */
@@ -136,11 +132,10 @@ export function route(
   onRefused?: OnRefused,
 ): void {
   decorate(app);
-  /** Refuses the request if its credential ended while it ran, unless it committed a change before. */
+  /** Refuses a change whose credential ended after it was admitted. */
   async function answerWhileValid(request: FastifyRequest, admitted: Admitted): Promise<AnyAnswer> {
     try {
-      const answered = await answer(request, admitted);
-      return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
+      return await answer(request, admitted);
     } catch (error) {
       if (error instanceof CredentialEndedError) return refuseEnded();
       throw error;
@@ -164,7 +159,7 @@ export function route(
         request.refusedOwner = admission.owner;
         return send(reply, admission.answer);
       }
-      const { principal, headers, sinceMs } = admission;
+      const { principal, headers } = admission;
       reply.headers(headers);
       const requester = principal?.organizationId ?? readClientAddress(arrival.address).site;
       const inFlight = traffic.begin(requester, bodyBytesOf(request), reply.raw);
@@ -172,7 +167,7 @@ export function route(
         request.refusedOwner = principal;
         return send(reply, inFlight);
       }
-      request.admitted = { principal, inFlight, sinceMs, hasWritten: false };
+      request.admitted = { principal, inFlight };
       // "100-continue" is the only expectation that gets here. HTTP/1.0 knows no interim answers (RFC 9110, 10.1.1).
       if (request.headers.expect !== undefined && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
     },
@@ -182,7 +177,7 @@ export function route(
       const { inFlight } = admitted;
       const answered = await inFlight.work(() => answerWhileValid(request, admitted));
       const full = inFlight.answer(lengthOf(answered), operation.method !== "GET");
-      return send(reply, full ?? whileValid(answered, () => gate.hasEnded(admitted)));
+      return send(reply, full ?? answered);
     },
     ...(onRefused === undefined
       ? {}
@@ -214,15 +209,9 @@ function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
 }
 
 /** @throws when a public operation is mounted as one that needs a credential. */
-function actorOf({ store, machine }: MountContext, admitted: Admitted): Actor {
-  const { principal } = admitted;
+function actorOf({ store, machine }: MountContext, { principal }: Admitted): Actor {
   if (principal === null) throw new Error("A public operation has no principal");
-  const write: PrincipalWrite = async (job) => {
-    const value = await writeAs(store, machine.clock, principal)(job);
-    admitted.hasWritten = true;
-    return value;
-  };
-  return { principal, write };
+  return { principal, write: writeAs(store, machine.clock, principal) };
 }
 
 function callOf(request: FastifyRequest) {

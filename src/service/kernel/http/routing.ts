@@ -11,11 +11,9 @@ export function routePath(template: string): string {
   return template.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
-const TEMPLATES: ReadonlyMap<string, string> = new Map(OPERATIONS.map(({ path }) => [routePath(path), path]));
-
-/** Inverse of `routePath`; other paths are their own template. */
+/** Inverse of `routePath`. */
 export function templateOf(route: string): string {
-  return TEMPLATES.get(route) ?? route;
+  return route.replaceAll(/:(\w+)/g, "{$1}");
 }
 
 /** The methods a path answers to, for the `Allow` header of a 405; empty for an unknown path. */

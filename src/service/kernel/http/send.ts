@@ -4,7 +4,6 @@ import { Readable } from "node:stream";
 
 import type { FastifyReply } from "fastify";
 
-import { CredentialEndedError } from "../auth/credentials.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 
 declare module "fastify" {
@@ -42,27 +41,6 @@ async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Arra
 export function lengthOf(answer: AnyAnswer): number {
   if ("parts" in answer) return LONG_ANSWER_BYTES;
   return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
-}
-
-/** A long answer breaks off when the client's credential ends. */
-export function whileValid(answer: AnyAnswer, hasEnded: () => Promise<boolean>): AnyAnswer {
-  return "parts" in answer ? { ...answer, parts: partsWhileValid(answer.parts, hasEnded) } : answer;
-}
-
-async function* partsWhileValid(
-  parts: AsyncIterable<string>,
-  hasEnded: () => Promise<boolean>,
-): AsyncGenerator<string> {
-  let sinceChecked = 0;
-  for await (const part of parts) {
-    if (sinceChecked >= LONG_ANSWER_BYTES) {
-      // Closes the connection, so that no client takes the answer for complete.
-      if (await hasEnded()) throw new CredentialEndedError();
-      sinceChecked = 0;
-    }
-    yield part;
-    sinceChecked += part.length;
-  }
 }
 
 /** Statuses for errors of the client; all others are errors of the service. */

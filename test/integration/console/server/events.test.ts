@@ -310,9 +310,8 @@ it("the first look at the store for a stream fails after it was sent a change â†
   const gate: Gate = {
     async admit() {
       admitted += 1;
-      return { state: "admitted", principal: PRINCIPAL, headers: {}, sinceMs: 0 };
+      return { state: "admitted", principal: PRINCIPAL, headers: {} };
     },
-    hasEnded: async () => false,
   };
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
