@@ -13,7 +13,6 @@ import { createHealthProbe } from "./endpoints/probe.ts";
 import { READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "./identity/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
-import { watchLoopDelay } from "./kernel/measured.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
@@ -114,7 +113,6 @@ async function start(
   if (opened.state === "failed") return opened;
   const health = createHealthProbe(readiness.probeTimeoutMs);
   const metrics = createMetrics();
-  resources.use(watchLoopDelay(metrics));
   const foundation = { store: opened.store, health, metrics, pair };
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;

@@ -1,6 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../../api/api.ts";
+import type { Store } from "./store/store.ts";
+import { StoreUnavailableError } from "./store/unavailable.ts";
+import type { Task } from "./tasks/task-loop.ts";
 import type { Limit } from "./traffic/limits.ts";
 
 /** An answered request. Every member has few values, whatever clients send. */
@@ -20,8 +23,6 @@ export interface Metrics {
   refusedCredential(): void;
   /** A client was refused, or lost a connection, because of a limit. */
   limitMet(limit: Limit): void;
-  /** A timer fired this much too late. */
-  loopDelayed(durationS: number): void;
   /** When the current certificate expires, in seconds since the Unix epoch. */
   certificateEnds(atS: number): void;
   /** A write was requested. @returns the function to call when it ends. */
@@ -81,10 +82,6 @@ export function createMetrics(): Metrics {
     "How often a limit turned a request away or closed a connection.",
     "limit",
   );
-  const loopDelays = durations(
-    "event_loop_delay_seconds",
-    "How much too late the event loop came to a timer that is due fifty times a second.",
-  );
   const certificate = gauge(
     "tls_certificate_not_after_seconds",
     "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
@@ -106,7 +103,6 @@ export function createMetrics(): Metrics {
     },
     refusedCredential: () => refused.inc(),
     limitMet: (limit) => limitsMet.inc({ limit }),
-    loopDelayed: (durationS) => loopDelays.observe(durationS),
     certificateEnds: (atS) => certificate.set(atS),
     writing() {
       waiting.inc();
@@ -132,6 +128,41 @@ export function createMetrics(): Metrics {
           }
         },
       });
+    },
+  };
+}
+
+/** Wraps a store to measure its writes. */
+export function measureStore(store: Store, metrics: Metrics): Store {
+  return {
+    ...store,
+    async write(job) {
+      const end = metrics.writing();
+      try {
+        const value = await store.write(job);
+        end("committed");
+        return value;
+      } catch (error) {
+        end(error instanceof StoreUnavailableError ? "unavailable" : "failed");
+        throw error;
+      }
+    },
+  };
+}
+
+/** Wraps a task to count its runs. */
+export function measureTask(task: Task, metrics: Metrics): Task {
+  return {
+    ...task,
+    async run(signal) {
+      try {
+        await task.run(signal);
+        metrics.taskEnded(task.name, "succeeded");
+      } catch (error) {
+        // Aborted runs are not counted.
+        if (!signal.aborted) metrics.taskEnded(task.name, "failed");
+        throw error;
+      }
     },
   };
 }

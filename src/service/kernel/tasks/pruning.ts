@@ -1,7 +1,7 @@
 import { isoTime } from "../../../platform/clock.ts";
 import type { OperationContext } from "../operation.ts";
 import type { Transaction } from "../store/store.ts";
-import type { Task } from "./task.ts";
+import type { Task } from "./task-loop.ts";
 
 /** Rows per transaction, so that requests can write in between. */
 const BATCH = 500;

@@ -1,7 +1,25 @@
+import type { Log } from "../../../platform/log/log.ts";
 import { createBackoff } from "../../../platform/retry.ts";
 import type { ServiceMachine } from "../machine.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
-import type { Task } from "./task.ts";
+
+/**
+ * Background work of the service: probing endpoints, reconciling deployments and fleets, metering, cleaning up.
+ *
+ * Several replicas may run the same task at once: a task is idempotent, and claims the rows it works on.
+ */
+export interface Task {
+  /** For the log. */
+  readonly name: string;
+  /** Longest time between two runs; a nudge brings the next one forward. */
+  readonly intervalMs: number;
+  /** Nudges do not bring a run forward; for work that no request makes due. */
+  readonly ignoresNudges?: boolean;
+  /** Pause after a run as a multiple of its duration, even when nudged, to leave time for requests; 0 by default. */
+  readonly restRatio?: number;
+  /** One run. A failure is logged, and the task runs again after a backoff. */
+  run(signal: AbortSignal): Promise<void>;
+}
 
 /** Runs the tasks of the service in parallel, but each task only once at a time. */
 export interface TaskLoop extends AsyncDisposable {
@@ -112,4 +130,38 @@ function describe(error: unknown): string {
   const cause = unavailable(error);
   if (cause instanceof StoreUnavailableError) return cause.message;
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}
+
+/** Items whose failure is remembered, so that it is logged once; the oldest are forgotten, and logged again. */
+const REMEMBERED_MAXIMUM = 1000;
+
+/** Runs the work on one of many items. A failure is logged once per reason, and the other items continue. */
+export interface FailingItems {
+  /**
+   * A failed item does not fail the run: otherwise all items would wait for the backoff of one.
+   *
+   * @throws StoreUnavailableError, which would affect the other items as well.
+   */
+  attempt(id: string, work: () => Promise<void>): Promise<void>;
+}
+
+export function createFailingItems(task: string, log: Log): FailingItems {
+  const reasons = new Map<string, string>();
+  return {
+    async attempt(id, work) {
+      try {
+        await work();
+        reasons.delete(id);
+      } catch (error) {
+        const cause = unavailable(error);
+        if (cause instanceof StoreUnavailableError) throw cause;
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        if (reasons.get(id) === reason) return;
+        log.error("task_item_failed", { task, id, error: cause instanceof Error ? (cause.stack ?? reason) : reason });
+        const [oldest] = reasons.keys();
+        if (oldest !== undefined && reasons.size >= REMEMBERED_MAXIMUM) reasons.delete(oldest);
+        reasons.set(id, reason);
+      }
+    },
+  };
 }

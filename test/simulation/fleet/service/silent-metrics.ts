@@ -7,7 +7,6 @@ export const silentMetrics: Metrics = {
   answered() {},
   refusedCredential() {},
   limitMet() {},
-  loopDelayed() {},
   certificateEnds() {},
   writing: () => () => {},
   taskEnded() {},
