@@ -6,7 +6,7 @@ import { createProber, type ReadinessTimes } from "./endpoints/prober.ts";
 import { createPruneEnrolments } from "./identity/enrolments.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
-import type { Task } from "./kernel/tasks/task.ts";
+import type { Task } from "./kernel/tasks/task-loop.ts";
 import { createPruneLogins } from "./logins/logins.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { createDeliverer, createPruneOutbox } from "./webhooks/deliver.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { readBody } from "../../src/service/kernel/http/body.ts";
-import { type Json, parseJson } from "../../src/service/kernel/json/parse-json.ts";
+import { type Json, parseJson } from "../../src/service/kernel/json/json.ts";
 import { readDateTime } from "../../src/service/kernel/validation/date-time.ts";
 import { readBoolean, readInteger } from "../../src/service/kernel/validation/lax-values.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";

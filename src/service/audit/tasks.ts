@@ -1,7 +1,7 @@
 import { isoTime } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import { auditedBeforeNewest, pruneAudit } from "./queries.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { isoNow } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import {
   type Began,
   closePeriod,

@@ -1,7 +1,7 @@
 import type { DeploymentCreate, DeploymentsQuery, DeploymentView } from "../../api/deployments.ts";
 import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { PageRange } from "../kernel/lists/pages.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { momentNow } from "./transition.ts";

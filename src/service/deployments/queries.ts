@@ -1,4 +1,4 @@
-import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 

@@ -1,7 +1,6 @@
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
-import { createFailingItems, type FailingItems } from "../kernel/tasks/failing-items.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import { createFailingItems, type FailingItems, type Task } from "../kernel/tasks/task-loop.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import type { OperationContext } from "../kernel/operation.ts";

@@ -1,6 +1,6 @@
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import { type Expectation, expectationOf, loadDemands } from "./expectation.ts";
 import { believe } from "./health.ts";
 import { loadPreparations } from "./preparations.ts";

@@ -7,7 +7,7 @@ import type { PageQuery } from "../../api/wire/pages.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import { type Answer, answerValue, isAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS, type List } from "../kernel/lists/answer-list.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { PageRange } from "../kernel/lists/pages.ts";
 import { type PresenceContext, storedOnlineSince } from "../identity/index.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";

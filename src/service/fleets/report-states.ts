@@ -2,7 +2,7 @@ import type { EventType } from "../../api/wire/event-types.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
 import { assessFleet } from "./readiness/assessment.ts";

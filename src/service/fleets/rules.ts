@@ -1,5 +1,5 @@
 import { type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
-import type { Json } from "../kernel/json/parse-json.ts";
+import type { Json } from "../kernel/json/json.ts";
 import { type Finding, type Location, ruleBroken } from "../kernel/validation/finding.ts";
 
 /**

@@ -5,7 +5,7 @@ import { keyFingerprint } from "../../platform/ed25519.ts";
 import { isRobotOnline, type Presence, presenceAt } from "./presence.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { printJson } from "../kernel/json/print-json.ts";
+import { printJson } from "../kernel/json/json.ts";
 import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";

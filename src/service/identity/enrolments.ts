@@ -1,5 +1,6 @@
 /** Enrolments: computers without a credential that wait until somebody approves them. Their rows and states. */
 import { sql } from "kysely";
+import * as z from "zod";
 
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
@@ -10,7 +11,7 @@ import type { AuditEntry } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createPruning } from "../kernel/tasks/pruning.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 
 export type EnrolmentRow = Tables["enrolments"];
 export type EnrolmentsContext = OperationContext & PresenceContext;
@@ -251,4 +252,21 @@ export async function consumeEnrolment(transaction: Transaction, installationId:
     .where("installation_id", "=", installationId)
     .where("status", "=", "approved")
     .execute();
+}
+
+/** What a key for enrolments says of the robots that enroll with it. */
+export type KeyEnrolment = z.output<typeof keyEnrolmentSchema>;
+
+const keyEnrolmentSchema = z.object({
+  /** How many robots may enroll; `uses_remaining` of the key counts down from it. */
+  uses: z.int(),
+  site: z.string().nullable(),
+  region: z.string().nullable(),
+  /** Text of a JSON object. */
+  labels: z.string(),
+});
+
+/** Decodes it from the store; null for a key for anything else. */
+export function readKeyEnrolment(enrolment: string | null): KeyEnrolment | null {
+  return enrolment === null ? null : keyEnrolmentSchema.parse(JSON.parse(enrolment));
 }

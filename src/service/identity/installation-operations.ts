@@ -3,7 +3,7 @@ import { isoTime } from "../../platform/clock.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
-import { authorship, type Handler, type PublicHandler } from "../kernel/operation.ts";
+import { authorship, type Handler, type OpenHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import { forgetDisplaced, termsOf } from "./credentials.ts";
@@ -32,7 +32,7 @@ export function heartbeat({ machine, liveness }: InstallationContext): Handler<H
 }
 
 /** `POST /v1/robot-agent/runs/claim`: there is never work here, and a refusal would make existing agents ask each second. */
-export function claimRun(): PublicHandler<unknown> {
+export function claimRun(): OpenHandler<unknown> {
   return async ({ bearer }) =>
     bearer?.startsWith(ROBOT_TOKEN_PREFIX) === true
       ? answerValue({ run: null, retry_after_s: CLAIM_AGAIN_S })

@@ -4,7 +4,7 @@ import type { Heartbeat } from "../../api/installations.ts";
 import { isoNow } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Reader, Store } from "../kernel/store/store.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 
 /** Heartbeats that this replica accepted. They are in memory first: a crash loses at most the last second of them. */
 export interface Liveness {

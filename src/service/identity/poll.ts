@@ -7,7 +7,7 @@ import { install, reissue } from "./installations.ts";
 import { isRobotOnline, presenceAt } from "./presence.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse } from "../kernel/http/answers.ts";
-import type { PublicHandler } from "../kernel/operation.ts";
+import type { OpenHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
@@ -70,7 +70,7 @@ type NotInstalled =
  * `POST /v1/robot-agent/enrollment/poll`: the first one after the approval makes the installation. Until its credential is used, a repeated
  * poll is answered with a fresh value for the same installation, so that an answer may be lost.
  */
-export function pollEnrolment(context: EnrolmentsContext): PublicHandler<EnrolmentPoll> {
+export function pollEnrolment(context: EnrolmentsContext): OpenHandler<EnrolmentPoll> {
   const { store, newId, machine, identity, nudge } = context;
   return async ({ body, requestId }) => {
     const row = await findEnrolment(store.lookup, body.approval_id);

@@ -3,7 +3,7 @@ import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import type { Liveness } from "./liveness.ts";
 import type { IdentitySettings } from "./installations.ts";

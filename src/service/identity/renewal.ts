@@ -4,7 +4,7 @@ import { isoTime } from "../../platform/clock.ts";
 import { isSignedBy, readPublicKey } from "../../platform/ed25519.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import type { PublicHandler } from "../kernel/operation.ts";
+import type { OpenHandler } from "../kernel/operation.ts";
 import { audit, type AuditEntry, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
@@ -65,7 +65,7 @@ type Outcome =
     };
 
 /** `POST /v1/robot-agent/credential/renew`: the signature is the proof; the bearer tells which value the computer holds. */
-export function renewCredential(context: InstallationContext): PublicHandler<Renewal> {
+export function renewCredential(context: InstallationContext): OpenHandler<Renewal> {
   const { store, newId, machine, identity } = context;
   /** When a refused recovery was last written to the audit log, by installation. */
   const auditedMs = new Map<string, number>();

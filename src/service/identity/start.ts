@@ -3,10 +3,9 @@ import { isoTime } from "../../platform/clock.ts";
 import { readPublicKey } from "../../platform/ed25519.ts";
 import { findLiveByKey } from "./installations.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { printJson } from "../kernel/json/print-json.ts";
+import { printJson } from "../kernel/json/json.ts";
 import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import { type Actor, authorship, type OpenHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -26,6 +25,8 @@ import {
   entryOf,
   expireWaitingOf,
   insertEnrolment,
+  type KeyEnrolment,
+  readKeyEnrolment,
   shownOf,
   UNDECIDED,
 } from "./enrolments.ts";

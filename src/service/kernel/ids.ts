@@ -5,7 +5,6 @@ import type { Random } from "../../platform/random.ts";
 
 /** Prefix of an id: the kind of resource, visible in logs. */
 export type IdPrefix =
-  | "akey"
   | "aud"
   | "dep"
   | "evt"

@@ -50,20 +50,14 @@ export interface Call<Body, Query = null> extends Actor {
 
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
 
-/** One request of a public operation. */
-export interface PublicCall<Body> extends Omit<Call<Body>, keyof Actor> {
+/** One request of an operation that answers without a credential. */
+export interface OpenCall<Body> extends Omit<Call<Body>, keyof Actor> {
+  /** Null without a credential, and of an operation that takes none. */
+  readonly actor: Actor | null;
   /** The client's `User-Agent`. */
   readonly program: string | null;
   /** The bearer token that was sent along. Nothing has checked it. */
   readonly bearer: string | null;
-}
-
-export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
-
-/** One request of an operation that also answers without a credential. */
-export interface OpenCall<Body> extends PublicCall<Body> {
-  /** Null without a credential. */
-  readonly actor: Actor | null;
 }
 
 export type OpenHandler<Body> = (call: OpenCall<Body>) => Promise<Answer>;

@@ -1,7 +1,7 @@
 import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
 import { type KeyViewRow, selectKeys } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
-import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

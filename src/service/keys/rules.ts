@@ -3,14 +3,13 @@ import { API_KEY_SCOPES, type ApiKeyScope, type Scope } from "../../api/wire/sco
 import type { Random } from "../../platform/random.ts";
 import { API_KEY_PREFIX, createToken, hashSecret } from "../kernel/auth/token.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";
-import { type KeyEnrolment, readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { type KeyViewRow, lockKey } from "../kernel/auth/key-queries.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import { type Answer, refuse } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { denyEnrolmentsOf } from "../identity/index.ts";
+import { denyEnrolmentsOf, type KeyEnrolment, readKeyEnrolment } from "../identity/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
 import { readLabels } from "../robots/index.ts";
 import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";

@@ -7,7 +7,7 @@ import type { Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createPruning, deleteExpired } from "../kernel/tasks/pruning.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import { type NewSession, openSession } from "./sessions.ts";
 
 /** A pending or recently completed login. */

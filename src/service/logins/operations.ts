@@ -2,7 +2,7 @@ import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../
 import { isoTime } from "../../platform/clock.ts";
 import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { authorship, type Handler, type OperationContext, type PublicHandler } from "../kernel/operation.ts";
+import { authorship, type Handler, type OperationContext, type OpenHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
@@ -28,7 +28,7 @@ const CODE_PREFIX = "rps_code_";
 const PROGRAM_LENGTH = 200;
 
 /** `POST /v1/cli/login/start`: a program requests a login. Only the hash of its verifier identifies it later. */
-export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
+export function startLogin({ store, newId, machine }: OperationContext): OpenHandler<LoginStart> {
   return async ({ body, address, program }) => {
     const nowMs = machine.clock.wallMs();
     const login: LoginRow = {
@@ -54,7 +54,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
 }
 
 /** `POST /v1/cli/login/poll`: for programs that no browser can reach. */
-export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
+export function pollLogin(context: OperationContext): OpenHandler<LoginPoll> {
   const { store, newId, machine } = context;
   return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();
@@ -86,7 +86,7 @@ function refusalOf(state: LoginState): Answer | null {
 }
 
 /** `POST /v1/cli/login/exchange`: exchanges the code that the person's browser delivered for a token. */
-export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
+export function exchangeLogin(context: OperationContext): OpenHandler<LoginExchange> {
   const { store, newId, machine } = context;
   return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();

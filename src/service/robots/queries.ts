@@ -1,7 +1,7 @@
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
-import { printJson } from "../kernel/json/print-json.ts";
+import { printJson } from "../kernel/json/json.ts";
 import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";

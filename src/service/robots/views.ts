@@ -16,7 +16,7 @@ import { chunksOf } from "../kernel/auth/lineage.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
 import { createListCache } from "../kernel/lists/list-cache.ts";
-import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { UsageQuery } from "../../api/usage.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { firstIdAt } from "../kernel/ids.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";

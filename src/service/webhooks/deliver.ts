@@ -5,7 +5,7 @@ import type { Sent } from "../kernel/outgoing.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createPruning } from "../kernel/tasks/pruning.ts";
-import type { Task } from "../kernel/tasks/task.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
 import type { Message, Sender } from "./receivers.ts";
 
 const SECOND_MS = 1000;

@@ -10,7 +10,7 @@ import {
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";

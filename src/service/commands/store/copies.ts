@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
-import { backUp, type CopyOutcome } from "../../kernel/store/copies/backup.ts";
-import { restore as restoreStore } from "../../kernel/store/copies/restore.ts";
+import { backUp, type CopyOutcome } from "../../kernel/store/backups/backup.ts";
+import { restore as restoreStore } from "../../kernel/store/backups/restore.ts";
 import { describeLocation } from "../../kernel/store/store-problem.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { CommandFlags } from "./locate-store.ts";

@@ -1,7 +1,7 @@
 import { isoNow } from "../../../platform/clock.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Store } from "../store/store.ts";
-import type { Task } from "../tasks/task.ts";
+import type { Task } from "../tasks/task-loop.ts";
 import type { Principal } from "./authenticate.ts";
 
 /** Records the last use of keys and sessions, without a write for each request. */

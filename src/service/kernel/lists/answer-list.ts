@@ -3,8 +3,7 @@ import { type Answer, answerJson, type LongAnswer } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { Call, Handler, OperationContext } from "../operation.ts";
 import type { Reader } from "../store/store.ts";
-import type { PageRange } from "./page-range.ts";
-import { nextPage, readPage } from "./paging.ts";
+import { nextPage, type PageRange, readPage } from "./pages.ts";
 
 /** Rows per query: reading and printing them blocks the event loop for about a millisecond. */
 const FETCHED_ROWS = 200;

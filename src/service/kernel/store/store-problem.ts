@@ -110,9 +110,8 @@ const NAME_AUTHORITY =
   "name the authority of its certificate at the end of the database URL: ?sslmode=verify-full&sslrootcert=/path/to/ca.pem";
 const RENEW = "renew the certificate of the server, and check the clock of this computer";
 const CHECK_FILES = "check the files that sslrootcert, sslcert and sslkey in the database URL name";
-const CHECK_SERVER = "look into the log of the database server, and at its disk";
 
-/** Remedies by SQLSTATE, by its class, or by errno. */
+/** Remedies by SQLSTATE or by errno. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   [
     PASSWORD_REFUSED,
@@ -123,22 +122,13 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
     "check the user in the database URL, and that pg_hba.conf lets it in from here; where that asks for encryption, add ?sslmode=verify-full to the URL",
   ],
   ["3D000", "make the database first, for example: createdb robot-policy"],
-  ["3F000", "the database has no schema to make tables in: create schema public"],
   ["42501", "let the user of the URL create tables in this database, or make it the owner"],
   ["25006", "this server is a standby; name the primary in the database URL"],
   ["53300", "raise max_connections of the server, or lower the pool size of each service"],
-  ["53100", "make room on the disk of the database server"],
-  ["53", "the database server lacks disk, memory or connections: look into its log"],
-  ["55000", "let the database accept connections: alter database NAME allow_connections true"],
-  ["57014", "the server cancelled a statement that took too long: look for locks and load in pg_stat_activity"],
-  ["57", "the server starts or stops: wait, or start it"],
   [
     "08P01",
     "if a pooler such as PgBouncer stands in between, check its database, user and limits, and look into its log",
   ],
-  ["08", CHECK_SERVER],
-  ["58", CHECK_SERVER],
-  ["XX", CHECK_SERVER],
   ["ENOTFOUND", CHECK_HOST],
   ["EAI_AGAIN", "check the host in the database URL and the name server"],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", NAME_AUTHORITY],
@@ -191,12 +181,7 @@ function remedyFor({ message, cause }: StoreUnavailableError): string {
   if (message.includes(NO_TLS)) return "turn on ssl in postgresql.conf, or take sslmode out of the database URL";
   const code = errorCode(cause) ?? "";
   const isAnswer = cause instanceof Error && "severity" in cause;
-  return (
-    REMEDIES.get(code) ??
-    (isAnswer
-      ? (REMEDIES.get(code.slice(0, 2)) ?? `look up SQLSTATE ${code} in the log of PostgreSQL`)
-      : NOBODY_ANSWERS)
-  );
+  return REMEDIES.get(code) ?? (isAnswer ? `look for SQLSTATE ${code} in the log of PostgreSQL` : NOBODY_ANSWERS);
 }
 
 /** Node recommends a flag of its own. */

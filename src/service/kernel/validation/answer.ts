@@ -1,5 +1,4 @@
-import type { Json } from "../json/parse-json.ts";
-import { printJson } from "../json/print-json.ts";
+import { type Json, printJson } from "../json/json.ts";
 import { REDACTED, redact, redactBeginning } from "../redact.ts";
 import { FINDINGS_MAXIMUM, isObject } from "./check.ts";
 import type { Finding } from "./finding.ts";

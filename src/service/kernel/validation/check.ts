@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { Json, JsonObject } from "../json/parse-json.ts";
+import type { Json, JsonObject } from "../json/json.ts";
 import type { Fault, Finding, Location } from "./finding.ts";
 
 /** Reads one input. Returns undefined if and only if it is invalid; the findings are added to the place. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import * as faults from "./finding.ts";
 import { plainCheck } from "./scalar-checks.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 import type { Fault } from "./finding.ts";
 import type { Read } from "./lax-values.ts";
 

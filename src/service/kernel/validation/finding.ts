@@ -1,4 +1,4 @@
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 
 /** Path to an input; the first element names the part of the request. */
 export type Location = readonly (string | number)[];
@@ -57,20 +57,17 @@ export function tooLong(kind: "List" | "Tuple" | "Dictionary", maximum: number, 
   return fault("too_long", msg, { field_type: kind, max_length: maximum, actual_length: actual });
 }
 
-export function tooSmall(ge: number): Fault {
-  return fault("greater_than_equal", `Input should be greater than or equal to ${ge}`, { ge });
-}
+const BOUNDS = {
+  ge: ["greater_than_equal", "greater than or equal to"],
+  le: ["less_than_equal", "less than or equal to"],
+  gt: ["greater_than", "greater than"],
+  lt: ["less_than", "less than"],
+} as const;
 
-export function tooLarge(le: number): Fault {
-  return fault("less_than_equal", `Input should be less than or equal to ${le}`, { le });
-}
-
-export function notAbove(gt: number): Fault {
-  return fault("greater_than", `Input should be greater than ${gt}`, { gt });
-}
-
-export function notBelow(lt: number): Fault {
-  return fault("less_than", `Input should be less than ${lt}`, { lt });
+/** @param kind as in `ctx`: what a number has to be, compared with its bound. */
+export function outOfBound(kind: keyof typeof BOUNDS, bound: number): Fault {
+  const [type, words] = BOUNDS[kind];
+  return fault(type, `Input should be ${words} ${bound}`, { [kind]: bound });
 }
 
 export function notMultiple(factor: number): Fault {

@@ -1,4 +1,4 @@
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 import { type Fault, fault, NOT_FINITE } from "./finding.ts";
 
 /** The value, or why it is invalid. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { codePoints } from "../../../api/wire/text.ts";
 import { isoTime } from "../../../platform/clock.ts";
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import { readDateTime } from "./date-time.ts";
 import * as faults from "./finding.ts";
@@ -35,8 +35,8 @@ export function integerCheck(schema: z.ZodNumber): Check {
   return (input, place) => {
     const read = readInteger(input);
     if ("fault" in read) return place.refuse(input, read.fault);
-    if (read.value < minimum) return place.refuse(input, faults.tooSmall(minimum));
-    if (read.value > maximum) return place.refuse(input, faults.tooLarge(maximum));
+    if (read.value < minimum) return place.refuse(input, faults.outOfBound("ge", minimum));
+    if (read.value > maximum) return place.refuse(input, faults.outOfBound("le", maximum));
     return Number(read.value);
   };
 }
@@ -66,13 +66,13 @@ function boundCheck(check: z.core.$ZodCheck): BoundCheck {
   if (check instanceof z.core.$ZodCheckGreaterThan) {
     const { inclusive } = check._zod.def;
     const bound = Number(check._zod.def.value);
-    const fault = inclusive ? faults.tooSmall(bound) : faults.notAbove(bound);
+    const fault = faults.outOfBound(inclusive ? "ge" : "gt", bound);
     return (value) => ((inclusive ? value >= bound : value > bound) ? null : fault);
   }
   if (check instanceof z.core.$ZodCheckLessThan) {
     const { inclusive } = check._zod.def;
     const bound = Number(check._zod.def.value);
-    const fault = inclusive ? faults.tooLarge(bound) : faults.notBelow(bound);
+    const fault = faults.outOfBound(inclusive ? "le" : "lt", bound);
     return (value) => ((inclusive ? value <= bound : value < bound) ? null : fault);
   }
   if (check instanceof z.core.$ZodCheckMultipleOf) {

@@ -9,7 +9,7 @@
  */
 import * as z from "zod";
 
-import type { Json } from "../json/parse-json.ts";
+import type { Json } from "../json/json.ts";
 import { type Check, inputAt, Place } from "./check.ts";
 import { arrayCheck, objectCheck, recordCheck, tupleCheck, unionCheck } from "./container-checks.ts";
 import { type Finding, type Location, ruleBroken } from "./finding.ts";

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { HISTORY_KEPT, REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import { DIGEST_OF_NOTHING } from "../../../api/words/enrolments.ts";
-import { nameActors } from "../../kernel/auth/actor-names.ts";
+import { nameActors } from "../../audit/index.ts";
 import { prepare } from "../../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";

@@ -11,7 +11,7 @@ import type { RefusedRequest } from "../../kernel/http/mount.ts";
 import type { ServiceMachine } from "../../kernel/machine.ts";
 import { redact } from "../../kernel/redact.ts";
 import type { Store, Transaction } from "../../kernel/store/store.ts";
-import type { Task } from "../../kernel/tasks/task.ts";
+import type { Task } from "../../kernel/tasks/task-loop.ts";
 import { isObject } from "../../kernel/validation/check.ts";
 
 const storedRefusalSchema = z.object({

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { listFleetFacts } from "../../../../src/service/fleets/queries.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/pages.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { equipmentOf } from "../../../../src/service/robots/equipment.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

@@ -6,8 +6,8 @@ import { expect, it } from "vitest";
 
 import { fleetDetailsSchema } from "../../../../src/api/fleet-details.ts";
 import { fleetViewSchema } from "../../../../src/api/fleets.ts";
-import { backUp } from "../../../../src/service/kernel/store/copies/backup.ts";
-import { restore } from "../../../../src/service/kernel/store/copies/restore.ts";
+import { backUp } from "../../../../src/service/kernel/store/backups/backup.ts";
+import { restore } from "../../../../src/service/kernel/store/backups/restore.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation, Transaction } from "../../../../src/service/kernel/store/store.ts";
 import { testFolder } from "../../../support/folder.ts";

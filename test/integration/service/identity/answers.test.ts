@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 
 import { enrolmentApprovalSchema, enrolmentPollSchema, enrolmentStartSchema } from "../../../../src/api/enrolments.ts";
 import { decodeJson } from "../../../../src/service/kernel/json/decode-json.ts";
-import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
+import { parseJson } from "../../../../src/service/kernel/json/json.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { times } from "../../../support/run/tier.ts";

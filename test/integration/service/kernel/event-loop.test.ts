@@ -5,7 +5,7 @@ import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
-import type { Task } from "../../../../src/service/kernel/tasks/task.ts";
+import type { Task } from "../../../../src/service/kernel/tasks/task-loop.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

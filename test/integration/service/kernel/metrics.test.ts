@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
-import { FIGURES_FRESH_MS, ROBOTS_FRESH_MS } from "../../../../src/service/kernel/store/store-figures.ts";
+import { FIGURES_FRESH_MS, ROBOTS_FRESH_MS } from "../../../../src/service/figures.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";

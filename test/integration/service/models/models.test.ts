@@ -11,7 +11,7 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { createMetrics, type Figure } from "../../../../src/service/kernel/metrics.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
-import { addStoreFigures } from "../../../../src/service/kernel/store/store-figures.ts";
+import { addStoreFigures } from "../../../../src/service/figures.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
 import { readCatalogFile } from "../../../../src/service/models/catalog.ts";

@@ -7,7 +7,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { answerList, ITEMS, PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
-import type { PageRange } from "../../../../src/service/kernel/lists/page-range.ts";
+import type { PageRange } from "../../../../src/service/kernel/lists/pages.ts";
 
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));

@@ -8,7 +8,6 @@ import {
   CONSOLE_TOKEN_PREFIX,
   createToken,
   hashSecret,
-  isToken,
   SESSION_TOKEN_PREFIX,
 } from "../../../../src/service/kernel/auth/token.ts";
 import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
@@ -92,18 +91,5 @@ describe("workingCredentials: a session", () => {
     await addSession(parts, createToken(SESSION_TOKEN_PREFIX, systemRandom), ends(parts.at));
     const working = await workingCredentials(parts.store.reader, ["ses_1", "ses_2"], parts.at());
     expect([...working]).toEqual(isWorking ? ["ses_1"] : []);
-  });
-});
-
-describe("createToken", () => {
-  it("128 random bits → 22 characters and a checksum of 6, which detects every changed character", () => {
-    let bytes = 0;
-    const token = createToken("p_", { ...systemRandom, bytes: (count) => new Uint8Array((bytes = count)).fill(255) });
-    expect([bytes, token.length]).toEqual([16, 2 + 22 + 6]);
-    expect(isToken("p_", token)).toBe(true);
-    for (let index = 2; index < token.length; index += 1) {
-      const changed = token.slice(0, index) + (token[index] === "x" ? "y" : "x") + token.slice(index + 1);
-      expect(isToken("p_", changed)).toBe(false);
-    }
   });
 });

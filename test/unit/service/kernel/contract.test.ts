@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 import { robotSetupSchema } from "../../../../src/api/robots.ts";
-import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
+import { parseJson } from "../../../../src/service/kernel/json/json.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 
 const EXAMPLES = new URL("../../../golden/robot-manifest/examples/", import.meta.url);

@@ -5,8 +5,8 @@ import {
   JSON_DEPTH_MAXIMUM,
   JSON_INTEGER_DIGITS_MAXIMUM,
   parseJson,
-} from "../../../../src/service/kernel/json/parse-json.ts";
-import { printJson } from "../../../../src/service/kernel/json/print-json.ts";
+  printJson,
+} from "../../../../src/service/kernel/json/json.ts";
 import { times } from "../../../support/run/tier.ts";
 
 function roundTrip(text: string): string {

@@ -5,7 +5,7 @@ import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { nextPage, readPage } from "../../../../src/service/kernel/lists/paging.ts";
+import { nextPage, readPage } from "../../../../src/service/kernel/lists/pages.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 
 const newId = createIds(systemClock, systemRandom);

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import type { Log } from "../../../../src/platform/log/log.ts";
 import { StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
-import { createTaskLoop } from "../../../../src/service/kernel/tasks/task-loop.ts";
-import type { Task } from "../../../../src/service/kernel/tasks/task.ts";
+import { createTaskLoop, type Task } from "../../../../src/service/kernel/tasks/task-loop.ts";
 
 const NUDGE_GAP_MS = 20;
 const REST_MAXIMUM_MS = 5000;

@@ -11,7 +11,7 @@ import { robotSetupSchema } from "../../../../src/api/robots.ts";
 import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { pageQuerySchema } from "../../../../src/api/wire/pages.ts";
-import { type Json, parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
+import { type Json, parseJson } from "../../../../src/service/kernel/json/json.ts";
 import {
   ANSWER_CUT_BYTES,
   ANSWER_WHOLE_BYTES,

@@ -6,7 +6,7 @@ import type { Principal } from "../../../../src/service/kernel/auth/authenticate
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/service/kernel/auth/last-used.ts";
 import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";
 import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/credentials.ts";
-import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/pages.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createOrganizationKey } from "../../../../src/service/keys/operations.ts";
 import {

@@ -12,7 +12,7 @@ import { createMeterUsage } from "../../../../src/service/deployments/meter-usag
 import { lockCurrentDeployment } from "../../../../src/service/deployments/queries.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
 import { createIds, type NewId } from "../../../../src/service/kernel/ids.ts";
-import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/pages.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";

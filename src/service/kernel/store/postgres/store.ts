@@ -7,8 +7,7 @@ import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables, Transaction } from "../tables.ts";
 import { isConflict, StoreUnavailableError, unavailable } from "../unavailable.ts";
-import { connectionFailure, nodePostgresDialect } from "./dialect.ts";
-import { fromPostgresText } from "./text.ts";
+import { connectionFailure, fromPostgresText, nodePostgresDialect } from "./dialect.ts";
 
 /** Default number of connections of one process. */
 const POOL_SIZE = 10;

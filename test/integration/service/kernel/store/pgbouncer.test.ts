@@ -2,8 +2,8 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
-import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
+import { backUp } from "../../../../../src/service/kernel/store/backups/backup.ts";
+import { restore } from "../../../../../src/service/kernel/store/backups/restore.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";

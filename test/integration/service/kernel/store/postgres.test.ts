@@ -10,8 +10,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
 import { listEnrolled } from "../../../../../src/service/identity/presence.ts";
-import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
-import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
+import { backUp } from "../../../../../src/service/kernel/store/backups/backup.ts";
+import { restore } from "../../../../../src/service/kernel/store/backups/restore.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
 
-import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
+import { backUp } from "../../../../../src/service/kernel/store/backups/backup.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";

@@ -11,10 +11,9 @@ import { lockDirectory } from "../sqlite/database.ts";
 import { openSqliteFile, SQLITE_FILE } from "../sqlite/store.ts";
 import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
-import { hasSchemaOf, tableShapes } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
 import { copyDatabase, type CopyMachine, type CopyOutcome, copyProblem } from "./backup.ts";
-import { type CopyOptions, copyTables } from "./copy-rows.ts";
+import { type CopyOptions, copyTables, hasSchemaOf } from "./copy-rows.ts";
 
 /** A table that backups of earlier versions have. */
 const EARLIER_SEAL = "backup_seal";
@@ -131,13 +130,12 @@ async function fillDatabase(
   const at = isoNow(clock);
   const { openPatiently } = await import("../postgres/store.ts");
   await using database = openPatiently(url);
-  const shapes = await tableShapes(schema);
   return await database.transaction().execute(async (to) => {
     // Under the migration lock, in case a service starts at the same time.
     const isNew = (await migrateWithin(to, at, { until: schema })) === 0;
     if (!isNew) return notEmpty(describeLocation({ kind: "postgres", url }));
     const reading = backup.transaction().setAccessMode("read only");
-    await reading.execute((from) => copyTables(from, to, shapes, options));
+    await reading.execute((from) => copyTables(from, to, schema, options));
     await migrateWithin(to, at);
     return null;
   });

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 
-import { type Clock, isoTime } from "../../../platform/clock.ts";
-import { createFresh } from "../coalesce.ts";
-import type { Figure, Metrics } from "../metrics.ts";
-import type { Reader } from "./store.ts";
+import { type Clock, isoTime } from "../platform/clock.ts";
+import { createFresh } from "./kernel/coalesce.ts";
+import type { Figure, Metrics } from "./kernel/metrics.ts";
+import type { Reader } from "./kernel/store/store.ts";
 
 /** How long figures are cached, because anyone may request the metrics; Prometheus does every few seconds. */
 export const FIGURES_FRESH_MS = 5000;

@@ -1,0 +1,2 @@
+/** The audit log: who changed what. These exports are for the other resources. */
+export { nameActors } from "./queries.ts";
