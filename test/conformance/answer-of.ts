@@ -2,7 +2,8 @@ import type * as z from "zod";
 
 import { operations } from "../../src/api/api.ts";
 import type { Answer } from "../../src/service/kernel/http/answers.ts";
-import { type Body, validateBody } from "../../src/service/kernel/http/body.ts";
+import type { Json } from "../../src/service/kernel/json/json.ts";
+import { type Reading, validateBody } from "../../src/service/kernel/http/body.ts";
 
 const BODIES: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["/v1/robots/setup", operations.setupRobot.request],
@@ -19,7 +20,7 @@ export function requestSchemaAt(path: string): z.ZodType {
 }
 
 /** The answer of the service to an invalid body; 200 if the body is valid. */
-export function answerOf(schema: z.ZodType, body: Body): Answer {
+export function answerOf(schema: z.ZodType, body: Reading<Json>): Answer {
   const read = validateBody(schema, body);
   return read.state === "read" ? { status: 200, json: "{}" } : read.answer;
 }

@@ -16,9 +16,6 @@ export interface Mount {
   /** Where. */
   readonly point: string;
   readonly isLocal: boolean;
-  /** Whether this mount may be written; the filesystem itself is `isDiskWritable` or not. */
-  readonly isWritable: boolean;
-  readonly isDiskWritable: boolean;
 }
 
 /** @param table the text of /proc/self/mountinfo, see proc_pid_mountinfo(5). */
@@ -44,20 +41,10 @@ export function mountOf(mounts: readonly Mount[], path: string): Mount | undefin
 /** `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue` */
 function readLine(line: string): Mount | undefined {
   const [before = "", after = ""] = line.split(" - ");
-  const [, , , root, point, options] = before.split(" ");
+  const [, , , root, point] = before.split(" ");
   if (root === undefined || point === undefined) return undefined;
-  const [type = "", , diskOptions] = after.split(" ");
-  return {
-    root,
-    point: unescape(point),
-    isLocal: LOCAL_TYPES.has(type),
-    isWritable: isWritable(options),
-    isDiskWritable: isWritable(diskOptions),
-  };
-}
-
-function isWritable(options: string | undefined): boolean {
-  return options?.split(",").includes("ro") !== true;
+  const [type = ""] = after.split(" ");
+  return { root, point: unescape(point), isLocal: LOCAL_TYPES.has(type) };
 }
 
 /** Blanks, line feeds and backslashes are escaped as three octal digits per byte. */

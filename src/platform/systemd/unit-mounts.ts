@@ -10,9 +10,3 @@ export function hidingSetting(mountTable: string, path: string): string | null {
   if (mount?.root.startsWith("/systemd/inaccessible/") !== true) return null;
   return HOMES.has(mount.point) ? "ProtectHome=yes" : `InaccessiblePaths=${mount.point}`;
 }
-
-/** True when this program's unit lets it only read what the disk lets others write: ProtectSystem=, ReadOnlyPaths=. */
-export function isReadOnlyByUnit(mountTable: string, path: string): boolean {
-  const mount = mountOf(readMounts(mountTable), path);
-  return mount !== undefined && !mount.isWritable && mount.isDiskWritable;
-}

@@ -12,7 +12,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "there is no such file or directory"],
   ["ENOSPC", "the disk is full"],
   ["ENOTDIR", "what should be a directory on the way there is none"],
-  ["EROFS", "the disk is read-only"],
+  ["EROFS", "the disk is read-only, or the unit lets the service only read there"],
 ]);
 
 /** Why a file or directory could not be used, in plain words if known, else the message of the error. */
@@ -20,13 +20,9 @@ export function systemReason(error: Error): string {
   return REASONS.get(errorCode(error) ?? "") ?? error.message;
 }
 
-/** For a folder that the unit lets the service only read (ProtectSystem=strict), whatever its modes say. */
-export function readOnlyForUnit(folder: string) {
-  return {
-    what: "the unit lets the service only read there",
-    fix: `use a folder below /var/lib/robot-policy-service, or let the unit write to this one: systemctl edit robot-policy-service, then the lines [Service] and ReadWritePaths=${folder}`,
-  };
-}
+/** For a path that can only be read. The unit lets the service write below /var/lib/robot-policy-service alone (ProtectSystem=strict). */
+export const MAKE_WRITABLE =
+  "choose a folder below /var/lib/robot-policy-service, make its disk writable, or let the unit write there: systemctl edit robot-policy-service, then the lines [Service] and ReadWritePaths=FOLDER";
 
 /** Whether the error is one of permissions. */
 export function isPermissionDenied(error: unknown): boolean {

@@ -1,16 +1,13 @@
-import { dirname, resolve } from "node:path";
-
 import { isoNow } from "../../platform/clock.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import { isReadOnlyByUnit } from "../../platform/systemd/unit-mounts.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { API_KEY_PREFIX, createToken, hashSecret, isToken } from "../kernel/auth/token.ts";
 import { findKey } from "../kernel/auth/key-queries.ts";
 import type { NewId } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
-import { readOnlyForUnit, systemReason } from "../kernel/system-reason.ts";
+import { MAKE_WRITABLE, systemReason } from "../kernel/system-reason.ts";
 import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
 import { insertKey } from "./queries.ts";
 import { keyRow } from "./rules.ts";
@@ -99,9 +96,7 @@ async function writeKeyFile(path: string, key: string, { files }: ServiceMachine
     await replaceDurably(files, path, Buffer.from(`${key}\n`), KEY_FILE_MODE);
     return null;
   } catch (error) {
-    const problem = unusable(path, error);
-    const isReadOnly = isReadOnlyByUnit(files.mountsNow(), resolve(path));
-    return isReadOnly ? { ...problem, ...readOnlyForUnit(dirname(path)) } : problem;
+    return unusable(path, error);
   }
 }
 
@@ -112,6 +107,9 @@ function unusable(path: string, error: unknown): Problem {
     code: "bootstrap-key-file-unusable",
     what: `the bootstrap key file cannot be used: ${systemReason(error)}`,
     where: path,
-    fix: "name a file in a directory that exists and that this user can write to",
+    fix:
+      errorCode(error) === "EROFS"
+        ? MAKE_WRITABLE
+        : "name a file in a directory that exists and that this user can write to",
   };
 }

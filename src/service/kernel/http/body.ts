@@ -13,9 +13,11 @@ import { type Answer, refuse, refuseInvalid, refuseUnreadable } from "./answers.
  */
 export const BODY_VALUES_MAXIMUM = 8192;
 
+const UNREADABLE = refuseUnreadable(400, "There was an error parsing the body");
 const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
 
-type ReadRequest<T> =
+/** The value, or the answer that refuses it. */
+export type Reading<T> =
   | { readonly state: "read"; readonly value: T }
   | { readonly state: "refused"; readonly answer: Answer };
 
@@ -23,56 +25,45 @@ type ReadRequest<T> =
 export function readRequest<S extends z.ZodType>(
   { request: schema }: { readonly request: S },
   { contentType, body }: FastifyRequest,
-): ReadRequest<z.output<S>> {
+): Reading<z.output<S>> {
   return validateBody(schema, readBody(contentType, body instanceof Uint8Array ? body : undefined));
 }
 
-/** A body as its schema reads it, or the answer that refuses it. */
-export function validateBody<S extends z.ZodType>(schema: S, body: Body): ReadRequest<z.output<S>> {
-  switch (body.state) {
-    case "unreadable":
-      return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
-    case "too-many":
-      return { state: "refused", answer: TOO_MANY_VALUES };
-    case "invalid":
-      return { state: "refused", answer: refuseInvalid([body.finding]) };
-    case "read": {
-      const validated = validate(schema, body.value, ["body"]);
-      if (validated.state === "invalid") return { state: "refused", answer: refuseInvalid(validated.findings) };
-      return { state: "read", value: validated.value };
-    }
-  }
+/** A body as its schema reads it. */
+export function validateBody<S extends z.ZodType>(schema: S, body: Reading<Json>): Reading<z.output<S>> {
+  if (body.state === "refused") return body;
+  const validated = validate(schema, body.value, ["body"]);
+  if (validated.state === "invalid") return refused(refuseInvalid(validated.findings));
+  return { state: "read", value: validated.value };
 }
-
-/** `invalid` is for a 422 answer, `unreadable` for a 400, `too-many` (values) for a 413. */
-export type Body =
-  | { readonly state: "read"; readonly value: Json }
-  | { readonly state: "invalid"; readonly finding: Finding }
-  | { readonly state: "unreadable" | "too-many" };
 
 /**
  * Reads a request body as FastAPI does: JSON where the content type is `application/json` or `application/…+json`, a text
  * otherwise (which no operation accepts, but the answer shows it); an empty body is missing whatever its type.
  */
-export function readBody(contentType: string | undefined, bytes: Uint8Array | undefined): Body {
+export function readBody(contentType: string | undefined, bytes: Uint8Array | undefined): Reading<Json> {
   if (bytes === undefined || bytes.byteLength === 0) {
-    return { state: "invalid", finding: { ...MISSING, loc: ["body"], input: null } };
+    return refused(refuseInvalid([{ ...MISSING, loc: ["body"], input: null }]));
   }
   const isJson = isJsonType(contentType);
   const text = isJson ? decodeJson(bytes) : decodeText(bytes);
-  if (text === null) return { state: "unreadable" };
+  if (text === null) return refused(UNREADABLE);
   if (!isJson) return { state: "read", value: text };
   const parsed = parseJson(text, BODY_VALUES_MAXIMUM);
   switch (parsed.state) {
     case "parsed":
       return { state: "read", value: parsed.value };
     case "too-much":
-      return { state: "unreadable" };
+      return refused(UNREADABLE);
     case "too-many":
-      return { state: "too-many" };
+      return refused(TOO_MANY_VALUES);
     case "invalid":
-      return { state: "invalid", finding: syntaxFinding(parsed.message, parsed.position) };
+      return refused(refuseInvalid([syntaxFinding(parsed.message, parsed.position)]));
   }
+}
+
+function refused(answer: Answer): Reading<never> {
+  return { state: "refused", answer };
 }
 
 function syntaxFinding(message: string, position: number): Finding {

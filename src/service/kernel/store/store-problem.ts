@@ -1,24 +1,12 @@
-import { resolve } from "node:path";
-
-import { errorCode, systemFiles } from "../../../platform/files/files.ts";
-import { isReadOnlyByUnit } from "../../../platform/systemd/unit-mounts.ts";
+import { errorCode } from "../../../platform/files/files.ts";
 import type { Problem } from "../../../platform/terminal.ts";
-import { isPermissionDenied, readOnlyForUnit, systemReason } from "../system-reason.ts";
+import { isPermissionDenied, MAKE_WRITABLE, systemReason } from "../system-reason.ts";
 import { NewerSchemaError, NoStoreError } from "./migrator.ts";
 import type { StoreLocation } from "./store.ts";
 import { StoreUnavailableError, unavailable, WrongEncodingError } from "./unavailable.ts";
 
-/**
- * The message for a store that could not be opened or used.
- *
- * @param mountTable of this program, which tells what its unit lets it write.
- * @returns null for a bug.
- */
-export function storeProblem(
-  error: unknown,
-  location: StoreLocation,
-  mountTable = systemFiles.mountsNow(),
-): Problem | null {
+/** The message for a store that could not be opened or used; null for a bug. */
+export function storeProblem(error: unknown, location: StoreLocation): Problem | null {
   const cause = unavailable(error);
   const where = describeLocation(location);
   if (cause instanceof NewerSchemaError) {
@@ -32,7 +20,7 @@ export function storeProblem(
   if (cause instanceof NoStoreError) return noStore(location);
   switch (location.kind) {
     case "sqlite":
-      return isOfTheMachine(cause) ? directoryProblem(cause, where, mountTable) : null;
+      return isOfTheMachine(cause) ? directoryProblem(cause, where) : null;
     case "postgres":
       return cause instanceof StoreUnavailableError ? databaseProblem(cause, location.url, where) : null;
   }
@@ -77,11 +65,7 @@ function isOfTheMachine(error: unknown): error is Error {
   return error instanceof Error && (code === "ERR_SQLITE_ERROR" || ERRNO.test(code ?? ""));
 }
 
-function directoryProblem(error: Error, where: string, mountTable: string): Problem {
-  if (isReadOnlyByUnit(mountTable, resolve(where))) {
-    const { what, fix } = readOnlyForUnit(where);
-    return { code: "data-directory-unusable", what: `the data directory cannot be used: ${what}`, where, fix };
-  }
+function directoryProblem(error: Error, where: string): Problem {
   return {
     code: "data-directory-unusable",
     what: `the data directory cannot be used: ${systemReason(error)}`,
@@ -100,7 +84,7 @@ const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
   ["ENOENT", ANOTHER_DIRECTORY],
   ["ENOTDIR", ANOTHER_DIRECTORY],
   ["ENOSPC", "make room on its disk"],
-  ["EROFS", "make its disk writable, or name with --data a directory on another one"],
+  ["EROFS", MAKE_WRITABLE],
 ]);
 
 const PASSWORD_REFUSED = "28P01";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { systemFiles } from "../../../../src/platform/files/files.ts";
-import { hidingSetting, isReadOnlyByUnit } from "../../../../src/platform/systemd/unit-mounts.ts";
+import { hidingSetting } from "../../../../src/platform/systemd/unit-mounts.ts";
 
 /** As in a unit with ProtectSystem=strict, PrivateTmp=yes, ProtectHome=yes, InaccessiblePaths=/srv/x and StateDirectory=agent. */
 const TABLE = `366 300 8:1 / / ro,relatime master:1 - ext4 /dev/sda1 rw,errors=remount-ro
@@ -31,16 +31,5 @@ describe("hidingSetting", () => {
 
   test("no mount table, and the table of this machine → null", () => {
     expect([hidingSetting("", "/tmp/x"), hidingSetting(systemFiles.mountsNow(), "/proc/x")]).toEqual([null, null]);
-  });
-});
-
-describe("isReadOnlyByUnit", () => {
-  test.each([
-    ["/srv/robot-policy", true],
-    ["/var/lib/agent/new", false],
-    ["/tmp/x", false],
-    ["/opt/image/x", false],
-  ])("%s → %s", (path, expected) => {
-    expect(isReadOnlyByUnit(TABLE, path)).toBe(expected);
   });
 });

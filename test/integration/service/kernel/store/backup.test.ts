@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
@@ -197,70 +197,6 @@ for (const { kind, needs, locate, takenPlace } of kinds) {
       expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
     });
 
-    it.each([
-      ["a missing file", undefined, "there is no such file"],
-      ["an empty file", "", "it is empty"],
-      ["a file that is not a database", "hello ".repeat(1000), "file is not a database"],
-    ])("%s → refused, and the location stays empty", async (_name, content, message) => {
-      const store = await locate();
-      const file = join(folder, "backup.db");
-      if (content !== undefined) await writeFile(file, content);
-      const refused = await run("restore", file, ...flagsOf(store));
-      expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain(message);
-      await using service = await serve(store, folder);
-      expect(await service.robots()).toEqual([]);
-    });
-
-    it.each([
-      [
-        "with a view in place of a table",
-        "alter table robots rename to r; create view robots as select * from r",
-        "its tables are not those of the schema that it names",
-      ],
-      [
-        "with a trigger",
-        "create trigger t after insert on robots begin delete from api_keys; end",
-        "its tables are not those of the schema that it names",
-      ],
-    ])("backup %s → refused", async (_what, text, message) => {
-      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
-      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
-      const backup = new DatabaseSync(file);
-      backup.exec(text);
-      backup.close();
-      const refused = await run("restore", file, ...flagsOf(target));
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
-    });
-
-    it("pipe → refused at once", async () => {
-      const [target, pipe] = [await locate(), join(folder, "pipe")];
-      execFileSync("mkfifo", [pipe]);
-      const refused = await run("restore", pipe, ...flagsOf(target));
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("it is no regular file")]);
-    });
-
-    it("backup of an earlier version, with its seal → restored", async () => {
-      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
-      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
-      const backup = new DatabaseSync(file);
-      backup.exec("create table backup_seal (sha256 text not null)");
-      backup.close();
-      expect(await run("restore", file, ...flagsOf(target))).toMatchObject({ code: 0, stderr: "" });
-    });
-
-    it("damaged backup → refused, and the location stays empty", async () => {
-      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
-      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
-      const bytes = await readFile(file);
-      bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 4096);
-      await writeFile(file, bytes);
-      const refused = await run("restore", file, ...flagsOf(target));
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("it is damaged")]);
-      await using service = await serve(target, folder);
-      expect(await service.robots()).toEqual([]);
-    });
-
     it("place without a store → other commands create none", async () => {
       const target = await locate();
       const commands = [["orgs", "list"], ["models", "list"], ["status"], ["orgs", "create", "x"]];
@@ -269,18 +205,60 @@ for (const { kind, needs, locate, takenPlace } of kinds) {
         expect(refused.stderr).toContain("[no-store]");
       }
     });
-
-    it("backup with a later schema → refused", async () => {
-      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
-      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
-      const backup = new DatabaseSync(file);
-      backup.exec("insert into migrations values ('9999-later', '2030')");
-      backup.close();
-      const refused = await run("restore", file, ...flagsOf(target));
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringContaining("a newer robot-policy-service wrote it (schema 9999-later)"),
-      ]);
-    });
   });
 }
+
+describe("a file that is no backup of this program", () => {
+  it.each<[what: string, spoil: (file: string) => void | Promise<void>, message: string]>([
+    ["is missing", (file) => rm(file), "there is no such file"],
+    ["is empty", (file) => writeFile(file, ""), "it is empty"],
+    ["is no database", (file) => writeFile(file, "hello ".repeat(1000)), "file is not a database"],
+    ["is a pipe", makePipe, "it is no regular file"],
+    ["is damaged", damage, "it is damaged"],
+    [
+      "has a view in place of a table",
+      (file) => change(file, "alter table robots rename to r; create view robots as select * from r"),
+      "its tables are not those of the schema that it names",
+    ],
+    [
+      "has a trigger",
+      (file) => change(file, "create trigger t after insert on robots begin delete from api_keys; end"),
+      "its tables are not those of the schema that it names",
+    ],
+    [
+      "has a later schema",
+      (file) => change(file, "insert into migrations values ('9999-later', '2030')"),
+      "a newer robot-policy-service wrote it (schema 9999-later)",
+    ],
+  ])("it %s → refused, and the location stays empty", async (_what, spoil, message) => {
+    const [store, target, file] = [await newStore(), join(folder, "target"), join(folder, "backup.db")];
+    expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+    await spoil(file);
+    const refused = await run("restore", file, "--data", target);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect((await run("status", "--data", target)).stderr).toContain("[no-store]");
+  });
+
+  it("backup of an earlier version, with its seal → restored", async () => {
+    const [store, file] = [await newStore(), join(folder, "backup.db")];
+    expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+    change(file, "create table backup_seal (sha256 text not null)");
+    expect(await run("restore", file, "--data", join(folder, "target"))).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  async function makePipe(file: string): Promise<void> {
+    await rm(file);
+    execFileSync("mkfifo", [file]);
+  }
+
+  async function damage(file: string): Promise<void> {
+    const bytes = await readFile(file);
+    bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 4096);
+    await writeFile(file, bytes);
+  }
+
+  function change(file: string, text: string): void {
+    using database = new DatabaseSync(file);
+    database.exec(text);
+  }
+});
