@@ -139,7 +139,7 @@ export async function assemble(
   const servesConsole = configuration.consoleFolder !== null;
   const installations = { store, newId, machine, liveness, identity };
   const robots = createRobotCredentials(installations);
-  const gate = createGate({ ...context, robots, servesConsole }, limiter, metrics);
+  const gate = createGate({ ...context, robots, servesConsole }, limiter);
   const app = createHttpServer(
     {
       ...context,

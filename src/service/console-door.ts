@@ -27,7 +27,6 @@ export { readRequest } from "./kernel/http/body.ts";
 export { route } from "./kernel/http/mount.ts";
 export type { MountContext } from "./kernel/http/mount.ts";
 export type { ServiceMachine } from "./kernel/machine.ts";
-export type { Metrics } from "./kernel/metrics.ts";
 export { authorship } from "./kernel/operation.ts";
 export { audit } from "./kernel/store/audit.ts";
 export type { Reader, Store } from "./kernel/store/store.ts";

@@ -151,7 +151,6 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   if (files !== null)
     mountConsole(app, context, {
       files,
-      metrics,
       streams: limits.streams,
       onlineWindowMs: context.identity.onlineWindowMs,
       stopping: draining.signal,

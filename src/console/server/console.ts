@@ -7,7 +7,7 @@
  */
 import type { FastifyInstance } from "fastify";
 
-import type { Metrics, MountContext } from "../../service/console-door.ts";
+import type { MountContext } from "../../service/console-door.ts";
 import { mountEvents } from "./events.ts";
 import { mountLogins } from "./logins.ts";
 import type { StreamLimits } from "./stream-limits.ts";
@@ -16,7 +16,6 @@ import { mountSessions } from "./sessions.ts";
 
 export interface ConsoleOptions {
   readonly files: ConsoleFiles;
-  readonly metrics: Metrics;
   readonly streams: StreamLimits;
   /** How long after its last heartbeat a robot is online. */
   readonly onlineWindowMs: number;
@@ -27,10 +26,10 @@ export interface ConsoleOptions {
 export function mountConsole(
   app: FastifyInstance,
   context: MountContext,
-  { files, metrics, streams, onlineWindowMs, stopping }: ConsoleOptions,
+  { files, streams, onlineWindowMs, stopping }: ConsoleOptions,
 ): void {
   files.mount(app);
-  mountSessions(app, context, metrics);
+  mountSessions(app, context);
   mountLogins(app, context);
   mountEvents(app, context, streams, onlineWindowMs, stopping);
 }

@@ -20,7 +20,6 @@ import {
   isForOnePurpose,
   isFromConsole,
   keepConsoleCookie,
-  type Metrics,
   type MountContext,
   readRequest,
   refuse,
@@ -36,7 +35,7 @@ const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyByte
  * `POST /console/session` {api_key}: creates a session and sets it as an HttpOnly cookie; the key itself is not stored.
  * `DELETE /console/session` ends it. Both refuse requests from other sites, which could otherwise sign a person in as somebody else.
  */
-export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
+export function mountSessions(app: FastifyInstance, context: MountContext): void {
   const { store, machine, newId, lastUsed } = context;
 
   route(app, context, SIGN_IN, async (request) => {
@@ -47,7 +46,6 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     const token = body.value.api_key.trim();
     const authentication = await authenticate(store.lookup, machine.clock, { kind: "bearer", token });
     if (authentication.state === "unauthorized" || authentication.principal.credential !== "api_key") {
-      metrics.refusedCredential();
       return refuse(
         "Unauthorized",
         authentication.state === "unauthorized" ? authentication.detail : "Invalid API key",

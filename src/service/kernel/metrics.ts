@@ -1,6 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
-import { operations } from "../../api/api.ts";
 import type { Store } from "./store/store.ts";
 import { StoreUnavailableError } from "./store/unavailable.ts";
 import type { Task } from "./tasks/task-loop.ts";
@@ -20,7 +19,6 @@ export interface Metrics {
   readonly contentType: string;
   render(): Promise<string>;
   answered(request: AnsweredRequest): void;
-  refusedCredential(): void;
   /** A client was refused, or lost a connection, because of a limit. */
   limitMet(limit: Limit): void;
   /** When the current certificate expires, in seconds since the Unix epoch. */
@@ -45,7 +43,6 @@ export interface Figure {
 /** Histogram bounds in seconds: lists and durable writes take a few milliseconds, a hanging disk takes seconds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PREFIX = "robot_policy_service_";
-const SETUP_ROUTE = operations.setupRobot.path;
 
 let processRegistry: Registry | undefined;
 
@@ -75,8 +72,6 @@ export function createMetrics(): Metrics {
     "route",
     "status",
   );
-  const setups = counter("robot_setups_total", "Registrations of robots that were acknowledged.");
-  const refused = counter("refused_credentials_total", "Requests without a credential that works.");
   const limitsMet = counter(
     "limits_met_total",
     "How often a limit turned a request away or closed a connection.",
@@ -97,11 +92,7 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    answered({ method, route, status, durationS }) {
-      requests.observe({ method, route, status }, durationS);
-      if (route === SETUP_ROUTE && status === 200) setups.inc();
-    },
-    refusedCredential: () => refused.inc(),
+    answered: ({ method, route, status, durationS }) => requests.observe({ method, route, status }, durationS),
     limitMet: (limit) => limitsMet.inc({ limit }),
     certificateEnds: (atS) => certificate.set(atS),
     writing() {

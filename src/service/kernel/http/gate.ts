@@ -11,7 +11,6 @@ import {
   type PrincipalRobot,
 } from "../auth/authenticate.ts";
 import { ROBOT_TOKEN_PREFIX } from "../auth/token.ts";
-import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../coalesce.ts";
 import { readClientAddress } from "../traffic/client-address.ts";
@@ -53,7 +52,6 @@ interface GateContext extends Pick<OperationContext, "store" | "machine" | "last
 export function createGate(
   { store, machine, lastUsed, limitMet, robots, servesConsole }: GateContext,
   limiter: RateLimiter,
-  metrics: Pick<Metrics, "refusedCredential">,
 ): Gate {
   /** Shared, because robots of a site with one key may look it up thousands of times at once. */
   const identities = createShared<Authentication>();
@@ -72,7 +70,6 @@ export function createGate(
         ? look()
         : identities(`${credential.kind} ${credential.token}`, look));
       if (authentication.state === "unauthorized") {
-        metrics.refusedCredential();
         const { owner, robot } = authentication;
         // A value that was issued is no guess: a site full of robots whose credentials expired must hear that, and not 429.
         const isIssued = robot !== undefined && owner !== null;

@@ -3,7 +3,7 @@ import type { Fault } from "./finding.ts";
 import type { Read } from "./lax-values.ts";
 
 /** A point in time, and whether its text had a time zone; without one it is read as UTC. */
-export interface Moment {
+export interface DateTime {
   readonly epochMs: number;
   readonly hasOffset: boolean;
 }
@@ -28,28 +28,28 @@ const TOO_LATE = "dates after 9999 are not supported as unix timestamps";
 const YEAR_9999_END_MS = YEAR_9999_END_SECONDS * 1000 + 999;
 
 /** A date-time as pydantic reads it: RFC 3339 and variants, a date alone, or a Unix timestamp as number or text. */
-export function readDateTime(input: Json): Read<Moment> {
-  const read = readMoment(input);
+export function readDateTime(input: Json): Read<DateTime> {
+  const read = readWithYear(input);
   if ("fault" in read) return read;
-  const { year, ...moment } = read.value;
+  const { year, ...dateTime } = read.value;
   // The parser accepts the year 0, but Python's calendar begins with 1.
   if (year === 0) return { fault: unparsable("datetime_parsing", "datetime", "year 0 is out of range") };
-  return { value: moment };
+  return { value: dateTime };
 }
 
 /** With the year as written, which may differ from the year in UTC. */
-type Reading = Moment & { readonly year: number };
+type Reading = DateTime & { readonly year: number };
 
-function readMoment(input: Json): Read<Reading> {
+function readWithYear(input: Json): Read<Reading> {
   if (typeof input === "number" || typeof input === "bigint") {
-    const moment = fromTimestamp(Number(input));
-    return typeof moment === "string"
-      ? { fault: unparsable("datetime_parsing", "datetime", moment) }
-      : { value: moment };
+    const reading = fromTimestamp(Number(input));
+    return typeof reading === "string"
+      ? { fault: unparsable("datetime_parsing", "datetime", reading) }
+      : { value: reading };
   }
   if (typeof input !== "string") return { fault: NOT_A_DATE_TIME };
-  const moment = fromText(input) ?? fromDecimal(input);
-  if (moment !== null) return { value: moment };
+  const reading = fromText(input) ?? fromDecimal(input);
+  if (reading !== null) return { value: reading };
   // A text that is not a date-time may be a date; findings are then about the date.
   const date = fromInteger(input) ?? fromDate(input);
   return typeof date === "string"
@@ -107,8 +107,8 @@ function fromDecimal(text: string): Reading | null {
   const whole = DECIMAL.exec(text)?.[1];
   if (whole === undefined || !isIn64Bits(whole)) return null;
   const value = Number(text);
-  const moment = Number.isNaN(value) ? null : fromTimestamp(value);
-  return typeof moment === "string" ? null : moment;
+  const reading = Number.isNaN(value) ? null : fromTimestamp(value);
+  return typeof reading === "string" ? null : reading;
 }
 
 function isIn64Bits(text: string): boolean {

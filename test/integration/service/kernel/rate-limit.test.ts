@@ -61,7 +61,6 @@ describe("rate limits", () => {
     const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
     const headers = { authorization: `Bearer ${apiKey}` };
     expect((await fetch(`${url}/v1/robots`, { headers })).status).toBe(200);
-    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 6$/m);
   });
 
   it("operations without a credential → limited by address", async () => {
@@ -70,13 +69,6 @@ describe("rate limits", () => {
     const statuses = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await start()).status);
     expect(statuses).toEqual([422, 422, 422, 429]);
-  });
-
-  it("public operation with a credential → does not refill its budget", async () => {
-    const { send } = await service({ rateLimit: { credential: few, address: many } });
-    for (let count = 0; count < 3; count += 1) await send("GET", "/v1/robots");
-    expect((await send("POST", "/v1/cli/login/start", {})).status).toBe(422);
-    expect((await send("GET", "/v1/robots")).status).toBe(429);
   });
 
   it("paths outside /v1 → no limit", async () => {

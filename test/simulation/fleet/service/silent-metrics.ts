@@ -5,7 +5,6 @@ export const silentMetrics: Metrics = {
   contentType: "text/plain",
   render: () => Promise.resolve(""),
   answered() {},
-  refusedCredential() {},
   limitMet() {},
   certificateEnds() {},
   writing: () => () => {},

@@ -23,7 +23,7 @@ async function scene() {
   );
   const lookups = vi.spyOn(store.lookup, "getExecutor");
   const robots = createRobotCredentials(context);
-  const gate = createGate({ ...context, robots, servesConsole: false }, UNLIMITED, { refusedCredential() {} });
+  const gate = createGate({ ...context, robots, servesConsole: false }, UNLIMITED);
   return {
     token,
     gate,

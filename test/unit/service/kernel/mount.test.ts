@@ -12,7 +12,7 @@ import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts
 
 const gate: Gate = { admit: async () => ({ state: "admitted", principal: null, headers: {} }) };
 
-/** A path with this answer and these limits, and a record of parties that were refused. */
+/** A path with this answer and these limits, and the limits that were met. */
 function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
   const heldBack: Limit[] = [];
   const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, (limit) => void heldBack.push(limit));

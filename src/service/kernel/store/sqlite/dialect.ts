@@ -152,13 +152,8 @@ export interface StatementResult {
   readonly changes: number | bigint | null;
 }
 
-/** A transaction that ran and was rolled back, for the connection that commits to replay. */
-export interface RecordedTransaction {
-  /** In order, without those that only read. */
-  readonly statements: readonly StatementRequest[];
-  /** Rows that all of them changed. */
-  readonly changes: number;
-}
+/** A transaction that ran and was rolled back, for the connection that commits to replay: its statements, without those that only read. */
+export type RecordedTransaction = readonly StatementRequest[];
 
 /** Runs the statements of one connection, each prepared once. */
 export class SqliteSession {
@@ -185,11 +180,6 @@ export class SqliteSession {
     const [value] = Object.values(row ?? {});
     if (typeof value !== "number") throw new Error(`SQLite returned no number: ${sql}`);
     return value;
-  }
-
-  /** Rows changed since the connection was opened, also in transactions that were rolled back (sqlite.org/lang_corefunc.html#total_changes). */
-  totalChanges(): number {
-    return this.number("select total_changes()");
   }
 
   #prepare(sql: string): Prepared {

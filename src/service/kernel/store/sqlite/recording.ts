@@ -28,8 +28,6 @@ export interface Committer extends AsyncDisposable {
   commit(recorded: RecordedTransaction): Promise<void>;
 }
 
-const EMPTY_TRANSACTION: RecordedTransaction = { statements: [], changes: 0 };
-
 /** Changed pages of a transaction that stay in memory. Only bodies of many megabytes change more; then SQLite writes some to its log early. */
 const CACHED_PAGES = 4000;
 /** Statements that change nothing, which the recording leaves out. */
@@ -47,7 +45,6 @@ export function recordingDialect(
 function recordingDriver(database: DatabaseSync, committer: Committer, clock: WaitingClock | null): Driver {
   const session = new SqliteSession(database);
   let statements: StatementRequest[] = [];
-  let changesBefore = 0;
   const connection = sessionConnection(session, (statement) => {
     if (!READ_ONLY.test(statement.sql)) statements.push(statement);
   });
@@ -61,10 +58,9 @@ function recordingDriver(database: DatabaseSync, committer: Committer, clock: Wa
     async beginTransaction(...parameters) {
       await driver.beginTransaction(...parameters);
       statements = [];
-      changesBefore = session.totalChanges();
     },
     async commitTransaction() {
-      const recorded = { statements, changes: session.totalChanges() - changesBefore };
+      const recorded = statements;
       statements = [];
       database.exec("rollback");
       await committer.commit(recorded);
@@ -91,7 +87,7 @@ export async function commitInThread(path: string): Promise<Committer> {
 /** Resolves when the thread has read the version of the database. */
 async function startThread(path: string): Promise<SqliteThread> {
   const thread = new SqliteThread({ path, role: "committer" });
-  await thread.ask(EMPTY_TRANSACTION);
+  await thread.ask([]);
   return thread;
 }
 
@@ -111,21 +107,18 @@ export function createReplay(database: DatabaseSync): (recorded: RecordedTransac
   /** Changes with every commit of other connections (sqlite.org/pragma.html#pragma_data_version). */
   let version = session.number("pragma data_version");
 
-  function run({ statements, changes }: RecordedTransaction): void {
+  function run(recorded: RecordedTransaction): void {
     const found = session.number("pragma data_version");
     if (found !== version) {
       version = found;
       throw snapshotTooOld();
     }
-    const before = session.totalChanges();
-    for (const { sql, parameters } of statements) session.run(sql, parameters);
-    if (session.totalChanges() - before !== changes)
-      throw new Error("A replayed transaction changed another number of rows than when it was recorded");
+    for (const { sql, parameters } of recorded) session.run(sql, parameters);
     database.exec("commit");
   }
 
   return (recorded) => {
-    if (recorded.statements.length === 0) return;
+    if (recorded.length === 0) return;
     database.exec("begin immediate");
     try {
       run(recorded);

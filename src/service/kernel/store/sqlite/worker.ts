@@ -36,7 +36,7 @@ function answer(request: NonNullable<ThreadRequest>): ThreadAnswer {
 function run(request: NonNullable<ThreadRequest>): StatementResult {
   if ("sql" in request) return session.run(request.sql, request.parameters);
   commit(request);
-  return { columns: [], rows: [], changes: request.changes };
+  return { columns: [], rows: [], changes: null };
 }
 
 /** Structured cloning keeps only the message of an error, so its other members go separately. */

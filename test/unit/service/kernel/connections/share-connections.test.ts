@@ -12,7 +12,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server with three places, and clients on loopback addresses, each of which counts as a party. */
+/** A server with three places, and clients on loopback addresses, each of which counts on its own. */
 async function scene(ofAddress = 3) {
   const server: Server = createServer();
   shareConnections(server, { all: 3, ofAddress });
@@ -35,7 +35,7 @@ async function scene(ofAddress = 3) {
 }
 
 describe("shareConnections", () => {
-  it("server full → closes the newest connection of the largest party for another party, one's own newest for oneself", async () => {
+  it("server full → closes the newest connection of the address with the most for another address, one's own newest for oneself", async () => {
     const { open, closed } = await scene();
     const greedy = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
     greedy.map((client) => client.resume());
@@ -61,7 +61,7 @@ describe("shareConnections", () => {
     expect(await closed(fourth)).toBe(true);
   });
 
-  it("party at its own limit → loses its newest, although there is room", async () => {
+  it("address at its own limit → loses its newest, although there is room", async () => {
     const { open, closed } = await scene(2);
     const own = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
     expect(await closed(own[2]!.resume())).toBe(true);

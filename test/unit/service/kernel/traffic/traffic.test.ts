@@ -21,18 +21,6 @@ function scene(limits: Partial<HttpLimits> = {}) {
 }
 
 describe("work", () => {
-  it("runs round-robin over requesters, some of each at a time", async () => {
-    const { request } = scene({ requests: { ...HTTP_LIMITS.requests, ownAtOnce: 2, allAtOnce: 3 } });
-    const order: string[] = [];
-    const work = (requester: string) =>
-      request(requester)?.work(async () => {
-        order.push(requester);
-        await new Promise(setImmediate);
-      });
-    await Promise.all([...Array.from({ length: 6 }, () => work("a")), work("b"), work("c")]);
-    expect(order).toEqual(["a", "a", "b", "a", "c", "a", "a", "a"]);
-  });
-
   it("beyond what may wait of one requester is refused, others are not", async () => {
     const { request, met } = scene({ requests: { ...HTTP_LIMITS.requests, ownAtOnce: 1, own: 1 } });
     const work = async (requester: string) => request(requester)?.work(async () => "done");
