@@ -19,7 +19,7 @@ import {
   pathOf,
   routeLabel,
 } from "./kernel/http/request-log.ts";
-import { methodsAt, routePath, shadowedPaths } from "./kernel/http/routing.ts";
+import { isMisread, methodsAt } from "./kernel/http/routing.ts";
 import { closeUnread, hasUnreadBody, send } from "./kernel/http/send.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import { StoreBusyError, StoreUnavailableError, unavailable } from "./kernel/store/unavailable.ts";
@@ -89,11 +89,12 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   app.addHook("onRequest", async (request, reply) => {
     draining.inFlight.track(reply.raw);
     reply.header("x-request-id", request.id);
-    if (pathOf(request).startsWith("/v1/")) reply.headers(PRIVATE);
+    const path = pathOf(request);
+    if (path.startsWith("/v1/")) reply.headers(PRIVATE);
     const unreadable = refuseHead(request);
     if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
     // Before the body is read: unknown paths accept none.
-    if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
+    if (request.is404 || isMisread(request.params, decoded(path))) return refusePath(request, reply);
   });
   app.addHook("onSend", ({ raw }, reply, payload, next) => {
     leaveUnread(raw, reply);
@@ -146,7 +147,6 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
 
   mountHealth(app, context, draining.signal);
   mountDescription(app, options, context.machine.clock);
-  mountRefusals();
   mountOperations(app, context, limits.robots);
   if (files !== null)
     mountConsole(app, context, {
@@ -157,18 +157,6 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     });
   return app;
 
-  /** Refuses paths that would otherwise match a parameter of another operation. */
-  function mountRefusals(): void {
-    for (const { path, methods } of shadowedPaths()) {
-      app.route({
-        method: [...methods],
-        url: routePath(path),
-        onRequest: async (request, reply) => send(reply, refuseRoute(request)),
-        handler: async (request, reply) => send(reply, refuseRoute(request)),
-      });
-    }
-  }
-
   /** Browsers get a page with a link to the console. */
   function refusePath(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | FastifyReply {
     const answer = refuseRoute(request);
@@ -177,8 +165,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   }
 
   function refuseRoute(request: FastifyRequest): Answer {
-    // As the router reads it: `/v1/robots/%73etup` is another spelling of `/v1/robots/setup`. It refuses a malformed path before.
-    const path = decodeURI(pathOf(request));
+    const path = decoded(pathOf(request));
     const methods = [...methodsAt(path), ...(files === null ? [] : consoleMethodsAt(path))];
     if (methods.length === 0) return refuse("NotFound", "Not Found");
     return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
@@ -202,11 +189,9 @@ function refuseHead({ raw }: FastifyRequest): Answer | null {
     : null;
 }
 
-/** The router matches `/v1/robots/` as a robot with an empty name; the path does not exist. */
-function hasEmptyParameter({ params }: FastifyRequest): boolean {
-  if (typeof params !== "object" || params === null) return false;
-  // The wildcard of console paths may be empty.
-  return Object.entries(params).some(([name, value]) => value === "" && name !== "*");
+/** As the router reads it: `/v1/robots/%73etup` is another spelling of `/v1/robots/setup`. It refuses a malformed path before. */
+function decoded(path: string): string {
+  return path.includes("%") ? decodeURI(path) : path;
 }
 
 /** The status of a client error found by the framework; null for errors of the service. */

@@ -3,6 +3,7 @@ import type { Finding } from "../../documents/findings.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Terminal } from "../../platform/terminal.ts";
+import { systemReason } from "./system-reason.ts";
 
 /** What kind of file it is, for messages. */
 export interface EditedFileRules {
@@ -25,21 +26,10 @@ export async function readEditedFile(
     return unreadable("too_large", `${subject} is larger than ${limitBytes} bytes`);
   } catch (error) {
     const code = errorCode(error);
-    switch (code) {
-      case undefined:
-        throw error;
-      case "ENOENT":
-      case "ENOTDIR":
-        return unreadable("file_missing", `there is no such file; copy ${example} and edit it`);
-      case "EACCES":
-      case "EPERM":
-        return unreadable("file_unreadable", "this user may not read the file; give it read permission");
-      case "EISDIR":
-      case "EINVAL":
-        return unreadable("file_not_regular", "this is not a regular file");
-      default:
-        return unreadable("file_unreadable", `the file cannot be read (${code})`);
-    }
+    if (code === undefined || !(error instanceof Error)) throw error;
+    return code === "ENOENT"
+      ? unreadable("file_missing", `there is no such file; copy ${example} and edit it`)
+      : unreadable("file_unreadable", `the file cannot be read: ${systemReason(error)}`);
   }
 }
 

@@ -25,21 +25,23 @@ export function methodsAt(path: string): readonly string[] {
   return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
+const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set(
+  OPERATIONS.map(({ path }) => path).filter((path) => !path.includes("{")),
+);
+
 /**
- * Paths of operations that would also match a path parameter of another operation, and its methods: `GET /v1/robots/setup` is not the
- * robot called "setup".
+ * Whether the router took something else for a parameter: the empty name in `/v1/robots/`, or another operation's path, as
+ * `GET /v1/robots/setup` is not the robot called "setup".
+ *
+ * @param path decoded.
  */
-export function shadowedPaths(): readonly {
-  readonly path: string;
-  readonly methods: readonly Operation["method"][];
-}[] {
-  return [...new Set(OPERATIONS.map(({ path }) => path))].flatMap((path) => {
-    const own = methodsAt(path);
-    const parts = partsOf(path);
-    const others = OPERATIONS.filter((operation) => operation.path !== path && matches(operation.path, parts));
-    const methods = others.map(({ method }) => method).filter((method) => !own.includes(method));
-    return methods.length === 0 || path.includes("{") ? [] : [{ path, methods }];
-  });
+export function isMisread(parameters: unknown, path: string): boolean {
+  if (typeof parameters !== "object" || parameters === null) return false;
+  const values = Object.entries(parameters);
+  // The wildcard of console paths may be empty.
+  return (
+    values.some(([name, value]) => value === "" && name !== "*") || (values.length > 0 && WITHOUT_PARAMETERS.has(path))
+  );
 }
 
 /** One segment more than any template has, so that a path of thousands costs no more. */

@@ -28,10 +28,6 @@ export class TokenBuckets {
     this.#capacity = capacity;
   }
 
-  get size(): number {
-    return this.#buckets.size;
-  }
-
   /** Takes one token from the bucket, if it has one. A new bucket is full. */
   take(name: string, nowMs: number): Taken {
     const bucket = this.#use(name, nowMs);

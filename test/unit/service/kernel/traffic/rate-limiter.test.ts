@@ -43,7 +43,7 @@ describe("TokenBuckets", () => {
     buckets.take("b", 0);
     buckets.look("a", 0);
     buckets.take("c", 0);
-    expect([buckets.size, buckets.look("a", 0).isAllowed]).toEqual([2, false]);
+    expect(buckets.look("a", 0).isAllowed).toBe(false);
     // A new bucket is full.
     expect(buckets.look("b", 0).isAllowed).toBe(true);
   });
