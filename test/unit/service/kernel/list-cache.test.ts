@@ -94,13 +94,6 @@ describe("createListCache", () => {
     expect(state.reads).toBe(KEPT_LISTS + 2);
   });
 
-  it("streamed list → not kept", async () => {
-    const { cache } = scene();
-    const parts = { status: 200, parts: (async function* () {})() };
-    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
-    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
-  });
-
   it("streamed list → not shared, because it can be consumed only once", async () => {
     const { cache } = scene();
     const read = async () => ({ status: 200, parts: (async function* () {})() });

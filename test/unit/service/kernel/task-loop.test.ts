@@ -156,19 +156,6 @@ describe("createTaskLoop", () => {
     ]);
   });
 
-  it("success → the waits start over", async () => {
-    const outcomes = [false, false, false, true, false, false];
-    await using world = setUpDisposable(async () => {
-      if (outcomes.shift() === false) throw new Error("broken");
-    });
-    world.loop.start();
-    for (let wait = 0; wait < 7; wait += 1) await world.pass();
-    const [first, second, third, gap, interval, ...again] = world.slept;
-    expect([gap, interval]).toEqual([NUDGE_GAP_MS, 1000 - NUDGE_GAP_MS]);
-    expect(third).toBeGreaterThan(second ?? 0);
-    expect(again.slice(0, 2)).toEqual([first, second]);
-  });
-
   it("one task fails or hangs → others run", async () => {
     const still = createStillClock();
     let runs = 0;

@@ -89,33 +89,6 @@ describe.skipIf(WITHOUT_POSTGRES)("concurrent writes on PostgreSQL", () => {
     expect((await names).map(({ name }) => name)).toEqual(["renamed", "renamed b", "c"]);
   });
 
-  it("deadlock → run again, applied once", async () => {
-    const location = await locate();
-    await using store = await openStore(location, testMachine);
-    await Promise.all([add(store, "a", "0"), add(store, "b", "0")]);
-    const other = await connectSecond(location.url);
-    let runs = 0;
-    await other.query("begin");
-    await other.query("update organizations set created_at = created_at where id = 'b'");
-    const deadlocked = store.write(async (transaction) => {
-      runs += 1;
-      const increment = sql`created_at::int + 1`;
-      for (const id of ["a", "b"]) {
-        await sql`update organizations set created_at = ${increment} where id = ${id}`.execute(transaction);
-      }
-    });
-    await eventually(async () => {
-      const { rows } = await other.query("select 1 from pg_locks where not granted");
-      return rows.length > 0 && runs > 0 ? true : undefined;
-    }, "the write that waits");
-    // This closes the cycle; the server may abort either transaction.
-    await other.query("update organizations set created_at = created_at where id = 'a'").catch(() => {});
-    await other.query("rollback");
-    await deadlocked;
-    const { rows } = await other.query("select created_at from organizations order by id");
-    expect(rows).toEqual([{ created_at: "1" }, { created_at: "1" }]);
-  });
-
   it("row locked for too long → StoreUnavailableError, and a later attempt succeeds", async () => {
     const location = await locate();
     await using store = await openStore(location, testMachine);
@@ -394,23 +367,6 @@ describe.skipIf(WITHOUT_POSTGRES)("service on PostgreSQL", () => {
     const administrator = await connectSecond(store.url);
     await administrator.query("select pg_promote()");
     await expect.poll(statuses).toEqual({ create: 200, list: 200, ready: 200 });
-  });
-
-  it("connections terminated by an administrator → only 200 and 503, no acknowledged setup lost", async () => {
-    const store = await locate();
-    await using service = await startService({ store, dataDirectory: folder });
-    const other = await connectSecond(store.url);
-    const storm = startStorm(service, 8);
-    for (let round = 0; round < times(3, 10); round += 1) {
-      await acknowledges(storm, 20);
-      await other.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'robot-policy-service' and datname = current_database()",
-      );
-    }
-    await acknowledges(storm, 20);
-    await storm.stop();
-    expect([...storm.statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
-    expect(lostBy(storm, await service.robots())).toEqual([]);
   });
 
   it("text that PostgreSQL cannot store → 404, as for any unknown name", async () => {

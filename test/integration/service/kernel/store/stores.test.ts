@@ -22,16 +22,6 @@ async function idsIn(store: Store): Promise<string[]> {
 describeOnEachStore("openStore", (newStore, newPlace) => {
   const open = async () => openStore(await newStore(), testMachine);
 
-  it("opened again → keeps its rows", async () => {
-    const location = await newStore();
-    {
-      await using store = await openStore(location, testMachine);
-      await add(store, "org_1");
-    }
-    await using store = await openStore(location, testMachine);
-    expect(await idsIn(store)).toEqual(["org_1"]);
-  });
-
   it("several stores opened concurrently on an empty location → one schema, and each works", async () => {
     const location = await newPlace();
     const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(location, testMachine)));

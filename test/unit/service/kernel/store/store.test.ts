@@ -77,14 +77,6 @@ describe("openStore", () => {
 });
 
 describe("store.write", () => {
-  it("resolves → a second connection sees the row", async () => {
-    await using store = await open();
-    await add(store, "org_1");
-    const other = new DatabaseSync(join(directory, "service.db"), { readOnly: true });
-    expect(other.prepare("select count(*) as count from organizations").get()?.["count"]).toBe(1);
-    other.close();
-  });
-
   it("database rolls back a commit because of one write → that write fails with the reason, the others are written", async () => {
     await using store = await open();
     await add(store, "org_1");
