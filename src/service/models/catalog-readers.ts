@@ -29,36 +29,26 @@ export const endpointUrl = z
   .string()
   .superRefine((written, ctx) => {
     const url = parsePlainUrl(written);
-    if (
-      url !== null &&
-      (url.username !== "" || url.password !== "" || [...url.searchParams.keys()].some(isSecretKey))
-    ) {
+    if (url === null) {
+      const message = "expected a URL, http://HOST:PORT or https://HOST, without a fragment";
+      refuse(ctx, { id: "url_format", message });
+    } else if (url.username !== "" || url.password !== "" || [...url.searchParams.keys()].some(isSecretKey)) {
       // The message does not repeat the URL.
       const message = "the URL contains a credential, which every robot and log would show";
       refuse(ctx, { id: "secret_in_catalog", message });
-      return;
     }
-    const problem = urlProblem(url);
-    if (problem !== undefined) refuse(ctx, { id: "url_format", message: problem });
   })
   .transform((written) => {
     const { search, href } = new URL(written);
     return search === "" ? href.replace(/\/+$/, "") : href;
   });
 
-/** Null for a text that is no URL, or another than it seems: the parser drops white space and control characters. */
+/** Null for a text that is no such URL, or another than it seems: the parser drops white space and control characters. */
 function parsePlainUrl(written: string): URL | null {
-  const isPlain = written.length <= URL_LENGTH_MAXIMUM && !/[\s\p{Cc}\p{Cf}\\]/u.test(written);
-  return isPlain ? URL.parse(written) : null;
-}
-
-function urlProblem(url: URL | null): string | undefined {
-  if (url === null) return "expected a URL, http://HOST:PORT or https://HOST";
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return `the URL begins with ${shown(url.protocol)}; expected http: or https:`;
-  }
-  if (url.hash !== "") return "the URL has a fragment, which is never sent; remove the # and all that follows";
-  return url.port === "0" ? "no server listens on port 0" : undefined;
+  const isPlain = written.length <= URL_LENGTH_MAXIMUM && !/[\s\p{Cc}\p{Cf}\\#]/u.test(written);
+  const url = isPlain ? URL.parse(written) : null;
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  return isHttp && url.port !== "0" ? url : null;
 }
 
 /** The health URL of an endpoint, if the catalog gives none. */

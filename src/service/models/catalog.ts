@@ -10,7 +10,7 @@ import * as z from "zod";
 import { REGION_LENGTH } from "../../api/robots.ts";
 import type { Finding, Position } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { type Doubt, readSettings, type SettingsReading } from "../../documents/read.ts";
+import { readSettings, type SettingsReading } from "../../documents/read.ts";
 import {
   list,
   memberOf,
@@ -24,7 +24,6 @@ import {
   uniqueBy,
 } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { readEditedFile } from "../kernel/edited-file.ts";
 import { dateTime, defaultHealthUrl, endpointUrl, requirements } from "./catalog-readers.ts";
@@ -46,32 +45,23 @@ const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
 const ENDPOINTS = { minimum: 0, maximum: 64 } as const;
 const NAME_LIMIT = 128;
 
-/** Messages for keys with the names of other catalogs. */
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ["name", "a model has a slug and a display_name"],
-  ["default_checkpoint_id", "write default_checkpoint"],
-]);
-
 const RULES = {
   subject: "catalog",
   sizeLimitBytes: CATALOG_LIMIT_BYTES,
   secretAdvice: ": endpoints are called without credentials",
-  hints: HINTS,
+  hints: new Map<string, string>(),
 } as const;
 
 const FILE_RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
 
 export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
-  return readSettings(bytes, RULES, catalog, unlistedTypes);
+  return readSettings(bytes, RULES, catalog);
 }
 
 /** A valid catalog file. */
 export interface CatalogFile {
-  readonly path: string;
   readonly bytes: Uint8Array;
   readonly catalog: Catalog;
-  /** Warnings. */
-  readonly findings: readonly Finding[];
   locate(loc: string): Position;
 }
 
@@ -85,7 +75,7 @@ export async function readCatalogFile(files: Files, path: string): Promise<Catal
   if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
   const { value: catalog, findings, locate } = readCatalog(bytes);
   if (catalog === null) return { state: "refused", findings, bytes };
-  return { state: "read", file: { path, bytes, catalog, findings, locate } };
+  return { state: "read", file: { bytes, catalog, locate } };
 }
 
 /** At most one of a checkpoint in each region. */
@@ -175,50 +165,4 @@ function completeModel(written: z.output<typeof model>, index: number) {
       loc: `/models/${index}/checkpoints/${position}/id`,
     })),
   };
-}
-
-/** Any robot type is accepted. One that looks like a ready type and is not in the ready catalog is probably a typo. */
-function unlistedTypes({ models }: Catalog): readonly Doubt[] {
-  return models.flatMap(({ checkpoints }, model) =>
-    checkpoints.flatMap(({ requirements: { robot_types: types } }, checkpoint) =>
-      types.flatMap((typeId, type) => {
-        const vendor = `${typeId.split(".", 1)[0]}.`;
-        const siblings = [...READY_CATALOG.keys()].filter((known) => known.startsWith(vendor));
-        if (READY_CATALOG.has(typeId) || siblings.length === 0) return [];
-        const meant = nearest(typeId, siblings);
-        const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-        const path = ["models", model, "checkpoints", checkpoint, "requirements", "robot_types", type];
-        const message = `${shown(typeId)} is not a robot type of the ready catalog${hint}`;
-        return [{ id: "type_id_unlisted", path, message }];
-      }),
-    ),
-  );
-}
-
-/**
- * Warns of endpoint regions without robots, which are often typos: a deployment uses an endpoint only if its region equals the robot's.
- *
- * @param robotRegions regions of all robots of all organizations; if empty, there are no warnings.
- */
-export function regionsWithoutRobots(
-  { catalog, locate }: CatalogFile,
-  robotRegions: readonly string[],
-): readonly Finding[] {
-  if (robotRegions.length === 0) return [];
-  const known = new Set(robotRegions);
-  const findings: Finding[] = [];
-  for (const [model, { checkpoints }] of catalog.models.entries()) {
-    for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
-      for (const [endpoint, { region }] of endpoints.entries()) {
-        if (known.has(region)) continue;
-        known.add(region);
-        const near = nearest(region, robotRegions);
-        const hint = near === undefined ? "" : `; did you mean ${near}?`;
-        const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;
-        const message = `no robot is in the region ${shown(region)}${hint}`;
-        findings.push({ id: "region_without_robots", severity: "warning", loc, message, ...locate(loc) });
-      }
-    }
-  }
-  return findings;
 }
