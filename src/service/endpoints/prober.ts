@@ -1,10 +1,10 @@
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
+import { createOutgoing } from "../kernel/outgoing.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { type Expectation, expectationOf, loadDemands } from "./expectation.ts";
 import { believe } from "./health.ts";
 import { loadPreparations } from "./preparations.ts";
-import type { HealthProbe, Probed } from "./probe.ts";
 import {
   bringProbesForward,
   checkpointsDueLaterThan,
@@ -86,20 +86,13 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId) ?? NEVER;
     const isDoubted = belief.contrary_probes > 0;
     const waitMs = (isDoubted ? times.repeatMs : waitOf(expectation, nowMs, times)) * jitter();
-    const lastError = probed.state === "failed" ? probed.reason : null;
-    const outcome = {
-      ...belief,
-      isChanged,
-      last_error: lastError,
-      probedAt: isoTime(nowMs),
-      next_probe_at: isoTime(nowMs + waitMs),
-    };
-    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, outcome));
-    if (!isRecorded) return;
-    const tell = belief.health === "failing" ? log.warn : log.info;
+    const probedAt = isoTime(nowMs);
+    const last_error = probed.state === "failed" ? probed.reason : null;
+    const outcome = { ...belief, isChanged, last_error, probedAt, next_probe_at: isoTime(nowMs + waitMs) };
+    if (!(await store.write((transaction) => recordProbe(transaction, endpoint, outcome)))) return;
     if (isChanged) {
-      const change = { checkpoint_id: checkpointId, region, health: belief.health, last_error: lastError };
-      tell("endpoint_health_changed", change);
+      const tell = belief.health === "failing" ? log.warn : log.info;
+      tell("endpoint_health_changed", { checkpoint_id: checkpointId, region, health: belief.health, last_error });
     }
     if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
   }
@@ -156,6 +149,34 @@ function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }:
     case "never":
       return idleMs;
   }
+}
+
+/** `failed` has a reason in a few words. `abandoned`: the service stopped the probe, so nothing is known. */
+export type Probed =
+  | { readonly state: "succeeded" }
+  | { readonly state: "failed"; readonly reason: string }
+  | { readonly state: "abandoned" };
+
+/** Probes the health URLs of endpoints. */
+export interface HealthProbe extends AsyncDisposable {
+  /** Sends a GET; any 2xx in time is a success. Never throws. */
+  probe(healthUrl: string, signal: AbortSignal): Promise<Probed>;
+}
+
+const ANSWER_BYTES = 64 * 1024;
+
+/** Each probe opens a new connection: an endpoint is healthy if it accepts new clients. A redirect is no success. */
+export function createHealthProbe(timeoutMs: number): HealthProbe {
+  const outgoing = createOutgoing({ timeoutMs, answerBytes: ANSWER_BYTES });
+  return {
+    async probe(healthUrl, signal) {
+      const sent = await outgoing.send(healthUrl, { headers: { accept: "*/*" } }, signal);
+      if (sent.state !== "answered") return sent;
+      const isSuccess = sent.status >= 200 && sent.status < 300;
+      return isSuccess ? { state: "succeeded" } : { state: "failed", reason: `answered ${sent.status}` };
+    },
+    [Symbol.asyncDispose]: () => outgoing[Symbol.asyncDispose](),
+  };
 }
 
 /** Probe intervals and timeout. */
