@@ -4,9 +4,14 @@ import { expect, it } from "vitest";
 
 import { type FleetDetails, fleetDetailsSchema } from "../../../../src/api/fleet-details.ts";
 import { fleetCreateSchema, type FleetView } from "../../../../src/api/fleets.ts";
-import { FLEETS_MAXIMUM } from "../../../../src/service/fleets/changes.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
-import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../../src/service/fleets/operations.ts";
+import {
+  createFleet,
+  FLEETS_MAXIMUM,
+  getFleet,
+  listFleets,
+  updateFleetModel,
+} from "../../../../src/service/fleets/operations.ts";
 import { lockFleet } from "../../../../src/service/fleets/queries.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";

@@ -12,7 +12,7 @@ import {
   removeFleet,
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
-import { previewFleet } from "../../../../src/service/fleets/preview.ts";
+import { previewFleet } from "../../../../src/service/fleets/selection.ts";
 import { previewReconcile, reconcileFleet } from "../../../../src/service/fleets/reconcile.ts";
 import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
