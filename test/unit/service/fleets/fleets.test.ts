@@ -12,9 +12,9 @@ import {
   removeFleet,
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
-import { previewFleet } from "../../../../src/service/fleets/selection.ts";
 import { previewReconcile, reconcileFleet } from "../../../../src/service/fleets/reconcile.ts";
 import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
+import { findRobotIds, previewFleet, selectRobotIds } from "../../../../src/service/fleets/selection.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
@@ -181,6 +181,41 @@ it("reconciling a selector that matches more robots than a fleet may have → re
     expect([answer.status, bodyOf(answer)]).toMatchObject([409, { detail: expect.stringMatching(/^More than 1000/) }]);
   }
   expect(await parts.store.reader.selectFrom("fleet_members").selectAll().execute()).toHaveLength(1);
+});
+
+describe("robots of another organization", () => {
+  it.each<[string, Parameters<typeof selectRobotIds>[2]]>([
+    ["by a site", { site: "lab" }],
+    ["by a label", { labels: { line: "2" } }],
+    ["by two labels", { labels: { line: "2", cell: "x" } }],
+  ])("%s → not selected", async (_what, selector) => {
+    await using parts = await openServiceParts();
+    const { store, context, call } = parts;
+    const stranger = { ...PRINCIPAL, organizationId: "org_2" };
+    await parts.register("r1", { site: "lab", labels: { line: "2", cell: "x" } });
+    const [own = ""] = await selectRobotIds(store.reader, "org_1", selector);
+    expect(own).toMatch(/^rob_/);
+    expect(await selectRobotIds(store.reader, "org_2", selector)).toEqual([]);
+    expect([...(await findRobotIds(store.reader, "org_2", ["r1", own]))]).toEqual([]);
+    const body = fleetPreviewSchema.parse({ selector });
+    expect((await previewFleet(context)(call({ body, query: null, principal: stranger }))).status).toBe(422);
+  });
+});
+
+it("reconciling fails at its last step → the members and the peak stay", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  for (const name of ["r1", "r2"]) await parts.register(name, { site: "lab" });
+  const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } }, peak_active_robots: 2 });
+  await parts.register("r1", { site: "elsewhere" });
+  const entry = await parts.store.reader.selectFrom("audit_log").select("id").executeTakeFirstOrThrow();
+  const call = parts.call({ body: null, query: null, path: { fleet_id: id } });
+  // The entry of the change cannot be added: it has the id of another.
+  await expect(reconcileFleet({ ...parts.context, newId: () => entry.id })(call)).rejects.toThrow();
+  expect(bodyOf(await getFleet(parts.context)(call))).toMatchObject({
+    peak_active_robots: 2,
+    robots: { registered: 2 },
+  });
 });
 
 describe("many mistakes → a bounded number of findings", () => {
