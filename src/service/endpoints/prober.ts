@@ -23,6 +23,8 @@ const JITTER = 0.1;
 /** A claim lasts this much longer than a probe may take, so that its result can be written. */
 const CLAIM_SLACK_MS = 5_000;
 
+const NOT_EXPECTED: Expectation = { fromMs: Number.POSITIVE_INFINITY, isAwaited: false };
+
 /** Probes the endpoints periodically. */
 export interface Prober extends AsyncDisposable {
   readonly tasks: readonly Task[];
@@ -83,9 +85,11 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const nowMs = clock.wallMs();
     const belief = believe(endpoint, probed.state === "succeeded");
     const isChanged = belief.health !== endpoint.health;
-    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId) ?? NEVER;
+    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId);
+    const { fromMs, isAwaited } = expectation ?? NOT_EXPECTED;
     const isDoubted = belief.contrary_probes > 0;
-    const waitMs = (isDoubted ? times.repeatMs : waitOf(expectation, nowMs, times)) * jitter();
+    const untilMs = Math.min(times.idleMs, Math.max(times.expectedMs, fromMs - nowMs));
+    const waitMs = (isDoubted ? times.repeatMs : untilMs) * jitter();
     const probedAt = isoTime(nowMs);
     const last_error = probed.state === "failed" ? probed.reason : null;
     const outcome = { ...belief, isChanged, last_error, probedAt, next_probe_at: isoTime(nowMs + waitMs) };
@@ -94,7 +98,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
       const tell = belief.health === "failing" ? log.warn : log.info;
       tell("endpoint_health_changed", { checkpoint_id: checkpointId, region, health: belief.health, last_error });
     }
-    if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
+    if (isChanged || isAwaited) nudge();
   }
 
   /** Schedules earlier probes for endpoints whose capacity is expected since their next probe was scheduled. */
@@ -102,23 +106,24 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const nowMs = clock.wallMs();
     const laterThan = isoTime(nowMs + times.expectedMs * (1 + JITTER));
     const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
-    for (const [checkpointId, { state }] of expectations) {
+    for (const [checkpointId, { fromMs }] of expectations) {
       if (signal.aborted) return;
-      if (state !== "now") continue;
+      if (fromMs > nowMs) continue;
       await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoTime(nowMs), laterThan));
     }
   }
 
+  /** By checkpoint, without those that nothing needs. */
   async function loadExpectations(
     checkpointIds: readonly string[],
     nowMs: number,
   ): Promise<ReadonlyMap<string, Expectation>> {
     const demands = await loadDemands(store.reader, checkpointIds, nowMs);
-    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.modelSlug] : [])));
+    const slugs = new Set(demands.map(({ modelSlug }) => modelSlug));
     const preparations = await loadPreparations(store.reader, [...slugs]);
     const byCheckpoint = Map.groupBy(demands, ({ checkpointId }) => checkpointId);
     return new Map(
-      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations, nowMs)]),
+      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations)]),
     );
   }
 
@@ -136,19 +141,6 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
       await health[Symbol.asyncDispose]();
     },
   };
-}
-
-const NEVER: Expectation = { state: "never" };
-
-function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }: ReadinessTimes): number {
-  switch (expectation.state) {
-    case "now":
-      return expectedMs;
-    case "from":
-      return Math.min(idleMs, Math.max(expectedMs, expectation.fromMs - nowMs));
-    case "never":
-      return idleMs;
-  }
 }
 
 /** `failed` has a reason in a few words. `abandoned`: the service stopped the probe, so nothing is known. */

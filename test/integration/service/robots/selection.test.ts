@@ -106,9 +106,7 @@ describeOnEachStore("demands of fleets", (newStore) => {
     }
     const opens = async (hours: number) => {
       const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], beginMs + hours * HOUR_MS);
-      return demands.map((demand) =>
-        demand.kind === "fleets" && demand.opensMs !== null ? (demand.opensMs - beginMs) / HOUR_MS : null,
-      );
+      return demands.map(({ opensMs }) => (opensMs === null ? null : (opensMs - beginMs) / HOUR_MS));
     };
     expect([await opens(0), await opens(1), await opens(1.9)]).toEqual([[1], [1], [1]]);
     expect([await opens(2), await opens(3), await opens(5.5)]).toEqual([[2], [5], [5]]);

@@ -36,8 +36,7 @@ describe("believe", () => {
 
 describe("expectationOf", () => {
   const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
-  const fleet = (parts: Partial<Extract<Demand, { kind: "fleets" }>>): Demand => ({
-    kind: "fleets",
+  const fleet = (parts: Partial<Demand>): Demand => ({
     checkpointId: "ckpt_a",
     modelSlug: "pi",
     readinessMode: "always_ready",
@@ -48,39 +47,28 @@ describe("expectationOf", () => {
   /** Time until the start of the first window that is not over; null if all are over. */
   const scheduled = (laterMs: number | null, isAwaited = false) =>
     fleet({ readinessMode: "scheduled", opensMs: laterMs === null ? null : NOW_MS + laterMs, isAwaited });
-  const expected = { state: "now", isAwaited: false };
-  const awaited = { state: "now", isAwaited: true };
+  const onDemand = (isAwaited: boolean) => fleet({ readinessMode: "on_demand", isAwaited });
+  const expected = { fromMs: Number.NEGATIVE_INFINITY, isAwaited: false };
+  const awaited = { ...expected, isAwaited: true };
+  const never = { fromMs: Number.POSITIVE_INFINITY, isAwaited: false };
+  const from = (laterMs: number) => ({ fromMs: NOW_MS + laterMs, isAwaited: false });
 
   const CASES: readonly [string, readonly Demand[], unknown][] = [
-    ["no demand → never", [], { state: "never" }],
-    ["a deployment → now", [{ kind: "deployment", checkpointId: "ckpt_a" }], expected],
+    ["no demand → never", [], never],
     ["always_ready → now", [fleet({})], expected],
-    ["on_demand, idle → never", [fleet({ readinessMode: "on_demand" })], { state: "never" }],
-    ["any mode, not ready once → now, and awaited", [fleet({ readinessMode: "on_demand", isAwaited: true })], awaited],
+    ["on_demand, idle → never", [onDemand(false)], never],
+    ["any mode, not ready once → now, and awaited", [onDemand(true)], awaited],
     ["both awaited and expected → awaited", [fleet({}), fleet({ isAwaited: true })], awaited],
-    ["scheduled, within → now", [scheduled(-500)], expected],
-    ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], { state: "never" }],
-    [
-      "scheduled, far ahead → one preparation before it opens",
-      [scheduled(3_600_000)],
-      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
-    ],
-    ["scheduled, about to open → now", [scheduled(89_000)], expected],
-    [
-      "several fleets → the first one that opens",
-      [scheduled(7_200_000), scheduled(3_600_000)],
-      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
-    ],
+    ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], never],
+    ["scheduled → one preparation before it opens", [scheduled(3_600_000)], from(3_600_000 - 90_000)],
+    ["several fleets → the first one that opens", [scheduled(7_200_000), scheduled(3_600_000)], from(3_510_000)],
   ];
   it.each(CASES)("%s", (_name, demands, expectation) => {
-    expect(expectationOf(demands, new Map([["pi", [10, 90]]]), NOW_MS)).toEqual(expectation);
+    expect(expectationOf(demands, new Map([["pi", [10, 90]]]))).toEqual(expectation);
   });
 
   it("model without an observed preparation → probed early enough", () => {
-    expect(expectationOf([scheduled(3_600_000)], new Map(), NOW_MS)).toEqual({
-      state: "from",
-      fromMs: NOW_MS + 3_600_000 - 300_000,
-    });
+    expect(expectationOf([scheduled(3_600_000)], new Map())).toEqual(from(3_300_000));
   });
 });
 
