@@ -71,10 +71,11 @@ function movedCheckpoints(
   { catalog, locate }: Pick<CatalogFile, "catalog" | "locate">,
 ): readonly Finding[] {
   const slugs = new Map(stored.checkpoints.map(({ id, model_slug: modelSlug }) => [id, modelSlug]));
-  return catalog.models.flatMap(({ slug, checkpoints }) =>
-    checkpoints.flatMap(({ id, loc }) => {
+  return catalog.models.flatMap(({ slug, checkpoints }, model) =>
+    checkpoints.flatMap(({ id }, checkpoint) => {
       const storedSlug = slugs.get(id) ?? slug;
       if (storedSlug === slug) return [];
+      const loc = `/models/${model}/checkpoints/${checkpoint}/id`;
       const message = `${id} belongs to the model ${storedSlug} and stays with it; give this checkpoint an id of its own`;
       return [{ id: "checkpoint_moved", severity: "error" as const, loc, message, ...locate(loc) }];
     }),
@@ -138,11 +139,11 @@ function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: 
 }
 
 function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["checkpoints"][] {
-  return checkpoints.map(({ id, createdAt, requirements }) => ({
+  return checkpoints.map(({ id, created_at, requirements }) => ({
     id,
     model_slug: slug,
     requirements: printRequirements(requirements),
-    created_at: createdAt,
+    created_at,
     withdrawn_at: null,
   }));
 }

@@ -260,8 +260,8 @@ describe("report-fleets", () => {
   it("fleet removed while its members are read → not announced as blocked for having none", async () => {
     await using parts = await openListening();
     const { id } = await createdFleet(parts);
-    // After the webhooks, the states told before, and the fleets.
-    const store = changedAfterQuery(parts.store, () => remove(parts, id), 3);
+    // After the webhooks and the fleets.
+    const store = changedAfterQuery(parts.store, () => remove(parts, id), 2);
     await report(parts, store);
     const states = (await reported(parts)).map(({ state }) => state);
     expect(states).not.toContain("blocked");

@@ -64,10 +64,9 @@ describe("readCatalog", () => {
         checkpoints: [
           {
             id: "ckpt_a",
-            createdAt: "2026-01-02T00:00:00.000Z",
+            created_at: "2026-01-02T00:00:00.000Z",
             requirements: { robot_types: [], camera_roles: [], state_axes: null, action_axes: null },
             endpoints: [{ region: "us", url: "http://gpu:8000/pi", health_url: "http://gpu:8000/pi/health" }],
-            loc: "/models/0/checkpoints/0/id",
           },
         ],
       },
@@ -237,16 +236,16 @@ describe("endpoints of a catalog", () => {
 });
 
 describe("checkpoints of a catalog", () => {
-  const dates = (...createdAt: readonly string[]) =>
+  const dates = (...written: readonly string[]) =>
     read(
-      `models: [{slug: m, checkpoints: [${createdAt.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
+      `models: [{slug: m, checkpoints: [${written.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
     );
 
   it("slug → the newest checkpoint, in any order and time zone", () => {
     const { value: catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
     expect(catalog?.models[0]).toMatchObject({
       default_checkpoint_id: "ckpt_1",
-      checkpoints: [{ createdAt: "2026-01-01T08:00:00.000Z" }, {}, { createdAt: "2025-12-31T00:00:00.000Z" }],
+      checkpoints: [{ created_at: "2026-01-01T08:00:00.000Z" }, {}, { created_at: "2025-12-31T00:00:00.000Z" }],
     });
   });
 
