@@ -202,6 +202,20 @@ describe("robots of another organization", () => {
   });
 });
 
+it("robot of another organization among the members, by a mistake → what reconciling changes does not show it", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  await parts.register("r1", { site: "lab" });
+  const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } } });
+  await parts.store.write(async (transaction) => {
+    const foreign = robotRow({ id: "rob_foreign", organization_id: "org_2", name: "secret" });
+    await transaction.insertInto("robots").values(foreign).execute();
+    await transaction.insertInto("fleet_members").values({ fleet_id: id, robot_id: foreign.id }).execute();
+  });
+  const call = parts.call({ body: null, query: null, path: { fleet_id: id } });
+  expect(bodyOf(await previewReconcile(parts.context)(call))).toMatchObject({ joining: [], leaving: [] });
+});
+
 it("reconciling fails at its last step → the members and the peak stay", async () => {
   await using parts = await openServiceParts();
   await parts.addModel("pi");
