@@ -99,7 +99,11 @@ export async function loadDemands(
     .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
     .execute();
   return [
-    ...deployed.map((each) => ({ ...each, readinessMode: "always_ready" as const, isAwaited: false, opensMs: null })),
-    ...alike.map(({ awaited, ...each }) => ({ ...each, isAwaited: awaited === 1 })),
+    ...deployed.map(({ checkpointId, modelSlug }) => {
+      return { checkpointId, modelSlug, readinessMode: "always_ready" as const, isAwaited: false, opensMs: null };
+    }),
+    ...alike.map(({ checkpointId, modelSlug, readinessMode, awaited, opensMs }) => {
+      return { checkpointId, modelSlug, readinessMode, isAwaited: awaited === 1, opensMs };
+    }),
   ];
 }
