@@ -4,8 +4,7 @@
 import type { FastifyInstance } from "fastify";
 
 import { createInFlight, drain } from "./drain.ts";
-import type { HealthProbe } from "./endpoints/probe.ts";
-import type { ReadinessTimes } from "./endpoints/prober.ts";
+import type { HealthProbe, ReadinessTimes } from "./endpoints/prober.ts";
 import type { IdentitySettings } from "./identity/index.ts";
 import { addStoreFigures } from "./figures.ts";
 import { createRobotCredentials } from "./identity/robot-credentials.ts";

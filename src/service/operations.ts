@@ -22,7 +22,7 @@ import {
   removeFleet,
   updateFleetModel,
 } from "./fleets/operations.ts";
-import { previewFleet } from "./fleets/preview.ts";
+import { previewFleet } from "./fleets/selection.ts";
 import { previewReconcile, reconcileFleet } from "./fleets/reconcile.ts";
 import type { InstallationContext } from "./identity/robot-credentials.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./identity/installation-operations.ts";

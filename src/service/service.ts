@@ -9,8 +9,7 @@ import { type AddressInfo, isIPv6 } from "node:net";
 
 import { assemble, type AssemblyConfiguration } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
-import { createHealthProbe } from "./endpoints/probe.ts";
-import { READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
+import { createHealthProbe, READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "./identity/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";

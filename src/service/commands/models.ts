@@ -1,10 +1,9 @@
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { showFindings } from "../kernel/edited-file.ts";
 import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
-import { readCatalogFile, regionsWithoutRobots } from "../models/catalog.ts";
+import { readCatalogFile } from "../models/catalog.ts";
 import { type CatalogChange, countChanges } from "../models/plan.ts";
-import { listModels, type OfferedEndpoint, type OfferedModel } from "../models/queries.ts";
-import { robotRegions } from "../robots/queries.ts";
+import { listModels, type OfferedEndpoint, type OfferedModel } from "../models/operations.ts";
 import { systemFiles } from "../../platform/files/files.ts";
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";
@@ -31,13 +30,12 @@ export async function modelsApply(flags: ModelsApplyFlags, { terminal }: Command
   return withStore(flags, terminal, async (opened) => {
     const outcome = isDryRun ? await previewCatalogFile(opened, file) : await applyCatalogFile(opened, file);
     const isRefused = outcome.state === "refused";
-    const regions = await robotRegions(opened.store.reader);
-    const findings = [...file.findings, ...(isRefused ? outcome.findings : regionsWithoutRobots(file, regions))];
+    const findings = isRefused ? outcome.findings : [];
     const changes = isRefused ? [] : outcome.changes;
     if (isJson) {
       terminal.json({ applied: !isRefused && !isDryRun, findings, changes });
     } else {
-      showFindings({ ...file, findings }, terminal);
+      showFindings({ path, bytes: file.bytes, findings }, terminal);
       if (!isRefused) printChanges(changes, isDryRun, terminal);
     }
     return isRefused ? EXIT.invalid : EXIT.ok;
@@ -49,7 +47,6 @@ const STYLES = { added: "good", changed: "warn", withdrawn: "bad" } as const;
 
 function printChanges(changes: readonly CatalogChange[], isDryRun: boolean, terminal: Terminal): void {
   for (const { change, kind, name, region } of changes) {
-    if (change === "unchanged") continue;
     const where = region === null ? "" : ` in ${region}`;
     terminal.print(`${terminal.style(STYLES[change], MARKS[change])} ${kind} ${name}${where}`);
   }

@@ -11,10 +11,6 @@ export interface DeploymentViewRow extends DeploymentRow {
   readonly endpoint_url: string | null;
 }
 
-export async function insertDeployment(transaction: Transaction, deployment: DeploymentRow): Promise<void> {
-  await transaction.insertInto("deployments").values(deployment).execute();
-}
-
 export async function updateDeployment(
   transaction: Transaction,
   { organization_id: organizationId, id }: Pick<DeploymentRow, "organization_id" | "id">,

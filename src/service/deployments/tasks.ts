@@ -1,24 +1,34 @@
+import { isoNow } from "../../platform/clock.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
-import { createFailingItems, type FailingItems, type Task } from "../kernel/tasks/task-loop.ts";
+import { type FailingItems, type Task, createFailingItems } from "../kernel/tasks/task-loop.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
-import type { OperationContext } from "../kernel/operation.ts";
+import {
+  type Began,
+  closePeriod,
+  latestBelieved,
+  lockPeriods,
+  PERIODS_AT_A_TIME,
+  wholeHour,
+  wholeSecond,
+} from "../usage/index.ts";
 import {
   type DeploymentFacts,
   DEPLOYMENTS_AT_A_TIME,
   findDeploymentFacts,
   listDeploymentFacts,
   lockDeployment,
+  updateDeployment,
 } from "./queries.ts";
-import { judge, type Moment, momentNow, moveDeployment, type Target } from "./transition.ts";
+import { changeTimeNow, judge, moveDeployment, type Target } from "./transition.ts";
 
-/** Concurrent moves: they share commits, and requests get their turn in between. */
-const MOVES_MAXIMUM = 64;
+type Context = Pick<OperationContext, "store" | "newId" | "machine">;
+
+/** Deployments that are judged and moved at once: their moves share commits, and requests get their turn in between. */
+const AT_ONCE = 16;
 const NAME = "reconcile-deployments";
-const INTERVAL_MS = 2000;
-/** Pause after a run, as a multiple of its duration, which is long with very many deployments. */
-const REST_RATIO = 10;
 
 /**
  * Moves current deployments to the state that they should have: active if their endpoint is healthy; failed if it is not, or if the robot
@@ -28,87 +38,96 @@ const REST_RATIO = 10;
  * deployment that fails is left as it is, and the others continue.
  */
 export function createReconcileDeployments(context: Context): Task {
-  const { log } = context.machine;
-  const failing: Failing = { judged: createFailingItems(NAME, log), moved: createFailingItems(NAME, log) };
+  const failing = createFailingItems(NAME, context.machine.log);
   return {
     name: NAME,
-    intervalMs: INTERVAL_MS,
-    restRatio: REST_RATIO,
-    run: (signal) => sweep(context, failing, signal),
+    intervalMs: 2000,
+    // A run takes long with very many deployments.
+    restRatio: 10,
+    async run(signal) {
+      for (let after: string | undefined = ""; after !== undefined && !signal.aborted;) {
+        await yieldEventLoop();
+        const batch: readonly DeploymentFacts[] = await listDeploymentFacts(context.store.reader, after);
+        for (let start = 0; start < batch.length && !signal.aborted; start += AT_ONCE) {
+          const some = batch.slice(start, start + AT_ONCE);
+          await Promise.all(some.map((facts) => failing.attempt(facts.id, () => reconcile(context, facts))));
+        }
+        after = batch.length < DEPLOYMENTS_AT_A_TIME ? undefined : batch.at(-1)?.id;
+      }
+    },
   };
 }
 
-type Context = Pick<OperationContext, "store" | "newId" | "machine">;
-
-/** Deployments that could not be judged, and those that could not be moved. */
-interface Failing {
-  readonly judged: FailingItems;
-  readonly moved: FailingItems;
-}
-
-async function sweep(context: Context, failing: Failing, signal: AbortSignal): Promise<void> {
-  const { store } = context;
-  const { clock } = context.machine;
-  for (let after = ""; !signal.aborted;) {
-    await yieldEventLoop();
-    const batch = await listDeploymentFacts(store.reader, after);
-    const due: DeploymentFacts[] = [];
-    for (const facts of batch) {
-      await failing.judged.attempt(facts.id, async () => {
-        const target = targetOf(facts, await isCompatible(store.reader, facts), clock.wallMs());
-        if (!isSettled(facts, target)) due.push(facts);
-      });
-    }
-    for (let start = 0; start < due.length && !signal.aborted; start += MOVES_MAXIMUM) {
-      await Promise.all(
-        due.slice(start, start + MOVES_MAXIMUM).map((one) => failing.moved.attempt(one.id, () => move(context, one))),
-      );
-    }
-    const last = batch.at(-1);
-    if (last === undefined || batch.length < DEPLOYMENTS_AT_A_TIME) break;
-    after = last.id;
-  }
-}
-
-async function move(context: Context, facts: DeploymentFacts): Promise<void> {
+async function reconcile(context: Context, facts: DeploymentFacts): Promise<void> {
   const { store, machine } = context;
-  const { log } = machine;
-  const moment = momentNow(context);
-  const moved = await store.write((transaction) => reconcile(transaction, facts, moment));
+  const { id, organization_id: organizationId, status: from } = facts;
+  if ((await findTarget(store.reader, facts, machine.clock.wallMs())) === null) return;
+  const time = changeTimeNow(context);
+  const moved = await store.write(async (transaction) => {
+    const deployment = await lockDeployment(transaction, organizationId, id);
+    const locked = await findDeploymentFacts(transaction, id);
+    if (deployment === undefined || locked === undefined) return null;
+    const target = await findTarget(transaction, locked, Date.parse(time.now));
+    if (target === null) return null;
+    await moveDeployment(transaction, deployment, target, time);
+    if (target.status === "preparing") await bringProbesForward(transaction, locked.checkpoint_id, time.now);
+    return target;
+  });
   if (moved === null) return;
-  const tell = moved.to === "failed" ? log.warn : log.info;
-  tell("deployment_moved", { deployment_id: facts.id, from: facts.status, ...moved });
+  const tell = moved.status === "failed" ? machine.log.warn : machine.log.info;
+  tell("deployment_moved", { deployment_id: id, from, to: moved.status, last_error_code: moved.last_error_code });
 }
 
-async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boolean> {
-  return (await findObstacle(reader, facts, facts.requirements)) === null;
-}
-
-/** @returns the new state, or null if it has it already or was retired. */
-async function reconcile(
-  transaction: Transaction,
-  { organization_id: organizationId, id }: DeploymentFacts,
-  moment: Moment,
-): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {
-  const deployment = await lockDeployment(transaction, organizationId, id);
-  const facts = deployment === undefined ? undefined : await findDeploymentFacts(transaction, id);
-  if (deployment === undefined || facts === undefined) return null;
-  const target = targetOf(facts, await isCompatible(transaction, facts), Date.parse(moment.now));
-  if (isSettled(facts, target)) return null;
-  await moveDeployment(transaction, deployment, target, moment);
-  if (target.status === "preparing") await bringProbesForward(transaction, facts.checkpoint_id, moment.now);
-  return { to: target.status, last_error_code: target.last_error_code };
-}
-
-function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target {
+/** The state that a deployment should have; null if it has it. */
+async function findTarget(reader: Reader, facts: DeploymentFacts, nowMs: number): Promise<Target | null> {
   const { health, endpoint_withdrawn_at: endpointWithdrawnAt, robot_region: robotRegion, region } = facts;
+  const isCompatible = (await findObstacle(reader, facts, facts.requirements)) === null;
   // Deployments that use a withdrawn endpoint keep it; it accepts no new ones.
   const isOffered = endpointWithdrawnAt === null || robotRegion === region;
-  const verdict = judge({ ...facts, isCompatible: fits, health: isOffered ? health : null }, nowMs);
+  const { status, last_error_code: code } = judge({ ...facts, isCompatible, health: isOffered ? health : null }, nowMs);
   // Without an offer it keeps its region: with the new one, the next run would consider it a user of the withdrawn endpoint.
-  return { ...verdict, region: isOffered ? robotRegion : region };
+  const target = { status, last_error_code: code, region: isOffered ? robotRegion : region };
+  const isSettled = facts.status === status && facts.last_error_code === code && region === target.region;
+  return isSettled ? null : target;
 }
 
-function isSettled(facts: DeploymentFacts, { status, last_error_code: lastErrorCode, region }: Target): boolean {
-  return facts.status === status && facts.last_error_code === lastErrorCode && facts.region === region;
+/**
+ * Splits running usage periods at each full hour (UTC): the part before it is entered in the ledger, and the next period starts there. An
+ * outage is one entry. Periods that start in the far future, by a clock that was wrong, start again now.
+ */
+export function createMeterUsage({ store, newId, machine }: Context): Task {
+  return {
+    name: "meter-usage",
+    intervalMs: 30_000,
+    async run(signal) {
+      const now = isoNow(machine.clock);
+      const cuts: readonly (readonly [began: Began, at: string])[] = [
+        // These would end before they start, so nothing is entered.
+        [[">", latestBelieved(now)], wholeSecond(now)],
+        [["<", wholeHour(now)], wholeHour(now)],
+      ];
+      for (const [began, at] of cuts) {
+        let count = PERIODS_AT_A_TIME;
+        while (count === PERIODS_AT_A_TIME && !signal.aborted) {
+          count = await store.write((transaction) => cutPeriods(transaction, began, at, () => newId("use")));
+        }
+      }
+    },
+  };
+}
+
+/** Ends the periods that began then at `at`, where the next ones start. @returns how many, without those that another replica has locked. */
+async function cutPeriods(
+  transaction: Transaction,
+  began: Began,
+  at: string,
+  newUsageId: () => string,
+): Promise<number> {
+  const running = await lockPeriods(transaction, began);
+  for (const deployment of running) {
+    const usageUntil = await closePeriod(transaction, deployment, at);
+    const next = { usage_from: at, usage_id: newUsageId(), usage_until: usageUntil };
+    await updateDeployment(transaction, deployment, next);
+  }
+  return running.length;
 }

@@ -8,8 +8,8 @@ import { type DeploymentRow, updateDeployment } from "./queries.ts";
 /** The new state of a deployment. */
 export type Target = Pick<DeploymentRow, "status" | "last_error_code" | "region">;
 
-/** Created before the transaction, which may run twice. */
-export interface Moment {
+/** When a deployment changes. Made before the transaction, which may run twice. */
+export interface ChangeTime {
   /** ISO 8601. */
   readonly now: string;
   /** Id of the usage period that may begin. */
@@ -17,7 +17,7 @@ export interface Moment {
 }
 
 /** Now, by one reading of the clock: with two, a period could begin or end in another second than its deployment. */
-export function momentNow({ newId, machine }: Pick<OperationContext, "newId" | "machine">): Moment {
+export function changeTimeNow({ newId, machine }: Pick<OperationContext, "newId" | "machine">): ChangeTime {
   return { now: isoNow(machine.clock), usageId: newId("use") };
 }
 
@@ -29,14 +29,14 @@ export async function moveDeployment(
   transaction: Transaction,
   deployment: DeploymentRow,
   target: Target,
-  moment: Moment,
+  time: ChangeTime,
 ): Promise<void> {
-  const { now } = moment;
+  const { now } = time;
   await updateDeployment(transaction, deployment, {
     ...target,
     activated_at: deployment.activated_at ?? (target.status === "active" ? now : null),
     retired_at: target.status === "retired" ? now : null,
-    ...(await meter(transaction, deployment, target.status === "active", moment)),
+    ...(await meter(transaction, deployment, target.status === "active", time)),
   });
 }
 
@@ -44,7 +44,7 @@ export async function moveDeployment(
 export async function beginUsage(
   transaction: Transaction,
   { organization_id: organizationId, robot_id: robotId }: Pick<DeploymentRow, "organization_id" | "robot_id">,
-  { now, usageId }: Moment,
+  { now, usageId }: ChangeTime,
 ): Promise<Pick<DeploymentRow, "usage_from" | "usage_id">> {
   const until = await lastPeriodEnd(transaction, organizationId, robotId, latestBelieved(now));
   return { usage_from: periodStart(now, until), usage_id: usageId };
@@ -54,12 +54,12 @@ async function meter(
   transaction: Transaction,
   deployment: DeploymentRow,
   isActive: boolean,
-  moment: Moment,
+  time: ChangeTime,
 ): Promise<Partial<Pick<DeploymentRow, "usage_from" | "usage_id" | "usage_until">>> {
   const isRunning = deployment.usage_from !== null;
   if (isActive === isRunning) return {};
-  if (isActive) return beginUsage(transaction, deployment, moment);
-  return { usage_from: null, usage_id: null, usage_until: await closePeriod(transaction, deployment, moment.now) };
+  if (isActive) return beginUsage(transaction, deployment, time);
+  return { usage_from: null, usage_id: null, usage_until: await closePeriod(transaction, deployment, time.now) };
 }
 
 /** How long a deployment may wait for its endpoint to be healthy for the first time. */

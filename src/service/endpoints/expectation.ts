@@ -1,73 +1,65 @@
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { preparationRange, type ReadinessEstimateRange } from "./preparations.ts";
+import { preparationRange } from "./preparations.ts";
 
-/** When capacity of a checkpoint is expected: now, from a time on, or not at all as far as is known. */
-export type Expectation =
-  | { readonly state: "now"; /** A fleet waits for it to be ready for the first time. */ readonly isAwaited: boolean }
-  | { readonly state: "from"; readonly fromMs: number }
-  | { readonly state: "never" };
+/** When capacity of a checkpoint is expected. */
+export interface Expectation {
+  /** Milliseconds since the epoch; in the past for now, infinite for not at all as far as is known. */
+  readonly fromMs: number;
+  /** A fleet waits for it to be ready for the first time. */
+  readonly isAwaited: boolean;
+}
 
 /** Assumed duration of a preparation if none was observed. */
 export const UNKNOWN_PREPARATION_MS = 300_000;
 
+const NOW = Number.NEGATIVE_INFINITY;
+const NEVER = Number.POSITIVE_INFINITY;
+
 /**
- * The expectation that follows from the demands of one checkpoint: a current deployment expects capacity, and so does an `always_ready` fleet,
- * a `scheduled` one in its windows and for one preparation before them, and every fleet until its model was ready once.
- * `on_demand` fleets expect it through the deployments of their robots.
+ * The expectation that follows from the demands of one checkpoint: an `always_ready` fleet expects capacity, and so does a `scheduled` one in
+ * its windows and for one preparation before them, and every fleet until its model was ready once. `on_demand` fleets expect it through the
+ * deployments of their robots: each current one does.
  *
- * @param preparations observed ones of the model, in seconds, shortest first.
+ * @param preparations observed ones of each model, in seconds, shortest first.
  */
 export function expectationOf(
   demands: readonly Demand[],
   preparations: ReadonlyMap<string, readonly number[]>,
-  nowMs: number,
 ): Expectation {
-  const expectations = demands.map((demand) => expectation(demand, preparations, nowMs));
-  const now = expectations.filter(({ state }) => state === "now");
-  if (now.length > 0) return now.find((each) => each.state === "now" && each.isAwaited) ?? EXPECTED;
-  const startsMs = expectations.flatMap((each) => (each.state === "from" ? [each.fromMs] : []));
-  return startsMs.length === 0 ? NEVER : { state: "from", fromMs: Math.min(...startsMs) };
+  return {
+    fromMs: Math.min(NEVER, ...demands.map((demand) => expectedFrom(demand, preparations))),
+    isAwaited: demands.some((demand) => demand.isAwaited && expectedFrom(demand, preparations) === NOW),
+  };
 }
 
-const AWAITED: Expectation = { state: "now", isAwaited: true };
-const EXPECTED: Expectation = { state: "now", isAwaited: false };
-const NEVER: Expectation = { state: "never" };
-
-function expectation(demand: Demand, preparations: ReadonlyMap<string, readonly number[]>, nowMs: number): Expectation {
-  if (demand.kind === "deployment") return EXPECTED;
-  switch (demand.readinessMode) {
+function expectedFrom(
+  { modelSlug, readinessMode, isAwaited, opensMs }: Demand,
+  preparations: ReadonlyMap<string, readonly number[]>,
+): number {
+  switch (readinessMode) {
     case "always_ready":
-      return demand.isAwaited ? AWAITED : EXPECTED;
+      return NOW;
     case "on_demand":
-      return demand.isAwaited ? AWAITED : NEVER;
+      return isAwaited ? NOW : NEVER;
     case "scheduled": {
-      if (demand.opensMs === null) return NEVER;
-      if (demand.isAwaited) return AWAITED;
-      const fromMs = demand.opensMs - leadOf(preparationRange(preparations.get(demand.modelSlug) ?? [], 0));
-      return fromMs <= nowMs ? EXPECTED : { state: "from", fromMs };
+      if (opensMs === null) return NEVER;
+      const range = preparationRange(preparations.get(modelSlug) ?? [], 0);
+      return isAwaited ? NOW : opensMs - (range === null ? UNKNOWN_PREPARATION_MS : range.upperSeconds * 1000);
     }
   }
 }
 
-function leadOf(range: ReadinessEstimateRange | null): number {
-  return range === null ? UNKNOWN_PREPARATION_MS : range.upperSeconds * 1000;
+/** Why the endpoints of a checkpoint should be healthy: fleets use it, or wait for it to be ready for the first time. */
+export interface Demand {
+  readonly checkpointId: string;
+  readonly modelSlug: string;
+  /** A current deployment is a demand as of a fleet that is always ready. */
+  readonly readinessMode: Tables["fleets"]["readiness_mode"];
+  readonly isAwaited: boolean;
+  /** Start of the first operating window that is not over; null without one. */
+  readonly opensMs: number | null;
 }
-
-/** Why the endpoints of a checkpoint should be healthy. */
-export type Demand =
-  /** It is deployed to a robot. */
-  | { readonly kind: "deployment"; readonly checkpointId: string }
-  /** Fleets use it, or wait for it to be ready for the first time. */
-  | {
-      readonly kind: "fleets";
-      readonly checkpointId: string;
-      readonly modelSlug: string;
-      readonly readinessMode: Tables["fleets"]["readiness_mode"];
-      readonly isAwaited: boolean;
-      /** Start of the first operating window that is not over; null without one. */
-      readonly opensMs: number | null;
-    };
 
 /** The demands for these checkpoints. Equal demands of several fleets or robots are one. */
 export async function loadDemands(
@@ -78,7 +70,7 @@ export async function loadDemands(
   if (checkpointIds.length === 0) return [];
   const deployed = await reader
     .selectFrom("deployments")
-    .select("checkpoint_id")
+    .select(["checkpoint_id as checkpointId", "model_slug as modelSlug"])
     .distinct()
     .where("checkpoint_id", "in", checkpointIds)
     .where("retired_at", "is", null)
@@ -107,10 +99,11 @@ export async function loadDemands(
     .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
     .execute();
   return [
-    ...deployed.map(({ checkpoint_id: checkpointId }) => ({ kind: "deployment" as const, checkpointId })),
+    ...deployed.map(({ checkpointId, modelSlug }) => {
+      return { checkpointId, modelSlug, readinessMode: "always_ready" as const, isAwaited: false, opensMs: null };
+    }),
     ...alike.map(({ checkpointId, modelSlug, readinessMode, awaited, opensMs }) => {
-      const isAwaited = awaited === 1;
-      return { kind: "fleets" as const, checkpointId, modelSlug, readinessMode, isAwaited, opensMs };
+      return { checkpointId, modelSlug, readinessMode, isAwaited: awaited === 1, opensMs };
     }),
   ];
 }

@@ -1,10 +1,10 @@
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
+import { createOutgoing } from "../kernel/outgoing.ts";
 import { type Expectation, expectationOf, loadDemands } from "./expectation.ts";
 import { believe } from "./health.ts";
 import { loadPreparations } from "./preparations.ts";
-import type { HealthProbe, Probed } from "./probe.ts";
 import {
   bringProbesForward,
   checkpointsDueLaterThan,
@@ -22,6 +22,8 @@ export const PROBES_MAXIMUM = 16;
 const JITTER = 0.1;
 /** A claim lasts this much longer than a probe may take, so that its result can be written. */
 const CLAIM_SLACK_MS = 5_000;
+
+const NOT_EXPECTED: Expectation = { fromMs: Number.POSITIVE_INFINITY, isAwaited: false };
 
 /** Probes the endpoints periodically. */
 export interface Prober extends AsyncDisposable {
@@ -83,25 +85,20 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const nowMs = clock.wallMs();
     const belief = believe(endpoint, probed.state === "succeeded");
     const isChanged = belief.health !== endpoint.health;
-    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId) ?? NEVER;
+    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId);
+    const { fromMs, isAwaited } = expectation ?? NOT_EXPECTED;
     const isDoubted = belief.contrary_probes > 0;
-    const waitMs = (isDoubted ? times.repeatMs : waitOf(expectation, nowMs, times)) * jitter();
-    const lastError = probed.state === "failed" ? probed.reason : null;
-    const outcome = {
-      ...belief,
-      isChanged,
-      last_error: lastError,
-      probedAt: isoTime(nowMs),
-      next_probe_at: isoTime(nowMs + waitMs),
-    };
-    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, outcome));
-    if (!isRecorded) return;
-    const tell = belief.health === "failing" ? log.warn : log.info;
+    const untilMs = Math.min(times.idleMs, Math.max(times.expectedMs, fromMs - nowMs));
+    const waitMs = (isDoubted ? times.repeatMs : untilMs) * jitter();
+    const probedAt = isoTime(nowMs);
+    const last_error = probed.state === "failed" ? probed.reason : null;
+    const outcome = { ...belief, isChanged, last_error, probedAt, next_probe_at: isoTime(nowMs + waitMs) };
+    if (!(await store.write((transaction) => recordProbe(transaction, endpoint, outcome)))) return;
     if (isChanged) {
-      const change = { checkpoint_id: checkpointId, region, health: belief.health, last_error: lastError };
-      tell("endpoint_health_changed", change);
+      const tell = belief.health === "failing" ? log.warn : log.info;
+      tell("endpoint_health_changed", { checkpoint_id: checkpointId, region, health: belief.health, last_error });
     }
-    if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
+    if (isChanged || isAwaited) nudge();
   }
 
   /** Schedules earlier probes for endpoints whose capacity is expected since their next probe was scheduled. */
@@ -109,23 +106,24 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const nowMs = clock.wallMs();
     const laterThan = isoTime(nowMs + times.expectedMs * (1 + JITTER));
     const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
-    for (const [checkpointId, { state }] of expectations) {
+    for (const [checkpointId, { fromMs }] of expectations) {
       if (signal.aborted) return;
-      if (state !== "now") continue;
+      if (fromMs > nowMs) continue;
       await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoTime(nowMs), laterThan));
     }
   }
 
+  /** By checkpoint, without those that nothing needs. */
   async function loadExpectations(
     checkpointIds: readonly string[],
     nowMs: number,
   ): Promise<ReadonlyMap<string, Expectation>> {
     const demands = await loadDemands(store.reader, checkpointIds, nowMs);
-    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.modelSlug] : [])));
+    const slugs = new Set(demands.map(({ modelSlug }) => modelSlug));
     const preparations = await loadPreparations(store.reader, [...slugs]);
     const byCheckpoint = Map.groupBy(demands, ({ checkpointId }) => checkpointId);
     return new Map(
-      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations, nowMs)]),
+      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations)]),
     );
   }
 
@@ -145,17 +143,32 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
   };
 }
 
-const NEVER: Expectation = { state: "never" };
+/** `failed` has a reason in a few words. `abandoned`: the service stopped the probe, so nothing is known. */
+export type Probed =
+  | { readonly state: "succeeded" }
+  | { readonly state: "failed"; readonly reason: string }
+  | { readonly state: "abandoned" };
 
-function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }: ReadinessTimes): number {
-  switch (expectation.state) {
-    case "now":
-      return expectedMs;
-    case "from":
-      return Math.min(idleMs, Math.max(expectedMs, expectation.fromMs - nowMs));
-    case "never":
-      return idleMs;
-  }
+/** Probes the health URLs of endpoints. */
+export interface HealthProbe extends AsyncDisposable {
+  /** Sends a GET; any 2xx in time is a success. Never throws. */
+  probe(healthUrl: string, signal: AbortSignal): Promise<Probed>;
+}
+
+const ANSWER_BYTES = 64 * 1024;
+
+/** Each probe opens a new connection: an endpoint is healthy if it accepts new clients. A redirect is no success. */
+export function createHealthProbe(timeoutMs: number): HealthProbe {
+  const outgoing = createOutgoing({ timeoutMs, answerBytes: ANSWER_BYTES });
+  return {
+    async probe(healthUrl, signal) {
+      const sent = await outgoing.send(healthUrl, { headers: { accept: "*/*" } }, signal);
+      if (sent.state !== "answered") return sent;
+      const isSuccess = sent.status >= 200 && sent.status < 300;
+      return isSuccess ? { state: "succeeded" } : { state: "failed", reason: `answered ${sent.status}` };
+    },
+    [Symbol.asyncDispose]: () => outgoing[Symbol.asyncDispose](),
+  };
 }
 
 /** Probe intervals and timeout. */

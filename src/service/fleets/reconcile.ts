@@ -7,11 +7,10 @@ import { authorship, type Handler, logChange } from "../kernel/operation.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import { type Reader, readSnapshot, type Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { type Changed, UNKNOWN_FLEET } from "./changes.ts";
-import { selectRobotIds } from "./member-queries.ts";
 import { answerFleet, type FleetsContext } from "./operations.ts";
-import { findFleet, type FleetKey, insertMembers, lockFleet } from "./queries.ts";
+import { type FleetKey, insertMembers, liveFleets, lockFleet, UNKNOWN_FLEET } from "./queries.ts";
 import { parseSelection } from "./readiness/fleet-facts.ts";
+import { selectRobotIds } from "./selection.ts";
 
 /** `POST /v1/fleets/{fleet_id}/reconcile`: a repeated request changes nothing. */
 export function reconcileFleet(context: FleetsContext): Handler<null> {
@@ -31,16 +30,16 @@ export function reconcileFleet(context: FleetsContext): Handler<null> {
 
 /** `GET /v1/fleets/{fleet_id}/reconcile`: what reconciling would change now. */
 export function previewReconcile({ store }: FleetsContext): Handler<null> {
-  return ({ principal, path }) =>
+  return ({ principal: { organizationId }, path }) =>
     readSnapshot(store.reader, async (snapshot) => {
-      const key = { id: path["fleet_id"] ?? "", organization_id: principal.organizationId };
-      const fleet = await findFleet(snapshot, key);
+      const fleets = liveFleets(snapshot, organizationId).where("id", "=", path["fleet_id"] ?? "");
+      const fleet = await fleets.executeTakeFirst();
       if (fleet === undefined) return UNKNOWN_FLEET;
       const plan = await planMembers(snapshot, fleet);
       if (isAnswer(plan)) return plan;
       return answerValue({
-        joining: await listRobots(snapshot, key.organization_id, plan.joining),
-        leaving: await listRobots(snapshot, key.organization_id, plan.leaving),
+        joining: await listRobots(snapshot, organizationId, plan.joining),
+        leaving: await listRobots(snapshot, organizationId, plan.leaving),
         registered: plan.registered,
         peak_active_robots: plan.peak,
       } satisfies FleetMemberChanges);
@@ -55,7 +54,7 @@ async function reconcileMembers(
   transaction: Transaction,
   key: FleetKey,
   author: Authorship,
-): Promise<Changed | Answer> {
+): Promise<{ readonly isChanged: boolean } | Answer> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return UNKNOWN_FLEET;
   const plan = await planMembers(transaction, fleet);
@@ -81,16 +80,16 @@ interface MemberPlan {
   readonly peak: number;
 }
 
+const { maximum: MEMBERS_MAXIMUM } = SELECTION_ROBOTS_COUNT;
 const NO_MATCH = refuse("Conflict", "No robot matches the selector of this fleet any more; its members stay");
 const ALL_REMOVED = refuse("Conflict", "All robots of this fleet were removed; delete it");
 const TOO_MANY = refuse(
   "Conflict",
-  `More than ${SELECTION_ROBOTS_COUNT.maximum} robots match the selector of this fleet; its members stay`,
+  `More than ${MEMBERS_MAXIMUM} robots match the selector of this fleet; its members stay`,
 );
 
 /** Members that stay are those that still match the selector, or, of a fleet with named robots, those that were not removed. */
 async function planMembers(reader: Reader, fleet: Tables["fleets"]): Promise<MemberPlan | Answer> {
-  const { maximum } = SELECTION_ROBOTS_COUNT;
   const { selector } = parseSelection(fleet.selection);
   const members = await reader
     .selectFrom("fleet_members")
@@ -102,15 +101,17 @@ async function planMembers(reader: Reader, fleet: Tables["fleets"]): Promise<Mem
   const wanted =
     selector === null
       ? members.filter(({ removed_at: removedAt }) => removedAt === null).map(({ id }) => id)
-      : await selectRobotIds(reader, fleet.organization_id, selector, maximum);
+      : await selectRobotIds(reader, fleet.organization_id, selector);
   if (wanted.length === 0) return selector === null ? ALL_REMOVED : NO_MATCH;
-  if (wanted.length > maximum) return TOO_MANY;
-  const [before, after] = [new Set(members.map(({ id }) => id)), new Set(wanted)];
-  const joining = wanted.filter((id) => !before.has(id));
-  const leaving = [...before].filter((id) => !after.has(id));
-  const isChange = joining.length + leaving.length > 0;
-  const { peak_active_robots: peak } = fleet;
-  return { joining, leaving, registered: wanted.length, peak: isChange ? Math.min(peak, wanted.length) : peak };
+  if (wanted.length > MEMBERS_MAXIMUM) return TOO_MANY;
+  const before = new Set(members.map(({ id }) => id));
+  const after = new Set(wanted);
+  return {
+    joining: wanted.filter((id) => !before.has(id)),
+    leaving: [...before].filter((id) => !after.has(id)),
+    registered: wanted.length,
+    peak: Math.min(fleet.peak_active_robots, wanted.length),
+  };
 }
 
 async function listRobots(

@@ -1,7 +1,7 @@
 import type { EventType } from "../../api/wire/event-types.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import { readSnapshot } from "../kernel/store/store.ts";
+import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
@@ -21,25 +21,8 @@ const EVENTS: ReadonlyMap<string, EventType> = new Map([
 ]);
 
 /** Announces fleets whose status changed. Of fleets from before the webhook listened, the status found first is only noted. */
-export function createReportFleets({
-  store,
-  machine,
-  newId,
-}: Pick<OperationContext, "store" | "machine" | "newId">): Task {
-  async function reportFleet(
-    facts: FleetFacts,
-    { organizationId, since }: Listening,
-    before: string | null,
-    nowMs: number,
-  ): Promise<void> {
-    const { id, name, subject, status, blocker } = deriveFleet(assessFleet(facts, nowMs));
-    if (status === before) return;
-    const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
-    const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;
-    const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker: blocker ?? null });
-    await report({ store, newId }, change, isoTime(nowMs), type === undefined ? null : { type, data });
-  }
-
+export function createReportFleets(context: ReportContext): Task {
+  const { store, machine } = context;
   return {
     name: "report-fleets",
     intervalMs: INTERVAL_MS,
@@ -47,28 +30,45 @@ export function createReportFleets({
     async run(signal) {
       const listening = await listListening(store.reader, [...EVENTS.values()]);
       for (const organization of listening) {
-        const { organizationId } = organization;
-        const told = await store.reader
-          .selectFrom("reported_states")
-          .select(["subject_id", "state"])
-          .where("organization_id", "=", organizationId)
-          .where("kind", "=", "fleet")
-          .execute();
-        const states = new Map(told.map(({ subject_id: id, state }) => [id, state]));
-        for (let after: string | null = null; ;) {
+        for (let after: string | null | undefined = null; after !== undefined;) {
           const range = { after, rows: FLEETS_AT_A_TIME };
           const fleets: readonly FleetFacts[] = await readSnapshot(store.reader, (snapshot) =>
-            listFleetFacts(snapshot, organizationId, range),
+            listFleetFacts(snapshot, organization.organizationId, range),
           );
+          const told = await findReported(store.reader, fleets);
           for (const facts of fleets) {
             if (signal.aborted) return;
-            await reportFleet(facts, organization, states.get(facts.id) ?? null, machine.clock.wallMs());
+            await reportFleet(context, facts, organization, told.get(facts.id) ?? null, machine.clock.wallMs());
           }
-          after = fleets.at(-1)?.id ?? null;
-          if (fleets.length < FLEETS_AT_A_TIME) break;
+          after = fleets.length < FLEETS_AT_A_TIME ? undefined : fleets.at(-1)?.id;
         }
       }
       await forgetReports(store, "fleet", listening);
     },
   };
+}
+
+type ReportContext = Pick<OperationContext, "store" | "machine" | "newId">;
+
+/** The states that webhooks were last told of these fleets. */
+async function findReported(reader: Reader, fleets: readonly FleetFacts[]): Promise<ReadonlyMap<string, string>> {
+  if (fleets.length === 0) return new Map();
+  const ids = fleets.map(({ id }) => id);
+  const reported = reader.selectFrom("reported_states").select(["subject_id", "state"]).where("subject_id", "in", ids);
+  return new Map((await reported.execute()).map(({ subject_id: id, state }) => [id, state]));
+}
+
+async function reportFleet(
+  context: ReportContext,
+  facts: FleetFacts,
+  { organizationId, since }: Listening,
+  before: string | null,
+  nowMs: number,
+): Promise<void> {
+  const { id, name, subject, status, blocker } = deriveFleet(assessFleet(facts, nowMs));
+  if (status === before) return;
+  const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
+  const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;
+  const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker });
+  await report(context, change, isoTime(nowMs), type === undefined ? null : { type, data });
 }

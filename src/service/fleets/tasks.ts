@@ -5,27 +5,24 @@ import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createFailingItems, type Task } from "../kernel/tasks/task-loop.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findFleetFacts, type FleetKey, lockFreeFleet, supersede } from "./queries.ts";
+import { findFleetFacts, type FleetKey, lockFleet, supersede } from "./queries.ts";
 import { type AssessedFleet, assessFleet, type Assessment } from "./readiness/assessment.ts";
-import type { FleetFacts } from "./readiness/fleet-facts.ts";
 
 type ReconcileContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
 
 const NAME = "reconcile-fleets";
 /** A run checks blocked updates again and reads all of their members, so it rests ten times as long as it took. */
 const REST_RATIO = 10;
+/** Keys of fleets per query. */
+const KEYS_AT_A_TIME = 100;
 
-/** What is to happen to a fleet's generations. */
-export type FleetStep =
-  | { readonly step: "none" }
-  /** The active generation is ready for the first time, or the update is ready and replaces the active one. */
-  | { readonly step: "activate" | "promote"; readonly assessment: Assessment };
-
-/** An update whose endpoints are all healthy comes first: the generation that it replaces no longer matters. */
-export function nextFleetStep({ active, update }: AssessedFleet): FleetStep {
-  if (update !== null && update.blocker === null && isPrepared(update)) return { step: "promote", assessment: update };
-  if (active.generation.activated_at !== null || !isPrepared(active)) return { step: "none" };
-  return { step: "activate", assessment: active };
+/**
+ * The generation of a fleet that becomes active now: the update that is ready, or the first one; null if none does. An update comes first:
+ * the generation that it replaces no longer matters.
+ */
+export function nextActive({ active, update }: AssessedFleet): Assessment | null {
+  if (update !== null && update.blocker === null && isPrepared(update)) return update;
+  return active.generation.activated_at === null && isPrepared(active) ? active : null;
 }
 
 function isPrepared({ isHealthy, isObserved }: Assessment): boolean {
@@ -35,36 +32,35 @@ function isPrepared({ isHealthy, isObserved }: Assessment): boolean {
 /**
  * Activates generations whose endpoints are all healthy, and records how long the preparation took.
  *
- * Each fleet with a pending step gets a transaction of its own with its row locked, so that only one of several replicas takes the
- * step. A fleet that fails is left as it is, and the others continue.
+ * Each fleet gets a transaction of its own that checks again with its row locked, so that only one of several replicas activates. A fleet
+ * that fails is left as it is, and the others continue.
  */
 export function createReconcileFleets({ store, machine, newId, nudge }: ReconcileContext, intervalMs: number): Task {
   const failing = createFailingItems(NAME, machine.log);
 
   async function reconcile(key: FleetKey): Promise<void> {
-    const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
     const nowMs = machine.clock.wallMs();
-    if (facts === undefined || nextFleetStep(assessFleet(facts, nowMs)).step === "none") return;
-    const done = await store.write(async (transaction): Promise<FleetStep> => {
-      if ((await lockFreeFleet(transaction, key)) === undefined) return { step: "none" };
-      const locked = await findFleetFacts(transaction, key.organization_id, key.id);
-      if (locked === undefined) return { step: "none" };
-      const next = nextFleetStep(assessFleet(locked, nowMs));
-      if (next.step === "none") return next;
+    const next = async (reader: Reader) => {
+      const facts = await findFleetFacts(reader, key.organization_id, key.id);
+      return facts === undefined ? null : nextActive(assessFleet(facts, nowMs));
+    };
+    if ((await next(store.reader)) === null) return;
+    const activated = await store.write(async (transaction) => {
+      const fleet = await lockFleet(transaction, key);
+      const assessment = await next(transaction);
+      if (fleet === undefined || assessment === null) return null;
       const now = isoTime(nowMs);
-      await activate(transaction, locked, next.assessment.generation.id, now);
+      await activate(transaction, fleet, assessment.generation.id, now);
       await addPreparations(
         transaction,
-        preparationsOf(next.assessment, () => newId("prep"), now),
+        preparationsOf(assessment, () => newId("prep"), now),
       );
-      return next;
+      return assessment.generation;
     });
-    if (done.step === "none") return;
-    machine.log.info("generation_active", {
-      fleet_id: key.id,
-      generation_id: done.assessment.generation.id,
-      checkpoint_id: done.assessment.generation.checkpoint_id,
-    });
+    if (activated === null) return;
+    const { id: generationId, checkpoint_id: checkpointId } = activated;
+    const activation = { fleet_id: key.id, generation_id: generationId, checkpoint_id: checkpointId };
+    machine.log.info("generation_active", activation);
     nudge();
   }
 
@@ -87,25 +83,27 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
   };
 }
 
-/** Generations of a locked fleet: the active one is ready for the first time, or the update replaces it. */
-async function activate(transaction: Transaction, fleet: FleetFacts, generationId: string, now: string): Promise<void> {
+/** Makes a generation of a locked fleet the active one, in place of the one before it if it is an update. */
+async function activate(
+  transaction: Transaction,
+  { id, generation_id: activeId }: Tables["fleets"],
+  generationId: string,
+  now: string,
+): Promise<void> {
   await transaction
     .updateTable("generations")
     .set({ activated_at: now })
     .where("id", "=", generationId)
     .where("activated_at", "is", null)
     .execute();
-  if (generationId === fleet.active.id) return;
-  await supersede(transaction, fleet.active.id, now);
+  if (generationId === activeId) return;
+  await supersede(transaction, activeId, now);
   await transaction
     .updateTable("fleets")
     .set({ generation_id: generationId, update_generation_id: null })
-    .where("id", "=", fleet.id)
+    .where("id", "=", id)
     .execute();
 }
-
-/** Keys of fleets per query. */
-const KEYS_AT_A_TIME = 100;
 
 /**
  * Fleets with a generation that may be ready to become active: it is not active, and an endpoint of its checkpoint is healthy.
@@ -137,19 +135,10 @@ function preparationsOf(
   newPreparationId: () => string,
   now: string,
 ): readonly Tables["preparations"][] {
+  const { model_slug, checkpoint_id, created_at: createdAt } = generation;
   return [...endpoints].flatMap(([region, { health_since: healthSince }]) => {
-    const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
-    const seconds = Math.ceil(tookMs / 1000);
+    const seconds = Math.ceil((Date.parse(healthSince ?? createdAt) - Date.parse(createdAt)) / 1000);
     if (seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
-    return [
-      {
-        id: newPreparationId(),
-        model_slug: generation.model_slug,
-        checkpoint_id: generation.checkpoint_id,
-        region,
-        seconds,
-        observed_at: now,
-      },
-    ];
+    return [{ id: newPreparationId(), model_slug, checkpoint_id, region, seconds, observed_at: now }];
   });
 }

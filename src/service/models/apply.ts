@@ -24,9 +24,6 @@ export async function previewCatalogFile(
   return planCatalog(await readStoredCatalog(store.reader), file, isoNow(machine.clock));
 }
 
-/** Maximum number of findings in a log line; the command of `fix` shows all. */
-const LOGGED_FINDINGS_MAXIMUM = 10;
-
 /**
  * Applies the catalog at `path` to the store.
  *
@@ -41,23 +38,23 @@ export async function applyModels(
   if (reading.state === "refused") return reading.findings;
   const outcome = await applyCatalogFile(context, reading.file);
   if (outcome.state === "refused") return outcome.findings;
-  const warnings = describeFindings(reading.file.findings);
-  if (warnings.length > 0) log.warn("models_suspicious", { path, findings: warnings });
   log.info("models_applied", { path, ...countChanges(outcome.changes) });
   return null;
 }
 
+/** Maximum number of findings in a log line; the command of `fix` shows all. */
+const LOGGED_FINDINGS_MAXIMUM = 10;
+
 /** Like `applyModels`, for a running service: a problem is logged. */
 export async function reapplyModels(path: string, context: OperationContext): Promise<void> {
-  const findings = await applyModels(path, context);
+  const refused = await applyModels(path, context);
   context.nudge();
-  if (findings === null) return;
+  if (refused === null) return;
+  const findings = refused
+    .slice(0, LOGGED_FINDINGS_MAXIMUM)
+    .map(({ line, column, message }) => `${line}:${column}: ${message}`);
   const fix = `robot-policy-service models apply --dry-run ${path}`;
-  context.machine.log.error("models_refused", { path, findings: describeFindings(findings), fix });
-}
-
-function describeFindings(findings: readonly Finding[]): readonly string[] {
-  return findings.slice(0, LOGGED_FINDINGS_MAXIMUM).map(({ line, column, message }) => `${line}:${column}: ${message}`);
+  context.machine.log.error("models_refused", { path, findings, fix });
 }
 
 /** Id of the only row. */
@@ -68,10 +65,10 @@ async function applyCatalog(transaction: Transaction, file: CatalogFile, author:
   const plan = planCatalog(await readStoredCatalog(transaction), file, author.at);
   if (plan.state === "refused") return plan;
   await transaction.updateTable("catalogs").set({ applied_at: author.at }).where("id", "=", CATALOG_ID).execute();
-  const { unchanged: _, ...counts } = countChanges(plan.changes);
-  if (counts.added + counts.changed + counts.withdrawn === 0) return plan;
+  if (plan.changes.length === 0) return plan;
   await writePlan(transaction, plan);
-  await audit(transaction, author, { action: "models.apply", subjectId: CATALOG_ID, details: counts });
+  const details = countChanges(plan.changes);
+  await audit(transaction, author, { action: "models.apply", subjectId: CATALOG_ID, details });
   return plan;
 }
 

@@ -7,28 +7,30 @@
  */
 import * as z from "zod";
 
-import { REGION_LENGTH } from "../../api/robots.ts";
+import { REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import type { Finding, Position } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
-import { type Doubt, readSettings, type SettingsReading } from "../../documents/read.ts";
+import { readSettings, type SettingsReading } from "../../documents/read.ts";
 import {
+  integer,
   list,
   memberOf,
   name,
   OF_MAPPING,
+  orNull,
   refuse,
   refuseRepeated,
   rightMembers,
   text,
   textsAt,
   uniqueBy,
+  uniqueTexts,
 } from "../../documents/schemas.ts";
+import { isSecretKey } from "../../documents/secrets.ts";
 import { shown } from "../../documents/texts.ts";
-import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { readEditedFile } from "../kernel/edited-file.ts";
-import { dateTime, defaultHealthUrl, endpointUrl, requirements } from "./catalog-readers.ts";
-import { NO_REQUIREMENTS } from "./requirements.ts";
+import { AXIS_UNITS, type AxesRequirement, NO_REQUIREMENTS, type Requirements } from "./requirements.ts";
 
 /** Ids of checkpoints, which the operator chooses, are never slugs. */
 export const CHECKPOINT_ID = /^ckpt_[a-z0-9](?:[a-z0-9._-]{0,57}[a-z0-9])?$/;
@@ -45,33 +47,32 @@ const MODELS = { minimum: 0, maximum: 256 } as const;
 const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
 const ENDPOINTS = { minimum: 0, maximum: 64 } as const;
 const NAME_LIMIT = 128;
-
-/** Messages for keys with the names of other catalogs. */
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ["name", "a model has a slug and a display_name"],
-  ["default_checkpoint_id", "write default_checkpoint"],
-]);
+/** A longer URL is probably a mistake. */
+const URL_LENGTH_MAXIMUM = 2048;
+/** Path of the health check, below the URL of the endpoint. */
+const HEALTH_PATH = "/health";
+/** The maximum of a robot manifest; higher requirements could never be met. */
+const CAMERA_ROLES = { minimum: 0, maximum: 8 } as const;
+const AXES = { minimum: 0, maximum: 256 } as const;
+const ROBOT_TYPES = { minimum: 0, maximum: 64 } as const;
 
 const RULES = {
   subject: "catalog",
   sizeLimitBytes: CATALOG_LIMIT_BYTES,
   secretAdvice: ": endpoints are called without credentials",
-  hints: HINTS,
+  hints: new Map<string, string>(),
 } as const;
 
 const FILE_RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
 
 export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
-  return readSettings(bytes, RULES, catalog, unlistedTypes);
+  return readSettings(bytes, RULES, catalog);
 }
 
 /** A valid catalog file. */
 export interface CatalogFile {
-  readonly path: string;
   readonly bytes: Uint8Array;
   readonly catalog: Catalog;
-  /** Warnings. */
-  readonly findings: readonly Finding[];
   locate(loc: string): Position;
 }
 
@@ -85,16 +86,109 @@ export async function readCatalogFile(files: Files, path: string): Promise<Catal
   if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
   const { value: catalog, findings, locate } = readCatalog(bytes);
   if (catalog === null) return { state: "refused", findings, bytes };
-  return { state: "read", file: { path, bytes, catalog, findings, locate } };
+  return { state: "read", file: { bytes, catalog, locate } };
 }
+
+const dateTimeSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+/** A day, in UTC, or a time with its zone, made ISO 8601 in UTC with milliseconds. */
+const dateTime = z
+  .string()
+  .superRefine((written, ctx) => {
+    if (dateTimeSchema.safeParse(written).success) return;
+    const message = `${shown(written)} is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z`;
+    refuse(ctx, { id: "date_format", message });
+  })
+  .transform((written) => new Date(written).toISOString());
+
+/** The http(s) URL of an endpoint, without a slash at the end. It is shown to robots and in logs, so it must not contain a secret. */
+const endpointUrl = z
+  .string()
+  .superRefine((written, ctx) => {
+    const url = parsePlainUrl(written);
+    if (url === null) {
+      const message = "expected a URL, http://HOST:PORT or https://HOST, without a fragment";
+      refuse(ctx, { id: "url_format", message });
+    } else if (url.username !== "" || url.password !== "" || [...url.searchParams.keys()].some(isSecretKey)) {
+      // The message does not repeat the URL.
+      const message = "the URL contains a credential, which every robot and log would show";
+      refuse(ctx, { id: "secret_in_catalog", message });
+    }
+  })
+  .transform((written) => {
+    const { search, href } = new URL(written);
+    return search === "" ? href.replace(/\/+$/, "") : href;
+  });
+
+/** Null for a text that is no such URL, or another than it seems: the parser drops white space and control characters. */
+function parsePlainUrl(written: string): URL | null {
+  const isPlain = written.length <= URL_LENGTH_MAXIMUM && !/[\s\p{Cc}\p{Cf}\\#]/u.test(written);
+  const url = isPlain ? URL.parse(written) : null;
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  return isHttp && url.port !== "0" ? url : null;
+}
+
+/** The health URL of an endpoint, if the catalog gives none. */
+function defaultHealthUrl(endpoint: string): string {
+  const url = new URL(endpoint);
+  url.search = "";
+  url.pathname = url.pathname.replace(/\/+$/, "") + HEALTH_PATH;
+  return url.href;
+}
+
+const cameraRole = name(/^[a-z][a-z0-9_]{0,63}$/, "a camera role: lower-case letters, digits and _ only");
+const axisName = name(
+  /^[a-z][a-z0-9_]{0,63}\.[a-z][a-z0-9_]{0,63}\.(?:position|velocity|effort|delta)$/,
+  "the name of an axis such as arm.joint_1.position",
+);
+
+const axes = z
+  .object({
+    count: integer(AXES).optional(),
+    minimum_count: integer(AXES).optional(),
+    maximum_count: integer(AXES).optional(),
+    units: uniqueTexts({ minimum: 1, maximum: AXIS_UNITS.length }, z.literal(AXIS_UNITS)).optional(),
+    names: uniqueTexts({ minimum: 1, maximum: AXES.maximum }, axisName).optional(),
+  })
+  .superRefine((written, ctx) => {
+    const { count, minimum_count: minimum, maximum_count: maximum, names = [] } = rightMembers(written, ctx);
+    // Each required name is an axis.
+    const least = Math.max(count ?? minimum ?? 0, names.length);
+    const most = count ?? maximum;
+    if (count !== undefined && (minimum !== undefined || maximum !== undefined)) {
+      const message = "count is the exact number; omit minimum_count and maximum_count";
+      refuse(ctx, { id: "not_applicable", message });
+    } else if (most !== undefined && most < least) {
+      refuse(ctx, { id: "count_order", message: `at least ${least} axes are required and at most ${most}` });
+    }
+  }, OF_MAPPING)
+  .transform(
+    ({ count, minimum_count: minimum = 0, maximum_count: maximum, units = [], names = [] }): AxesRequirement => ({
+      minimum_count: count ?? minimum,
+      maximum_count: count ?? maximum ?? null,
+      units,
+      names,
+    }),
+  );
+
+/** What a checkpoint requires of a robot. Omitted members require nothing. */
+const requirements = z
+  .object({
+    robot_types: uniqueTexts(ROBOT_TYPES, text(ROBOT_TYPE_ID_LENGTH.maximum)).default([]),
+    camera_roles: uniqueTexts(CAMERA_ROLES, cameraRole).default([]),
+    state_axes: axes.optional(),
+    action_axes: axes.optional(),
+  })
+  .transform(({ state_axes: stateAxes = null, action_axes: actionAxes = null, ...named }): Requirements => ({
+    ...NO_REQUIREMENTS,
+    ...named,
+    state_axes: stateAxes,
+    action_axes: actionAxes,
+  }));
 
 /** At most one of a checkpoint in each region. */
 const endpoint = z
-  .object({
-    region: text(REGION_LENGTH.maximum),
-    url: endpointUrl,
-    health_url: endpointUrl.optional(),
-  })
+  .object({ region: text(REGION_LENGTH.maximum), url: endpointUrl, health_url: endpointUrl.optional() })
   .transform(({ region, url, health_url: healthUrl = defaultHealthUrl(url) }) => ({
     region,
     url,
@@ -111,7 +205,7 @@ const checkpoint = z.object({
   endpoints: uniqueBy("region", ENDPOINTS, endpoint),
 });
 
-const label = text(NAME_LIMIT).optional();
+const label = orNull(text(NAME_LIMIT));
 
 const model = z
   .object({
@@ -124,22 +218,22 @@ const model = z
     default_checkpoint: z.string().optional(),
   })
   .superRefine((written, ctx) => {
-    const { default_checkpoint: chosen } = rightMembers(written, ctx);
-    // Also of a checkpoint that is wrong otherwise.
-    const ids = textsAt(written.checkpoints, "id").flatMap(({ text }) => (typeof text === "string" ? [text] : []));
-    if (chosen === undefined || ids.includes(chosen)) return;
-    const near = nearest(chosen, ids);
-    const hint = near === undefined ? "" : `; did you mean ${near}?`;
-    const message = `${shown(chosen)} is not a checkpoint of this model${hint}`;
-    refuse(ctx, { id: "unknown_checkpoint", message, path: ["default_checkpoint"] });
-  }, OF_MAPPING)
-  .superRefine((written, ctx) => {
-    const { checkpoints = [] } = rightMembers(written, ctx);
+    const { default_checkpoint: chosen, checkpoints = [] } = rightMembers(written, ctx);
+    const path = ["default_checkpoint"];
+    if (chosen !== undefined) {
+      // Also of a checkpoint that is wrong otherwise.
+      const ids = textsAt(written.checkpoints, "id").flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+      if (ids.includes(chosen)) return;
+      const near = nearest(chosen, ids);
+      const hint = near === undefined ? "" : `; did you mean ${near}?`;
+      const message = `${shown(chosen)} is not a checkpoint of this model${hint}`;
+      return refuse(ctx, { id: "unknown_checkpoint", message, path });
+    }
     const [first, second] = newestFirst(checkpoints);
-    if (written.default_checkpoint !== undefined || first === undefined || second === undefined) return;
-    if (first.created_at !== second.created_at) return;
+    if (written.default_checkpoint !== undefined || first?.created_at !== second?.created_at) return;
+    if (first === undefined || second === undefined) return;
     const message = `${first.id} and ${second.id} are equally new; set default_checkpoint to one of them`;
-    refuse(ctx, { id: "missing", message, path: ["default_checkpoint"] });
+    refuse(ctx, { id: "missing", message, path });
   }, OF_MAPPING);
 
 function newestFirst(checkpoints: readonly z.output<typeof checkpoint>[]): readonly z.output<typeof checkpoint>[] {
@@ -155,70 +249,8 @@ const catalog = z
   }, OF_MAPPING)
   .transform(({ models }) => ({ models: models.map(completeModel) }));
 
-/** `loc` is the JSON Pointer to the id of a checkpoint. */
-function completeModel(written: z.output<typeof model>, index: number) {
-  const { slug, display_name: displayName = slug, vendor = null, checkpoints } = written;
-  const { model_type: modelType = null, license_tier: licenseTier = null } = written;
-  return {
-    slug,
-    display_name: displayName,
-    vendor,
-    model_type: modelType,
-    license_tier: licenseTier,
-    // The one that the slug refers to. At least one is required.
-    default_checkpoint_id: written.default_checkpoint ?? newestFirst(checkpoints)[0]?.id ?? "",
-    checkpoints: checkpoints.map(({ id, created_at: createdAt, requirements, endpoints }, position) => ({
-      id,
-      createdAt,
-      requirements,
-      endpoints,
-      loc: `/models/${index}/checkpoints/${position}/id`,
-    })),
-  };
-}
-
-/** Any robot type is accepted. One that looks like a ready type and is not in the ready catalog is probably a typo. */
-function unlistedTypes({ models }: Catalog): readonly Doubt[] {
-  return models.flatMap(({ checkpoints }, model) =>
-    checkpoints.flatMap(({ requirements: { robot_types: types } }, checkpoint) =>
-      types.flatMap((typeId, type) => {
-        const vendor = `${typeId.split(".", 1)[0]}.`;
-        const siblings = [...READY_CATALOG.keys()].filter((known) => known.startsWith(vendor));
-        if (READY_CATALOG.has(typeId) || siblings.length === 0) return [];
-        const meant = nearest(typeId, siblings);
-        const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-        const path = ["models", model, "checkpoints", checkpoint, "requirements", "robot_types", type];
-        const message = `${shown(typeId)} is not a robot type of the ready catalog${hint}`;
-        return [{ id: "type_id_unlisted", path, message }];
-      }),
-    ),
-  );
-}
-
-/**
- * Warns of endpoint regions without robots, which are often typos: a deployment uses an endpoint only if its region equals the robot's.
- *
- * @param robotRegions regions of all robots of all organizations; if empty, there are no warnings.
- */
-export function regionsWithoutRobots(
-  { catalog, locate }: CatalogFile,
-  robotRegions: readonly string[],
-): readonly Finding[] {
-  if (robotRegions.length === 0) return [];
-  const known = new Set(robotRegions);
-  const findings: Finding[] = [];
-  for (const [model, { checkpoints }] of catalog.models.entries()) {
-    for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
-      for (const [endpoint, { region }] of endpoints.entries()) {
-        if (known.has(region)) continue;
-        known.add(region);
-        const near = nearest(region, robotRegions);
-        const hint = near === undefined ? "" : `; did you mean ${near}?`;
-        const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;
-        const message = `no robot is in the region ${shown(region)}${hint}`;
-        findings.push({ id: "region_without_robots", severity: "warning", loc, message, ...locate(loc) });
-      }
-    }
-  }
-  return findings;
+function completeModel({ default_checkpoint: chosen, ...written }: z.output<typeof model>) {
+  // The one that the slug refers to. At least one is required.
+  const defaultId = chosen ?? newestFirst(written.checkpoints)[0]?.id ?? "";
+  return { ...written, display_name: written.display_name ?? written.slug, default_checkpoint_id: defaultId };
 }

@@ -3,5 +3,4 @@
  * resources.
  */
 export { findObstacle, findObstacles } from "./obstacles.ts";
-export { resolveSubject } from "./queries.ts";
-export type { Subject } from "./queries.ts";
+export { resolveSubject } from "./operations.ts";

@@ -12,7 +12,7 @@ export interface StoredCatalog {
 
 /** The change of one entry. A withdrawn entry that is back counts as added. */
 export interface CatalogChange {
-  readonly change: "added" | "changed" | "unchanged" | "withdrawn";
+  readonly change: "added" | "changed" | "withdrawn";
   readonly kind: "model" | "checkpoint" | "endpoint";
   /** Slug or checkpoint id; of an endpoint, that of its checkpoint. */
   readonly name: string;
@@ -24,6 +24,7 @@ export interface CatalogChange {
 export type CatalogPlan =
   | {
       readonly state: "planned";
+      /** Of what stays as it is, there is none. */
       readonly changes: readonly CatalogChange[];
       /** Rows to write, whole. */
       readonly models: readonly Tables["models"][];
@@ -70,10 +71,11 @@ function movedCheckpoints(
   { catalog, locate }: Pick<CatalogFile, "catalog" | "locate">,
 ): readonly Finding[] {
   const slugs = new Map(stored.checkpoints.map(({ id, model_slug: modelSlug }) => [id, modelSlug]));
-  return catalog.models.flatMap(({ slug, checkpoints }) =>
-    checkpoints.flatMap(({ id, loc }) => {
+  return catalog.models.flatMap(({ slug, checkpoints }, model) =>
+    checkpoints.flatMap(({ id }, checkpoint) => {
       const storedSlug = slugs.get(id) ?? slug;
       if (storedSlug === slug) return [];
+      const loc = `/models/${model}/checkpoints/${checkpoint}/id`;
       const message = `${id} belongs to the model ${storedSlug} and stays with it; give this checkpoint an id of its own`;
       return [{ id: "checkpoint_moved", severity: "error" as const, loc, message, ...locate(loc) }];
     }),
@@ -81,7 +83,7 @@ function movedCheckpoints(
 }
 
 export function countChanges(changes: readonly CatalogChange[]): Readonly<Record<CatalogChange["change"], number>> {
-  const counts = { added: 0, changed: 0, withdrawn: 0, unchanged: 0 };
+  const counts = { added: 0, changed: 0, withdrawn: 0 };
   for (const { change } of changes) counts[change] += 1;
   return counts;
 }
@@ -103,8 +105,8 @@ function compare<Row extends Withdrawable>(
   const before = new Map(stored.map((row) => [keyOf(row), row]));
   const keys = new Set(listed.map(keyOf));
   const gone = stored.filter((row) => row.withdrawn_at === null && !keys.has(keyOf(row)));
-  const compared = [
-    ...listed.map((row) => ({ change: changeOf(before.get(keyOf(row)), row), row })),
+  const compared: readonly Changed<Row>[] = [
+    ...listed.flatMap((row) => changeOf(before.get(keyOf(row)), row)),
     ...gone.map((row) => ({ change: "withdrawn" as const, row: { ...row, withdrawn_at: now } })),
   ];
   return {
@@ -112,14 +114,20 @@ function compare<Row extends Withdrawable>(
       const [name, region = null] = identify(row);
       return { change, kind, name, region };
     }),
-    rows: compared.filter(({ change }) => change !== "unchanged").map(({ row }) => row),
+    rows: compared.map(({ row }) => row),
   };
 }
 
-function changeOf<Row extends Withdrawable>(before: Row | undefined, after: Row): CatalogChange["change"] {
-  if (before === undefined || before.withdrawn_at !== null) return "added";
-  const [old, next] = [before, after].map((row) => JSON.stringify(Object.entries(row).sort()));
-  return old === next ? "unchanged" : "changed";
+interface Changed<Row> {
+  readonly change: CatalogChange["change"];
+  readonly row: Row;
+}
+
+/** Empty for a row that is as the stored one. */
+function changeOf<Row extends Withdrawable>(before: Row | undefined, row: Row): readonly Changed<Row>[] {
+  if (before === undefined || before.withdrawn_at !== null) return [{ change: "added", row }];
+  const [old, next] = [before, row].map((each) => JSON.stringify(Object.entries(each).sort()));
+  return old === next ? [] : [{ change: "changed", row }];
 }
 
 function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: string): readonly Tables["models"][] {
@@ -131,11 +139,11 @@ function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: 
 }
 
 function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["checkpoints"][] {
-  return checkpoints.map(({ id, createdAt, requirements }) => ({
+  return checkpoints.map(({ id, created_at, requirements }) => ({
     id,
     model_slug: slug,
     requirements: printRequirements(requirements),
-    created_at: createdAt,
+    created_at,
     withdrawn_at: null,
   }));
 }

@@ -8,7 +8,7 @@ export {
   GENERIC_ROBOT_TYPE_ID,
   lockRobotNamed,
 } from "./enrolled-robot.ts";
-export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
+export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
 export type { RobotQuota } from "./quota.ts";

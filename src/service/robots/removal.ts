@@ -1,5 +1,5 @@
 import type { RobotRemoved } from "../../api/robots.ts";
-import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
+import { changeTimeNow, retireDeploymentOf } from "../deployments/index.ts";
 import { revokeInstallationOf } from "../identity/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
@@ -18,15 +18,15 @@ export function removeRobot(context: OperationContext): Handler<null> {
   const { newId, machine, nudge } = context;
   return async (call) => {
     const { organizationId } = call.principal;
-    const moment = momentNow(context);
-    const { now: at } = moment;
+    const time = changeTimeNow(context);
+    const { now: at } = time;
     const author = authorship(call, newId, at);
     const retiring = { ...author, auditId: newId("aud") };
     const removed = await call.write(async (transaction) => {
       const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
       if (robot === undefined) return null;
       const { id: robotId, name } = robot;
-      const deploymentId = await retireDeploymentOf(transaction, organizationId, robotId, moment);
+      const deploymentId = await retireDeploymentOf(transaction, organizationId, robotId, time);
       if (deploymentId !== null) {
         const details = { robot_id: robotId };
         await audit(transaction, retiring, { action: "deployment.retire", subjectId: deploymentId, details });

@@ -26,7 +26,7 @@ export interface Assessment {
   readonly generation: GenerationFacts;
   /** Members that the checkpoint can drive and for whose region it has an endpoint. */
   readonly able: readonly MemberGroup[];
-  readonly unable: readonly UnableMembers[];
+  readonly unable: UnableMembers;
   /** The endpoints that `able` needs, by region. */
   readonly endpoints: ReadonlyMap<string, EndpointFacts>;
   /** All of them are healthy. False if there are none. */
@@ -64,12 +64,13 @@ function assess(
   obstacleOf: (group: MemberGroup) => string | null,
   nowMs: number,
 ): Judged {
-  const judged = members.map((group) => ({
-    group,
-    reason: group.isRemoved ? REMOVED : (obstacleOf(group) ?? missingEndpoint(group.region, generation.endpoints)),
-  }));
-  const able = judged.flatMap(({ group, reason }) => (reason === null ? [group] : []));
-  const unable = judged.flatMap(({ group, reason }) => (reason === null ? [] : [{ group, reason }]));
+  const unable = new Map<MemberGroup, string>();
+  for (const group of members) {
+    const obstacle = group.isRemoved ? REMOVED : obstacleOf(group);
+    const reason = obstacle ?? missingEndpoint(group.region, generation.endpoints);
+    if (reason !== null) unable.set(group, reason);
+  }
+  const able = members.filter((group) => !unable.has(group));
   const regions = new Set(able.map(({ region }) => region));
   const endpoints = new Map([...generation.endpoints].filter(([region]) => regions.has(region)));
   const needed = [...endpoints.values()];
@@ -100,7 +101,6 @@ function updateBlocker(facts: FleetFacts, { generation, able, unable }: Judged, 
   const { subject } = generation;
   if (robotsIn(facts.members) === 0) return allMembersBlocked(facts, subject, unable);
   if (able.length === 0) return someMembersBlocked(facts, subject, unable);
-  const working = new Set(active.able);
-  const lost = unable.filter(({ group }) => working.has(group));
-  return lost.length === 0 ? null : someMembersBlocked(facts, subject, lost);
+  const lost = new Map([...unable].filter(([group]) => !active.unable.has(group)));
+  return lost.size === 0 ? null : someMembersBlocked(facts, subject, lost);
 }

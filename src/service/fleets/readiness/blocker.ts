@@ -3,11 +3,8 @@ import { shown } from "../../../documents/texts.ts";
 import { shellWord } from "../../../platform/text/shell-word.ts";
 import { type FleetFacts, type MemberGroup, parseSelection, robotsIn } from "./fleet-facts.ts";
 
-export interface UnableMembers {
-  readonly group: MemberGroup;
-  /** A predicate with the model as its subject: `needs a camera …`, `has no endpoint …`. */
-  readonly reason: string;
-}
+/** Why members cannot run a model: a predicate with the model as its subject, such as `has no endpoint …`. */
+export type UnableMembers = ReadonlyMap<MemberGroup, string>;
 
 /** Maximum number of reasons in a sentence; of the other robots it gives only the number. */
 const REASONS_MAXIMUM = 3;
@@ -18,13 +15,9 @@ export function needInWords({ reason, action }: FleetNeed): string {
 }
 
 /** For a fleet in which no robot can run the model. */
-export function allMembersBlocked(
-  { name, selection }: FleetFacts,
-  subject: string,
-  unable: readonly UnableMembers[],
-): FleetNeed {
-  if (unable.every(isRemoved)) {
-    const reason = unable.length === 0 ? "This fleet has no robots." : "All robots of this fleet were removed.";
+export function allMembersBlocked({ name, selection }: FleetFacts, subject: string, unable: UnableMembers): FleetNeed {
+  if ([...unable.keys()].every(({ isRemoved }) => isRemoved)) {
+    const reason = unable.size === 0 ? "This fleet has no robots." : "All robots of this fleet were removed.";
     const isSelected = parseSelection(selection).kind === "selector";
     const action = isSelected
       ? `${reconcile(name)}, or delete it.`
@@ -46,8 +39,8 @@ export function allWindowsPast(): FleetNeed {
 }
 
 /** For members that were removed, while others can run the model. */
-export function someMembersRemoved({ name, members }: FleetFacts, removed: readonly UnableMembers[]): FleetNeed {
-  const count = robotsOf(removed);
+export function someMembersRemoved({ name, members }: FleetFacts, removed: readonly MemberGroup[]): FleetNeed {
+  const count = robotsIn(removed);
   const which = whom(exampleOf(removed), count - 1);
   return {
     reason: `${count} of ${robotsIn(members)} robots ${count === 1 ? "was" : "were"} removed: ${which}.`,
@@ -56,19 +49,11 @@ export function someMembersRemoved({ name, members }: FleetFacts, removed: reado
 }
 
 /** For a model that these robots of a fleet cannot run. */
-export function someMembersBlocked(
-  { members }: FleetFacts,
-  subject: string,
-  unable: readonly UnableMembers[],
-): FleetNeed {
+export function someMembersBlocked({ members }: FleetFacts, subject: string, unable: UnableMembers): FleetNeed {
   return {
-    reason: `${robotsOf(unable)} of ${robotsIn(members)} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
+    reason: `${robotsIn([...unable.keys()])} of ${robotsIn(members)} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
     action: "Set these up again so that they fit, or update the fleet to another model.",
   };
-}
-
-export function isRemoved({ group }: UnableMembers): boolean {
-  return group.isRemoved;
 }
 
 function reconcile(name: string): string {
@@ -76,9 +61,9 @@ function reconcile(name: string): string {
 }
 
 /** The reason that affects most robots first. Independent of the order of the members, which differs between callers. */
-function reasons(subject: string, unable: readonly UnableMembers[]): string {
-  const byReason = [...Map.groupBy(unable, ({ reason }) => reason)]
-    .map(([reason, groups]) => ({ reason, robots: robotsOf(groups), example: exampleOf(groups) }))
+function reasons(subject: string, unable: UnableMembers): string {
+  const byReason = [...Map.groupBy(unable.keys(), (group) => unable.get(group) ?? "")]
+    .map(([reason, groups]) => ({ reason, robots: robotsIn(groups), example: exampleOf(groups) }))
     .toSorted((left, right) => right.robots - left.robots || (left.example < right.example ? -1 : 1));
   const named = byReason
     .slice(0, REASONS_MAXIMUM)
@@ -88,15 +73,11 @@ function reasons(subject: string, unable: readonly UnableMembers[]): string {
 }
 
 /** The first of these robots by name. */
-function exampleOf(groups: readonly UnableMembers[]): string {
-  return groups.map(({ group }) => group.example).toSorted()[0] ?? "";
+function exampleOf(groups: readonly MemberGroup[]): string {
+  return groups.map(({ example }) => example).toSorted()[0] ?? "";
 }
 
 /** `r1`, or `r1 and 2 more`. */
 function whom(example: string, others: number): string {
   return others > 0 ? `${shown(example)} and ${others} more` : shown(example);
-}
-
-function robotsOf(unable: readonly UnableMembers[]): number {
-  return robotsIn(unable.map(({ group }) => group));
 }

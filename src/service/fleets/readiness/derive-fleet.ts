@@ -4,15 +4,13 @@ import { isoTime } from "../../../platform/clock.ts";
 import { preparationRange } from "../../endpoints/index.ts";
 import type { AssessedFleet, Assessment } from "./assessment.ts";
 import { needInWords } from "./blocker.ts";
-import { type MemberGroup, robotsIn } from "./fleet-facts.ts";
+import type { MemberGroup } from "./fleet-facts.ts";
 
 /** A fleet view with every member present, null if there is no value. */
-export type WholeFleetView = Required<FleetView> & {
-  readonly update: Required<NonNullable<FleetView["update"]>> | null;
-};
+export type WholeFleetView = ReturnType<typeof deriveFleet>;
 
 /** The view of a fleet. Derived from observations on each request, so that it cannot be stale. */
-export function deriveFleet(fleet: AssessedFleet): WholeFleetView {
+export function deriveFleet(fleet: AssessedFleet) {
   const { facts, active, update } = fleet;
   const { blocker, generation } = active;
   const status = statusOf(fleet);
@@ -25,58 +23,54 @@ export function deriveFleet(fleet: AssessedFleet): WholeFleetView {
     status,
     blocker: blocker === null ? null : needInWords(blocker),
     readiness_estimate: status === "preparing" ? estimateOf(fleet) : null,
-    robots: countRobots(fleet),
+    robots: robotCounts(fleet),
     active_model: {
       subject: generation.subject,
       generation_id: generation.id,
       status: activeModelStatus(active),
     },
     update: update === null ? null : updateView(update),
-  };
+  } satisfies FleetView;
 }
 
 function statusOf(fleet: AssessedFleet): FleetView["status"] {
   const { position, active } = fleet;
   if (active.blocker !== null) return "blocked";
   if (active.generation.activated_at === null || position.state === "before") return "preparing";
-  if (active.unable.length > 0) return "degraded";
+  if (active.unable.size > 0) return "degraded";
   return active.isFailing && isCapacityExpected(fleet) ? "degraded" : "ready";
 }
 
 /** Whether the endpoints should be healthy now, within the windows. An idle `on_demand` fleet needs none until a robot asks. */
 export function isCapacityExpected({ facts, active }: AssessedFleet): boolean {
-  switch (facts.readiness_mode) {
-    case "always_ready":
-    case "scheduled":
-      return true;
-    case "on_demand":
-      return active.able.some(({ deployment }) => deployment !== "none");
-  }
+  return facts.readiness_mode !== "on_demand" || active.able.some(({ deployment }) => deployment !== "none");
 }
 
-/** Each robot is counted once: blocked, active, ready, or else waiting. */
-function countRobots(fleet: AssessedFleet): FleetView["robots"] {
-  const { able, unable } = fleet.active;
-  const blocked = robotsIn(unable.map(({ group }) => group));
-  const active = robotsIn(able.filter(isActive));
-  const { endpoint, window, peak, robot } = countWaiting(fleet);
+/** State of a member, or what a waiting one waits for. */
+export type MemberState = "blocked" | "active" | "ready" | keyof WaitingCounts;
+
+/** The state of a group's robots, without regard to the peak. */
+export function stateOf(group: MemberGroup, { position, active }: AssessedFleet): Exclude<MemberState, "peak"> {
+  if (active.unable.has(group)) return "blocked";
+  if (group.deployment === "active") return "active";
+  if (group.isOffline) return "robot";
+  if (position.state !== "within") return "window";
+  return active.endpoints.get(group.region)?.health === "healthy" ? "ready" : "endpoint";
+}
+
+/** The members by their state, each counted once: of those that could be ready, some wait once the peak is reached. */
+export function countMembers(fleet: AssessedFleet): Readonly<Record<MemberState, number>> {
+  const counts = { blocked: 0, active: 0, ready: 0, endpoint: 0, window: 0, peak: 0, robot: 0 };
+  for (const group of fleet.facts.members) counts[stateOf(group, fleet)] += group.count;
+  const free = Math.max(0, fleet.facts.peak_active_robots - counts.active);
+  const peak = Math.max(0, counts.ready - free);
+  return { ...counts, ready: counts.ready - peak, peak };
+}
+
+function robotCounts(fleet: AssessedFleet): FleetView["robots"] {
+  const { ready, active, blocked, endpoint, window, peak, robot } = countMembers(fleet);
   const waiting = endpoint + window + peak + robot;
-  const registered = blocked + robotsIn(able);
-  return { registered, ready: registered - blocked - active - waiting, active, waiting, blocked };
-}
-
-/** The waiting robots by what they wait for: the robot itself, which is offline, else a window, else their endpoint, else a place below the peak. */
-export function countWaiting({ facts, position, active: { able, endpoints } }: AssessedFleet): WaitingCounts {
-  const robot = robotsIn(able.filter((group) => !isActive(group) && group.isOffline));
-  const idle = able.filter((group) => !isActive(group) && !group.isOffline);
-  if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0, robot };
-  const prepared = robotsIn(idle.filter(({ region }) => endpoints.get(region)?.health === "healthy"));
-  const free = Math.max(0, facts.peak_active_robots - robotsIn(able.filter(isActive)));
-  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - free), robot };
-}
-
-function isActive({ deployment }: MemberGroup): boolean {
-  return deployment === "active";
+  return { registered: ready + active + waiting + blocked, ready, active, waiting, blocked };
 }
 
 function activeModelStatus({ generation, able }: Assessment): string {
@@ -84,12 +78,10 @@ function activeModelStatus({ generation, able }: Assessment): string {
   return generation.activated_at === null ? "preparing" : "active";
 }
 
-function updateView({ generation, blocker, isObserved }: Assessment): NonNullable<WholeFleetView["update"]> {
-  const { subject, id: generationId } = generation;
-  if (blocker !== null) {
-    return { subject, generation_id: generationId, status: "blocked", blocker: needInWords(blocker) };
-  }
-  return { subject, generation_id: generationId, status: isObserved ? "preparing" : "pending", blocker: null };
+function updateView({ generation: { subject, id }, blocker, isObserved }: Assessment) {
+  const update = { subject, generation_id: id };
+  if (blocker !== null) return { ...update, status: "blocked", blocker: needInWords(blocker) };
+  return { ...update, status: isObserved ? "preparing" : "pending", blocker: null };
 }
 
 /** Time until the next window opens or until a preparation of observed length is over, whichever is later. */

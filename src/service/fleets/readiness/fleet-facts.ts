@@ -1,3 +1,5 @@
+import * as z from "zod";
+
 import { type FleetSelectionView, fleetSelectionViewSchema } from "../../../api/fleet-details.ts";
 import type { EndpointFacts } from "../../endpoints/index.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
@@ -7,7 +9,7 @@ export interface FleetFacts extends Pick<
   Tables["fleets"],
   "id" | "name" | "readiness_mode" | "peak_active_robots" | "selection" | "created_at"
 > {
-  readonly windows: Boundaries;
+  readonly windows: readonly Window[];
   /** The active generation. */
   readonly active: GenerationFacts;
   /** The generation that will replace it. */
@@ -62,56 +64,10 @@ function isSelection(value: unknown): value is FleetSelectionView {
   return fleetSelectionViewSchema.safeParse(value).success;
 }
 
-/** One member, as a group of one. */
-export interface Member extends MemberGroup {
-  readonly robot_id: string;
-  readonly robot_type_id: string;
-  readonly site: string | null;
-}
-
-/** Everything that a fleet's details are derived from. */
-export interface FleetDetailFacts extends FleetFacts {
-  /** Oldest registration first. */
-  readonly members: readonly Member[];
-  /** Newest first; always includes the active generation. */
-  readonly generations: readonly GenerationRow[];
-}
-
-export type GenerationRow = Pick<
-  Tables["generations"],
-  "id" | "subject" | "created_at" | "activated_at" | "superseded_at"
->;
-
-/**
- * The operating windows of a fleet in milliseconds since the epoch: start and end (exclusive) of each window in turn, sorted, without
- * overlaps.
- */
-export type Boundaries = readonly number[];
-
-/** @param windows in any order, without overlaps, each with its offset or in UTC. @returns the text that the store keeps. */
-export function printWindows(windows: readonly { readonly starts_at: string; readonly ends_at: string }[]): string {
-  const boundaries = windows.flatMap(({ starts_at, ends_at }) => [Date.parse(starts_at), Date.parse(ends_at)]);
-  return JSON.stringify(boundaries.toSorted((left, right) => left - right));
-}
-
-/** One window. */
+/** An operating window of a fleet, in milliseconds since the epoch; its end is outside. */
 export interface Window {
   readonly startsMs: number;
   readonly endsMs: number;
-}
-
-/** The boundaries as windows, sorted. */
-export function windowsOf(boundaries: Boundaries): readonly Window[] {
-  return boundaries.flatMap((startsMs, index) => {
-    const endsMs = index % 2 === 0 ? boundaries[index + 1] : undefined;
-    return endsMs === undefined ? [] : [{ startsMs, endsMs }];
-  });
-}
-
-export function parseWindows(text: string): Boundaries {
-  const boundaries: unknown = JSON.parse(text);
-  if (!isBoundaries(boundaries)) throw new Error(`The store has invalid operating windows: ${text}`);
-  return boundaries;
 }
 
 /** Position of a time: within a window, before the next, or after all of them. */
@@ -120,14 +76,32 @@ export type WindowPosition =
   | { readonly state: "before"; readonly startsMs: number }
   | { readonly state: "after" };
 
-export function positionIn(boundaries: Boundaries, nowMs: number): WindowPosition {
-  const index = boundaries.findIndex((boundaryMs) => nowMs < boundaryMs);
-  const nextMs = boundaries[index];
-  if (nextMs === undefined) return { state: "after" };
-  const isEnd = index % 2 === 1;
-  return isEnd ? { state: "within" } : { state: "before", startsMs: nextMs };
+/** @param windows sorted, without overlaps. */
+export function positionIn(windows: readonly Window[], nowMs: number): WindowPosition {
+  const next = windows.find(({ endsMs }) => nowMs < endsMs);
+  if (next === undefined) return { state: "after" };
+  return next.startsMs <= nowMs ? { state: "within" } : { state: "before", startsMs: next.startsMs };
 }
 
-function isBoundaries(value: unknown): value is Boundaries {
-  return Array.isArray(value) && value.every((boundary) => typeof boundary === "number");
+/** The windows of a request, sorted. @param written without overlaps, each with its offset or in UTC. */
+export function windowsOf(
+  written: readonly { readonly starts_at: string; readonly ends_at: string }[],
+): readonly Window[] {
+  return written
+    .map(({ starts_at, ends_at }) => ({ startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) }))
+    .toSorted((left, right) => left.startsMs - right.startsMs);
+}
+
+/** The text that the store keeps: start and end of each window in turn. */
+export function printWindows(windows: readonly Window[]): string {
+  return JSON.stringify(windows.flatMap(({ startsMs, endsMs }) => [startsMs, endsMs]));
+}
+
+/** @throws if the text is not from `printWindows`. */
+export function parseWindows(text: string): readonly Window[] {
+  const boundaries = z.array(z.int()).parse(JSON.parse(text));
+  return boundaries.flatMap((startsMs, index) => {
+    const endsMs = index % 2 === 0 ? boundaries[index + 1] : undefined;
+    return endsMs === undefined ? [] : [{ startsMs, endsMs }];
+  });
 }

@@ -8,14 +8,12 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import {
-  addPreparations,
-  loadPreparations,
-  PREPARATIONS_MAXIMUM,
-} from "../../../../src/service/endpoints/preparations.ts";
-import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
-import { createProber, PROBES_MAXIMUM, type ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
+  createHealthProbe,
+  createProber,
+  PROBES_MAXIMUM,
+  type ReadinessTimes,
+} from "../../../../src/service/endpoints/prober.ts";
 import { type Claim, claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
-import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
@@ -328,29 +326,6 @@ async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_m
       .execute();
   });
 }
-
-describeOnEachStore("preparations", (newStore) => {
-  it("the newest of each model are kept, up to the maximum", async () => {
-    await using site = await openSite(newStore);
-    const newId = createIds(systemClock, systemRandom);
-    const add = (modelSlug: string, seconds: number) => {
-      const row = {
-        id: newId("prep"),
-        model_slug: modelSlug,
-        checkpoint_id: CHECKPOINT,
-        region: "eu",
-        seconds,
-        observed_at: iso(0),
-      };
-      return site.store.write((transaction) => addPreparations(transaction, [row]));
-    };
-    await add("other", 7);
-    for (let seconds = 1; seconds <= PREPARATIONS_MAXIMUM + 5; seconds += 1) await add("pi", seconds);
-    const kept = await loadPreparations(site.store.reader, ["pi", "other", "none"]);
-    expect(kept.get("other")).toEqual([7]);
-    expect(kept.get("pi")).toEqual(Array.from({ length: PREPARATIONS_MAXIMUM }, (_, index) => index + 6));
-  });
-});
 
 describe("life of a fleet", () => {
   describeOnEachStore("step by step", (newStore) => {

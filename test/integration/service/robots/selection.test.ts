@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 
 import type { FleetCreate } from "../../../../src/api/fleets.ts";
 import { loadDemands } from "../../../../src/service/endpoints/expectation.ts";
-import { makeFleet } from "../../../../src/service/fleets/changes.ts";
-import { selectRobotIds } from "../../../../src/service/fleets/member-queries.ts";
-import { findFleetFacts } from "../../../../src/service/fleets/queries.ts";
+import { createFleet } from "../../../../src/service/fleets/operations.ts";
+import { listFleetFacts } from "../../../../src/service/fleets/queries.ts";
+import { selectRobotIds } from "../../../../src/service/fleets/selection.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { robotRow } from "../../../support/service/rows.ts";
 import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
@@ -101,15 +102,11 @@ describeOnEachStore("demands of fleets", (newStore) => {
         readiness_mode: "scheduled",
         operating_windows: operatingWindows,
       };
-      const author = { organizationId: "org_1", at: parts.at(), auditId: `a${index}`, actor: "k", requestId: "r" };
-      const ids = { fleetId: `fleet_${index}`, generationId: `gen_${index}` };
-      await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
+      expect((await createFleet(parts.context)(parts.call({ body, query: null }))).status).toBe(200);
     }
     const opens = async (hours: number) => {
       const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], beginMs + hours * HOUR_MS);
-      return demands.map((demand) =>
-        demand.kind === "fleets" && demand.opensMs !== null ? (demand.opensMs - beginMs) / HOUR_MS : null,
-      );
+      return demands.map(({ opensMs }) => (opensMs === null ? null : (opensMs - beginMs) / HOUR_MS));
     };
     expect([await opens(0), await opens(1), await opens(1.9)]).toEqual([[1], [1], [1]]);
     expect([await opens(2), await opens(3), await opens(5.5)]).toEqual([[2], [5], [5]]);
@@ -126,10 +123,8 @@ describeOnEachStore("fleets", (newStore) => {
     for (const serial of [1, 2, 3]) await parts.register(`r${serial}`, { contract: contractOf(serial, "wrist") });
     await parts.register("blind", { contract: contractOf(4, "top") });
     const body: FleetCreate = { ...FLEET, name: "f" };
-    const author = { organizationId: "org_1", at: parts.at(), auditId: "aud_1", actor: "key_1", requestId: "r" };
-    const ids = { fleetId: "fleet_1", generationId: "gen_1" };
-    await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
-    const facts = await findFleetFacts(parts.store.reader, "org_1", "fleet_1");
+    await createFleet(parts.context)(parts.call({ body, query: null }));
+    const [facts] = await listFleetFacts(parts.store.reader, "org_1", ALL_ROWS);
     expect(facts?.members).toMatchObject([
       { count: 1, example: "blind", obstacle: "needs a camera with role wrist; the robot has top" },
       { count: 3, example: "r1", obstacle: null },

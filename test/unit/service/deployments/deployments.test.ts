@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 
 import { deploymentViewSchema } from "../../../../src/api/deployments.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { judge, type Situation, type Verdict } from "../../../../src/service/deployments/transition.ts";
 import { createDeployment, retireDeployment } from "../../../../src/service/deployments/operations.ts";
 import { listCurrentDeployments } from "../../../../src/service/deployments/queries.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
+import { endpointRow } from "../../../support/service/rows.ts";
 import {
   bodyOf,
   changedBeforeWrites,
@@ -86,6 +88,9 @@ const deployed = async (parts: ServiceParts, model: string, robot: string) =>
 const deploymentOf = ({ store }: ServiceParts) =>
   store.reader.selectFrom("deployments").select(["status", "last_error_code"]).executeTakeFirstOrThrow();
 
+const statusesOf = async ({ store }: ServiceParts) =>
+  (await store.reader.selectFrom("deployments").select("status").orderBy("id").execute()).map(({ status }) => status);
+
 const nextProbeOf = async ({ store }: ServiceParts) =>
   (await store.reader.selectFrom("endpoints").select("next_probe_at").executeTakeFirstOrThrow()).next_probe_at;
 
@@ -125,6 +130,51 @@ describe("a deployment waiting for its endpoint", () => {
     await run(task);
     expect(await deploymentOf(parts)).toEqual({ status: "preparing", last_error_code: null });
     expect(await nextProbeOf(parts)).toBe(parts.at());
+  });
+});
+
+describe("deploying", () => {
+  it("the model that the robot already runs, by slug or by checkpoint → nothing changes", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    const first = await deployed(parts, "pi", "r1");
+    for (const subject of ["pi", "ckpt_pi"]) expect(await deployed(parts, subject, "r1")).toEqual(first);
+    expect([parts.nudges(), first.status]).toEqual([1, "active"]);
+  });
+
+  it("a model whose deployment failed → a new deployment replaces it", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    const { id } = await deployed(parts, "pi", "r1");
+    await setHealth(parts, "failing");
+    await run(createReconcileDeployments(parts.context));
+    const second = await deployed(parts, "pi", "r1");
+    expect([second.id === id, second.status, await statusesOf(parts)]).toEqual([
+      false,
+      "preparing",
+      ["retired", "preparing"],
+    ]);
+  });
+
+  it.each<[model: string, robot: string, findings: readonly string[]]>([
+    ["pi", "cart", ["body.robot: Value error, the model needs a robot of type arm; the robot is cart"]],
+    ["pi", "far", ["body.robot: Value error, the model has no endpoint in the robot's region nowhere"]],
+    [
+      "none",
+      "nobody",
+      ["body.model: Value error, the catalog has no such model", "body.robot: Value error, there is no such robot"],
+    ],
+  ])("%s to %s → refused, with the reason", async (model, robot, findings) => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.require("pi", { robot_types: ["arm"] });
+    await parts.register("cart", { robot_type_id: "cart" });
+    await parts.register("far", { region: "nowhere" });
+    const { detail } = validationErrorBodySchema.parse(bodyOf(await deploy(parts, model, robot)));
+    expect(detail.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`)).toEqual(findings);
+    expect(await statusesOf(parts)).toEqual([]);
   });
 });
 
@@ -212,19 +262,37 @@ describe("reconcile-deployments", () => {
     expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
   });
 
-  it("endpoint withdrawn from the catalog → the deployment keeps it", async () => {
+  it("endpoint withdrawn from the catalog → its robots keep it, and no other robot gets it", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");
-    await parts.register("r1");
-    await deployed(parts, "pi", "r1");
-    const withdrawn = { withdrawn_at: parts.at(), health: "failing" } as const;
-    await parts.store.write((transaction) => transaction.updateTable("endpoints").set(withdrawn).execute());
+    const there = endpointRow({
+      checkpoint_id: "ckpt_pi",
+      region: "there",
+      health: "healthy",
+      next_probe_at: parts.at(),
+    });
+    await parts.store.write((transaction) => transaction.insertInto("endpoints").values(there).execute());
+    await parts.require("pi", { robot_types: ["arm"] });
+    await parts.register("stays", { region: "there" });
+    await parts.register("comes");
+    for (const name of ["stays", "comes"]) await deployed(parts, "pi", name);
+    const withdrawn = { withdrawn_at: parts.at() };
+    await parts.store.write((transaction) =>
+      transaction.updateTable("endpoints").set(withdrawn).where("region", "=", "there").execute(),
+    );
+    await parts.register("comes", { region: "there" });
     const task = createReconcileDeployments(parts.context);
-    await run(task);
-    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "endpoint_failing" });
-    await setHealth(parts, "healthy");
-    await run(task);
-    expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
+    const errorsAfter = async (stays: object) => {
+      await parts.register("stays", { region: "there", ...stays });
+      await run(task);
+      const rows = parts.store.reader.selectFrom("deployments").select("last_error_code").orderBy("id");
+      return (await rows.execute()).map(({ last_error_code: code }) => code);
+    };
+    expect(await errorsAfter({})).toEqual([null, "no_endpoint_in_region"]);
+    expect(await errorsAfter({ robot_type_id: "cart" })).toEqual(["robot_incompatible", "no_endpoint_in_region"]);
+    expect(await errorsAfter({})).toEqual([null, "no_endpoint_in_region"]);
+    await parts.register("comes");
+    expect(await errorsAfter({})).toEqual([null, null]);
   });
 
   it("robot registered again meanwhile → checked again under its lock", async () => {

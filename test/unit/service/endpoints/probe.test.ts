@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 import { describe, expect, it } from "vitest";
 
-import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
+import { createHealthProbe } from "../../../../src/service/endpoints/prober.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { createAuthority } from "../../../integration/client/authority.ts";
 
@@ -145,7 +145,7 @@ describe("HealthProbe.probe", () => {
       );
       const url = `https://127.0.0.1:${server.port}/health`;
       expect(await probeOnce(url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[A-Z_]+$/) });
-      const module = new URL("../../../../src/service/endpoints/probe.ts", import.meta.url).href;
+      const module = new URL("../../../../src/service/endpoints/prober.ts", import.meta.url).href;
       const script = `import { createHealthProbe } from ${JSON.stringify(module)};
       await using health = createHealthProbe(5000);
       console.log((await health.probe(${JSON.stringify(url)}, new AbortController().signal)).state);`;

@@ -12,9 +12,9 @@ import {
   removeFleet,
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
-import { previewFleet } from "../../../../src/service/fleets/preview.ts";
 import { previewReconcile, reconcileFleet } from "../../../../src/service/fleets/reconcile.ts";
 import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
+import { findRobotIds, previewFleet, selectRobotIds } from "../../../../src/service/fleets/selection.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import { FINDINGS_MAXIMUM } from "../../../../src/service/kernel/validation/check.ts";
@@ -183,6 +183,55 @@ it("reconciling a selector that matches more robots than a fleet may have → re
   expect(await parts.store.reader.selectFrom("fleet_members").selectAll().execute()).toHaveLength(1);
 });
 
+describe("robots of another organization", () => {
+  it.each<[string, Parameters<typeof selectRobotIds>[2]]>([
+    ["by a site", { site: "lab" }],
+    ["by a label", { labels: { line: "2" } }],
+    ["by two labels", { labels: { line: "2", cell: "x" } }],
+  ])("%s → not selected", async (_what, selector) => {
+    await using parts = await openServiceParts();
+    const { store, context, call } = parts;
+    const stranger = { ...PRINCIPAL, organizationId: "org_2" };
+    await parts.register("r1", { site: "lab", labels: { line: "2", cell: "x" } });
+    const [own = ""] = await selectRobotIds(store.reader, "org_1", selector);
+    expect(own).toMatch(/^rob_/);
+    expect(await selectRobotIds(store.reader, "org_2", selector)).toEqual([]);
+    expect([...(await findRobotIds(store.reader, "org_2", ["r1", own]))]).toEqual([]);
+    const body = fleetPreviewSchema.parse({ selector });
+    expect((await previewFleet(context)(call({ body, query: null, principal: stranger }))).status).toBe(422);
+  });
+});
+
+it("robot of another organization among the members, by a mistake → what reconciling changes does not show it", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  await parts.register("r1", { site: "lab" });
+  const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } } });
+  await parts.store.write(async (transaction) => {
+    const foreign = robotRow({ id: "rob_foreign", organization_id: "org_2", name: "secret" });
+    await transaction.insertInto("robots").values(foreign).execute();
+    await transaction.insertInto("fleet_members").values({ fleet_id: id, robot_id: foreign.id }).execute();
+  });
+  const call = parts.call({ body: null, query: null, path: { fleet_id: id } });
+  expect(bodyOf(await previewReconcile(parts.context)(call))).toMatchObject({ joining: [], leaving: [] });
+});
+
+it("reconciling fails at its last step → the members and the peak stay", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  for (const name of ["r1", "r2"]) await parts.register(name, { site: "lab" });
+  const { id } = await createdFleet(parts, { selection: { selector: { site: "lab" } }, peak_active_robots: 2 });
+  await parts.register("r1", { site: "elsewhere" });
+  const entry = await parts.store.reader.selectFrom("audit_log").select("id").executeTakeFirstOrThrow();
+  const call = parts.call({ body: null, query: null, path: { fleet_id: id } });
+  // The entry of the change cannot be added: it has the id of another.
+  await expect(reconcileFleet({ ...parts.context, newId: () => entry.id })(call)).rejects.toThrow();
+  expect(bodyOf(await getFleet(parts.context)(call))).toMatchObject({
+    peak_active_robots: 2,
+    robots: { registered: 2 },
+  });
+});
+
 describe("many mistakes → a bounded number of findings", () => {
   const twice = Array.from({ length: 1000 }, () => "a");
   const unknown = Array.from({ length: 1000 }, (_, index) => `r${index}`);
@@ -225,8 +274,8 @@ describe("report-fleets", () => {
   it("fleet removed while its members are read → not announced as blocked for having none", async () => {
     await using parts = await openListening();
     const { id } = await createdFleet(parts);
-    // After the webhooks, the states told before, and the fleets.
-    const store = changedAfterQuery(parts.store, () => remove(parts, id), 3);
+    // After the webhooks and the fleets.
+    const store = changedAfterQuery(parts.store, () => remove(parts, id), 2);
     await report(parts, store);
     const states = (await reported(parts)).map(({ state }) => state);
     expect(states).not.toContain("blocked");

@@ -120,6 +120,12 @@ describe("membershipFindings", () => {
       ["selection.selector: Value error, no robot matches"],
     ],
     [
+      "a selector that matches as many robots as a fleet may have",
+      { selection: { selector: { site: "x" } } },
+      Array.from({ length: 1000 }, (_, index) => `rob_${index}`),
+      [],
+    ],
+    [
       "a selector that matches too many robots",
       { selection: { selector: { site: "x" } } },
       Array.from({ length: 1001 }, (_, index) => `rob_${index}`),

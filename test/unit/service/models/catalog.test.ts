@@ -64,10 +64,9 @@ describe("readCatalog", () => {
         checkpoints: [
           {
             id: "ckpt_a",
-            createdAt: "2026-01-02T00:00:00.000Z",
+            created_at: "2026-01-02T00:00:00.000Z",
             requirements: { robot_types: [], camera_roles: [], state_axes: null, action_axes: null },
             endpoints: [{ region: "us", url: "http://gpu:8000/pi", health_url: "http://gpu:8000/pi/health" }],
-            loc: "/models/0/checkpoints/0/id",
           },
         ],
       },
@@ -97,26 +96,26 @@ modles: []
     expect(reading.value).toBeNull();
     expect(reading.findings.map(({ line, column, id, message }) => `${line}:${column} ${id}: ${message}`))
       .toMatchInlineSnapshot(`
-      [
-        "2:9 name_format: Pi0.5 is not a slug such as pi0.5: at most 64 lower-case letters, digits and . _ -",
-        "3:3 unknown_key: unknown key vendors; did you mean vendor?",
-        "4:23 unknown_checkpoint: ckpt_bb is not a checkpoint of this model; did you mean ckpt_b?",
-        "6:30 date_format: yesterday is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
-        "8:17 date_format: 2026-02-30 is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
-        "10:47 duplicate_name: lerobot.so101-folower.v1 is already used",
-        "11:22 name_format: Wrist is not a camera role: lower-case letters, digits and _ only",
-        "12:20 not_applicable: count is the exact number; omit minimum_count and maximum_count",
-        "12:57 not_allowed: deg is not one of rad, m, rad/s, m/s, N.m, N, 1",
-        "12:71 name_format: arm.joint_1 is not the name of an axis such as arm.joint_1.position",
-        "14:25 url_format: the URL begins with ftp:; expected http: or https:",
-        "15:16 duplicate_name: us is already used",
-        "15:25 url_format: expected a URL, http://HOST:PORT or https://HOST",
-        "16:26 list_length: expected 1 to 64 items, found 0",
-        "17:10 duplicate_name: m is already used",
-        "17:32 duplicate_name: ckpt_b is already used",
-        "18:1 unknown_key: unknown key modles; did you mean models?",
-      ]
-    `);
+        [
+          "2:9 name_format: Pi0.5 is not a slug such as pi0.5: at most 64 lower-case letters, digits and . _ -",
+          "3:3 unknown_key: unknown key vendors; did you mean vendor?",
+          "4:23 unknown_checkpoint: ckpt_bb is not a checkpoint of this model; did you mean ckpt_b?",
+          "6:30 date_format: yesterday is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
+          "8:17 date_format: 2026-02-30 is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z",
+          "10:47 duplicate_name: lerobot.so101-folower.v1 is already used",
+          "11:22 name_format: Wrist is not a camera role: lower-case letters, digits and _ only",
+          "12:20 not_applicable: count is the exact number; omit minimum_count and maximum_count",
+          "12:57 not_allowed: deg is not one of rad, m, rad/s, m/s, N.m, N, 1",
+          "12:71 name_format: arm.joint_1 is not the name of an axis such as arm.joint_1.position",
+          "14:25 url_format: expected a URL, http://HOST:PORT or https://HOST, without a fragment",
+          "15:16 duplicate_name: us is already used",
+          "15:25 url_format: expected a URL, http://HOST:PORT or https://HOST, without a fragment",
+          "16:26 list_length: expected 1 to 64 items, found 0",
+          "17:10 duplicate_name: m is already used",
+          "17:32 duplicate_name: ckpt_b is already used",
+          "18:1 unknown_key: unknown key modles; did you mean models?",
+        ]
+      `);
   });
 
   it("finding → displayed like those of all other files", () => {
@@ -237,16 +236,16 @@ describe("endpoints of a catalog", () => {
 });
 
 describe("checkpoints of a catalog", () => {
-  const dates = (...createdAt: readonly string[]) =>
+  const dates = (...written: readonly string[]) =>
     read(
-      `models: [{slug: m, checkpoints: [${createdAt.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
+      `models: [{slug: m, checkpoints: [${written.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
     );
 
   it("slug → the newest checkpoint, in any order and time zone", () => {
     const { value: catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
     expect(catalog?.models[0]).toMatchObject({
       default_checkpoint_id: "ckpt_1",
-      checkpoints: [{ createdAt: "2026-01-01T08:00:00.000Z" }, {}, { createdAt: "2025-12-31T00:00:00.000Z" }],
+      checkpoints: [{ created_at: "2026-01-01T08:00:00.000Z" }, {}, { created_at: "2025-12-31T00:00:00.000Z" }],
     });
   });
 

@@ -8,7 +8,7 @@ import { sql, type Transaction } from "kysely";
 import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
-import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
+import { findRobotIds } from "../../../../../src/service/fleets/selection.ts";
 import { listEnrolled } from "../../../../../src/service/identity/presence.ts";
 import { backUp } from "../../../../../src/service/kernel/store/backups/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/backups/restore.ts";
