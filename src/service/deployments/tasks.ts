@@ -2,7 +2,7 @@ import { isoNow } from "../../platform/clock.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
-import { type FailingItems, type Task, createFailingItems } from "../kernel/tasks/task-loop.ts";
+import { type Task, createFailingItems } from "../kernel/tasks/task-loop.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import {

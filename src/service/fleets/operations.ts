@@ -10,7 +10,6 @@ import { type PresenceContext, storedOnlineSince } from "../identity/index.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS, type List } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/pages.ts";
-import { type PresenceContext, storedOnlineSince } from "../identity/index.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import { readSnapshot, type Transaction } from "../kernel/store/store.ts";

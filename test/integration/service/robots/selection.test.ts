@@ -5,7 +5,7 @@ import { loadDemands } from "../../../../src/service/endpoints/expectation.ts";
 import { createFleet } from "../../../../src/service/fleets/operations.ts";
 import { listFleetFacts } from "../../../../src/service/fleets/queries.ts";
 import { selectRobotIds } from "../../../../src/service/fleets/selection.ts";
-import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/pages.ts";
 import { robotRow } from "../../../support/service/rows.ts";
 import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
