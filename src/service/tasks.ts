@@ -1,4 +1,4 @@
-import { createAuditPruning } from "./audit/tasks.ts";
+import { createAuditPruning } from "./audit/audit.ts";
 import { createMeterUsage } from "./deployments/meter-usage.ts";
 import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
@@ -41,6 +41,6 @@ export function createTasks(
     deliverer.task,
     createPruneOutbox(context, webhooks),
   ];
-  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context.store, context.machine, auditRetentionDays));
+  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context, auditRetentionDays));
   return tasks;
 }

@@ -4,7 +4,7 @@ import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
 import { readCatalogFile, regionsWithoutRobots } from "../models/catalog.ts";
 import { type CatalogChange, countChanges } from "../models/plan.ts";
 import { listModels, type OfferedEndpoint, type OfferedModel } from "../models/queries.ts";
-import { robotRegions } from "../robots/queries.ts";
+import { robotRegions } from "../robots/robots.ts";
 import { systemFiles } from "../../platform/files/files.ts";
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";

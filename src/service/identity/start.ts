@@ -16,8 +16,7 @@ import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findRobotNamed, readLabels, type RobotQuota } from "../robots/index.ts";
-import { approvalColumns, decide, overlaid, regionOf } from "./approval.ts";
-import { createUserCode, showUserCode } from "./codes.ts";
+import { approvalColumns, createUserCode, decide, overlaid, regionOf, showUserCode } from "./approval.ts";
 import {
   areTooManyWaiting,
   endOneOfLargest,

@@ -2,9 +2,8 @@ import type { Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import { registrationDetails, type RegistrationDetails } from "./history/queries.ts";
-import { liveRobots } from "./queries.ts";
-import { addLabels, labelHash, readLabels, removeLabels } from "./labels.ts";
+import { registrationDetails, type RegistrationDetails } from "./history.ts";
+import { addLabels, labelHash, liveRobots, readLabels, removeLabels } from "./robots.ts";
 
 /** The type of a robot until its first setup says it. */
 export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { countRobots, countRobotsMadeBy } from "./queries.ts";
+import { liveRobots } from "./robots.ts";
 
 /** Limits on new robots. Existing robots may always register again. */
 export interface RobotLimits {
@@ -67,4 +67,21 @@ export class RobotQuota {
 
 function keyHasAdded(maximum: number): string {
   return `The API key has added ${maximum === 1 ? "one robot" : `${maximum} robots`}, as many as it may`;
+}
+
+/** Scans all robots of the organization that were not removed, in an index only. */
+export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
+  const { count } = await liveRobots(reader, organizationId)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** How many robots of the organization were first registered with a key, and not removed. */
+export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
+  const { count } = await liveRobots(reader, organizationId)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("made_by", "=", keyId)
+    .executeTakeFirstOrThrow();
+  return count;
 }

@@ -20,7 +20,7 @@ import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { type RobotRow, SHOWN_COLUMNS } from "./queries.ts";
+import { type RobotRow, SHOWN_COLUMNS } from "./robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 

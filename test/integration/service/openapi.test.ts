@@ -7,7 +7,7 @@ import { beyondSpec, operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/wire/operation.ts";
 import { PREPARATION_TIMEOUT_MS } from "../../../src/service/deployments/transition.ts";
 import { FLEETS_MAXIMUM } from "../../../src/service/fleets/changes.ts";
-import { API_KEYS_MAXIMUM } from "../../../src/service/keys/queries.ts";
+import { API_KEYS_MAXIMUM } from "../../../src/service/keys/keys.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../../../src/service/logins/logins.ts";
 import { EXAMPLES } from "../../../src/service/openapi/paths.ts";
 import type { RunningService } from "../../support/service/service.ts";

@@ -17,7 +17,7 @@ import type { OperationContext } from "../../../../src/service/kernel/operation.
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
-import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
+import { registrationOf, upsertRobot } from "../../../../src/service/robots/robots.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { times } from "../../../support/run/tier.ts";
 import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";

@@ -10,13 +10,15 @@ import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createOrganizationKey } from "../../../../src/service/keys/operations.ts";
 import {
+  addKey,
   countKeys,
+  createdView,
   hasUnrestrictedKey,
   insertKey,
   listKeys,
+  makeKey,
   markKeysRevoked,
-} from "../../../../src/service/keys/queries.ts";
-import { addKey, createdView, makeKey } from "../../../../src/service/keys/rules.ts";
+} from "../../../../src/service/keys/keys.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { openServiceParts, PRINCIPAL, type ServiceParts } from "../../../support/service/service-parts.ts";

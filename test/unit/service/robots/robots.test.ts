@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 
 import { HISTORY_KEPT } from "../../../../src/api/registrations.ts";
 import type { RobotSetup } from "../../../../src/api/robots.ts";
-import { removeRobot } from "../../../../src/service/robots/removal.ts";
-import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
+import { removeRobot } from "../../../../src/service/robots/changes.ts";
+import { setupRobot } from "../../../../src/service/robots/setup.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;

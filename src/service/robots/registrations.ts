@@ -1,18 +1,24 @@
-import type { RegistrationSummary, RegistrationView } from "../../../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
-import type { PageQuery } from "../../../api/wire/pages.ts";
-import { answerJson, answerValue } from "../../kernel/http/answers.ts";
-import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
-import { inRange, type PageRange } from "../../kernel/lists/page-range.ts";
-import type { Handler, OperationContext } from "../../kernel/operation.ts";
-import type { Reader } from "../../kernel/store/store.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
-import { nameActors } from "../../kernel/auth/actor-names.ts";
-import { findRobot, liveRobots } from "../queries.ts";
-import { maySee, UNKNOWN_ROBOT } from "../views.ts";
-import { currentContest, sourcesSince } from "./contest.ts";
-import { parseRefusal } from "../setup/refusals.ts";
-import { isRegistration, lastEntries, readRobotHistory, REGISTRATIONS_COMPARED } from "./queries.ts";
+import type { RegistrationSummary, RegistrationView } from "../../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
+import { answerJson, answerValue } from "../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { nameActors } from "../kernel/auth/actor-names.ts";
+import { findRobot, liveRobots } from "./robots.ts";
+import { maySee, UNKNOWN_ROBOT } from "./views.ts";
+import {
+  currentContest,
+  isRegistration,
+  lastEntries,
+  readRobotHistory,
+  REGISTRATIONS_COMPARED,
+  sourcesSince,
+} from "./history.ts";
+import { parseRefusal } from "./refusals.ts";
 
 /** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
 export function getRobotHistory({ store }: OperationContext): Handler<null> {
