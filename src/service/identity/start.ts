@@ -196,13 +196,8 @@ async function startWithKey(
   });
 }
 
-async function findTerms(reader: Reader, { organizationId, keyId }: Principal): Promise<KeyEnrolment | null> {
-  const key = await reader
-    .selectFrom("api_keys")
-    .select("enrolment")
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", keyId)
-    .executeTakeFirst();
+async function findTerms(reader: Reader, { keyId }: Principal): Promise<KeyEnrolment | null> {
+  const key = await reader.selectFrom("api_keys").select("enrolment").where("id", "=", keyId).executeTakeFirst();
   return readKeyEnrolment(key?.enrolment ?? null);
 }
 

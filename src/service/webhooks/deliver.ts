@@ -138,7 +138,7 @@ export function createDeliverer(
 }
 
 /** Takes the event of a webhook that has been due for longest, until a time (ISO 8601). Other replicas skip it. */
-async function lease(
+export async function lease(
   transaction: Transaction,
   webhookId: string,
   { now, until }: { readonly now: string; readonly until: string },
