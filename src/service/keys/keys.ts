@@ -63,14 +63,8 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
   };
 }
 
-/** Adds a key; false if the organization already has `maximum`. */
-export async function addKey(
-  transaction: Transaction,
-  row: Tables["api_keys"],
-  author: Authorship,
-  maximum: number = API_KEYS_MAXIMUM.command,
-): Promise<boolean> {
-  if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
+/** Adds a key with its entry in the audit log. */
+export async function addKey(transaction: Transaction, row: Tables["api_keys"], author: Authorship): Promise<void> {
   await insertKey(transaction, row);
   const { label, scopes, expires_at: expiresAt, parent_id: parentId } = row;
   const { uses } = readKeyEnrolment(row.enrolment) ?? {};
@@ -85,7 +79,6 @@ export async function addKey(
       ...(uses === undefined ? {} : { uses }),
     },
   });
-  return true;
 }
 
 /** The earlier end; null is never. */
@@ -173,11 +166,8 @@ export function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonl
   return scopes !== null && scopes.every((scope) => allowed.includes(scope));
 }
 
-/**
- * Maximum keys of an organization that are not revoked; bounds a runaway script. Unrestricted keys and the service's own command line
- * have higher limits, so that they can still act when a restricted key has used up its own.
- */
-export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
+/** Maximum keys of an organization that are not revoked, for credentials; bounds a runaway script. The service's own command line has no limit. */
+export const API_KEYS_MAXIMUM = 10_000;
 
 export async function insertKey(transaction: Transaction, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();

@@ -37,7 +37,6 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
     if (refused !== null) return refused;
     const { organizationId, keyId: createdBy } = principal;
     const { label, scopes = null, expires_at: expiresAt = null } = body;
-    const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
     const enrolment = enrolmentOf(body);
     const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, enrolment };
     const { key, row } = makeKey(newKey, newId("key"), at, machine.random);
@@ -46,10 +45,11 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
       const parent = await lockKeyShared(transaction, organizationId, createdBy);
       if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
       if ((await depthOf(transaction, organizationId, parent.id)) >= LINEAGE_DEPTH_MAXIMUM) return TOO_DEEP;
+      if ((await countKeys(transaction, organizationId)) >= API_KEYS_MAXIMUM) return TOO_MANY;
       const end = earliest(expiresAt, parent.expires_at);
       const added = { ...row, expires_at: end, parent_id: parent.id, created_by: createdBy };
-      if (await addKey(transaction, added, author, maximum)) return added;
-      return refuseTooMany(maximum);
+      await addKey(transaction, added, author);
+      return added;
     });
     if (isAnswer(made)) return made;
     logChange(machine, "api_key_created", author, { key_id: row.id });
@@ -57,9 +57,7 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
   };
 }
 
-function refuseTooMany(maximum: number): Answer {
-  return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
-}
+const TOO_MANY = refuse("Conflict", `The organization has ${API_KEYS_MAXIMUM} API keys; revoke those it does not need`);
 
 const TOO_DEEP = refuse(
   "Conflict",
@@ -202,9 +200,7 @@ export async function rotateKey(
   if (former.enrolment !== null) {
     return refuse("Conflict", "A key for enrolments is not rotated; create another one");
   }
-  if ((await countKeys(transaction, organizationId)) >= API_KEYS_MAXIMUM.unrestricted) {
-    return refuse("Conflict", "The organization has too many API keys; revoke those it does not need");
-  }
+  if ((await countKeys(transaction, organizationId)) >= API_KEYS_MAXIMUM) return TOO_MANY;
   const { label, parent_id: parentId, expires_at: expiresAt } = former;
   const formerExpiresAt = earliest(until, expiresAt) ?? until;
   const lineage = { label, scopes: former.scopes, expires_at: expiresAt, parent_id: parentId, created_by: keyId };
