@@ -35,6 +35,7 @@ import {
   updateEnrolment,
 } from "./enrolments.ts";
 import type { Random } from "../../platform/random.ts";
+import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 
 /** `GET /v1/robot-enrollments`: newest first. */
@@ -298,6 +299,8 @@ export const GUESSES_PER_MINUTE = { credential: 10, organization: 100 } as const
 /** Credentials and organizations that are counted; one that is dropped starts anew. */
 const BUCKETS_MAXIMUM = 10_000;
 const MINUTE_S = 60;
+/** Lookups of one credential run one after the other, so that many at once are no more guesses than many in a row. */
+const LOOK_UPS = { own: 100, all: 1000, allAtOnce: 8 } as const;
 
 /** Unknown, ended and another organization's are not told apart. */
 export const UNKNOWN_CODE = refuse(
@@ -309,16 +312,14 @@ export const UNKNOWN_CODE = refuse(
 export type LookUpCode = (principal: Principal, typedCode: string) => Promise<EnrolmentRow | Answer>;
 
 /**
- * Looks codes up, and keeps credentials from guessing them: wrong ones count, by each replica for itself. Lookups of one credential run one
- * after the other, so that many at once are no more guesses than many in a row.
+ * Looks codes up, and keeps credentials from guessing them: wrong ones count, by each replica for itself.
  */
 export function createCodeLookUp({ store, machine: { clock }, limitMet }: EnrolmentsContext): LookUpCode {
   const bucketsOf = (perMinute: number) =>
     new TokenBuckets({ burst: perMinute, per_second: perMinute / MINUTE_S }, BUCKETS_MAXIMUM);
   const credentials = bucketsOf(GUESSES_PER_MINUTE.credential);
   const organizations = bucketsOf(GUESSES_PER_MINUTE.organization);
-  /** The last lookup of each credential that has some under way. */
-  const lookUps = new Map<string, Promise<unknown>>();
+  const turns = createFairQueue(LOOK_UPS);
 
   async function lookUpNow({ credentialId, organizationId }: Principal, code: string): Promise<EnrolmentRow | Answer> {
     const nowMs = clock.monotonicMs();
@@ -336,16 +337,8 @@ export function createCodeLookUp({ store, machine: { clock }, limitMet }: Enrolm
   }
 
   return async (principal, typedCode) => {
-    const { credentialId: id } = principal;
-    const before = lookUps.get(id) ?? Promise.resolve();
-    const lookUp = before.then(() => lookUpNow(principal, readUserCode(typedCode)));
-    const settled = lookUp.catch(() => {});
-    lookUps.set(id, settled);
-    try {
-      return await lookUp;
-    } finally {
-      if (lookUps.get(id) === settled) lookUps.delete(id);
-    }
+    const code = readUserCode(typedCode);
+    return (await turns.run(principal.credentialId, () => lookUpNow(principal, code))) ?? tooManyGuesses(0);
   };
 }
 
