@@ -38,7 +38,10 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
     const { organizationId } = principal;
     const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
     if (robot === undefined || !maySee(principal, robot)) return UNKNOWN_ROBOT;
-    const row = await findRegistration(store.reader, organizationId, robot.id);
+    const row = await liveRobots(store.reader, organizationId)
+      .selectAll()
+      .where("id", "=", robot.id)
+      .executeTakeFirst();
     if (row === undefined) return UNKNOWN_ROBOT;
     const { robot_type_id: robotTypeId, region, labels, contract } = row;
     const registration = summary(row, machine.clock.wallMs());
@@ -124,22 +127,4 @@ const COLUMNS = [
 /** The last registrations of an organization's robots, oldest robot first. */
 function listRegistrations(reader: Reader, organizationId: string, range: PageRange): Promise<RegistrationRow[]> {
   return inRange(liveRobots(reader, organizationId).select(COLUMNS), "id", range).execute();
-}
-
-/** One robot's last registration; `labels` and `contract` are JSON texts. */
-type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
-
-const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "last_refusal"] as const;
-
-function findRegistration(
-  reader: Reader,
-  organizationId: string,
-  robotId: string,
-): Promise<WholeRegistrationRow | undefined> {
-  return reader
-    .selectFrom("robots")
-    .select([...COLUMNS, ...MORE_COLUMNS])
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", robotId)
-    .executeTakeFirst();
 }

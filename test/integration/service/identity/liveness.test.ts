@@ -110,18 +110,6 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id, at(1))).toBeUndefined();
   });
 
-  it("changed → written at once; what they omit is kept", async () => {
-    const { ids, liveness, run, commits, stored, pass } = await scene(newStore, 1);
-    const [id = ""] = ids;
-    liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
-    await run();
-    pass(1000);
-    liveness.note(id, { readiness: "not_ready", reason: "no network" }, "192.0.2.1");
-    await run();
-    expect(commits()).toBe(2);
-    expect(await stored()).toMatchObject([{ readiness: "not_ready", reason: "no network", runtime_version: "1.0" }]);
-  });
-
   it("version sent to another replica since → kept", async () => {
     const { ids, liveness, run, stored, store, context, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
