@@ -58,7 +58,7 @@ type AuditRow = Tables["audit_log"];
  * @param before ISO 8601.
  * @returns how many were deleted.
  */
-export async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
+async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
   const oldest = transaction.selectFrom("audit_log").select(["id", "at"]).orderBy("id").limit(count);
   const { numDeletedRows } = await transaction
     .deleteFrom("audit_log")
@@ -68,13 +68,13 @@ export async function pruneAudit(transaction: Transaction, before: string, count
 }
 
 /** The time of the entry that has `count` newer ones; null if there are fewer entries. */
-export async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
+async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
   const query = reader.selectFrom("audit_log").select("at").orderBy("id", "desc").offset(count).limit(1);
   return (await query.executeTakeFirst())?.at ?? null;
 }
 
 /** An entry with the names that belong to its ids. */
-export type LabelledEntry = AuditRow & {
+type LabelledEntry = AuditRow & {
   /** What people call the actor. */
   readonly label: string | null;
   /** The name of a fleet or organization, the label of a key, or the robot of a deployment. */
@@ -84,7 +84,7 @@ export type LabelledEntry = AuditRow & {
 };
 
 /** The changes in an organization except registrations: entries behind the id `after` in this order. */
-export async function listChanges(
+async function listChanges(
   reader: Reader,
   organizationId: string,
   range: PageRange,

@@ -303,13 +303,13 @@ const MINUTE_S = 60;
 const LOOK_UPS = { own: 100, all: 1000, allAtOnce: 8 } as const;
 
 /** Unknown, ended and another organization's are not told apart. */
-export const UNKNOWN_CODE = refuse(
+const UNKNOWN_CODE = refuse(
   "NotFound",
   "No enrolment waits with this code; check it on the robot, or start the enrolment there again",
 );
 
 /** The enrolment of a code, if people of the principal's organization may find it; else a refusal. */
-export type LookUpCode = (principal: Principal, typedCode: string) => Promise<EnrolmentRow | Answer>;
+type LookUpCode = (principal: Principal, typedCode: string) => Promise<EnrolmentRow | Answer>;
 
 /**
  * Looks codes up, and keeps credentials from guessing them: wrong ones count, by each replica for itself.

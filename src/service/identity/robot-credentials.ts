@@ -26,7 +26,7 @@ import {
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
 import { isSignedBy, readPublicKey } from "../../platform/ed25519.ts";
-import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
@@ -133,7 +133,7 @@ const UNKNOWN: CredentialRefusal = {
 };
 
 /** Also the answer to a renewal. Names the causes of a false alarm. */
-export const FROZEN: CredentialRefusal = {
+const FROZEN: CredentialRefusal = {
   code: "Forbidden",
   reason: "installation_frozen",
   detail:
@@ -179,7 +179,7 @@ export async function freeze(
 }
 
 /** Logs that two computers hold the key of an installation, with both their addresses. */
-export function logCopied(
+function logCopied(
   { machine, identity, liveness }: Pick<InstallationContext, "machine" | "identity" | "liveness">,
   installation: InstallationRow,
   address: string,
@@ -229,9 +229,10 @@ const CANNOT_RECOVER = {
   ),
 };
 
-/** What a renewal came to. `isCopied`: it showed that two computers hold the key. */
+/** What a renewal came to, or the answer to one that changed nothing. `isCopied`: it showed that two computers hold the key. */
 type Outcome =
-  | { readonly state: "refused"; readonly answer: Answer; readonly isCopied?: true }
+  | Answer
+  | { readonly state: "frozen" }
   | { readonly state: "cannot-recover"; readonly why: keyof typeof CANNOT_RECOVER }
   | {
       readonly state: "renewed";
@@ -268,13 +269,14 @@ export function renewCredential(context: InstallationContext): PublicHandler<Ren
         auditsRefusal,
       }),
     );
+    if (isAnswer(outcome)) return outcome;
     if (outcome.state === "cannot-recover") {
       if (auditedMs.size >= AUDITED_MAXIMUM) auditedMs.clear();
       if (auditsRefusal) auditedMs.set(id, nowMs);
       return CANNOT_RECOVER[outcome.why];
     }
-    if (outcome.isCopied === true) logCopied(context, found, address);
-    if (outcome.state === "refused") return outcome.answer;
+    if (outcome.state === "frozen" || outcome.isCopied) logCopied(context, found, address);
+    if (outcome.state === "frozen") return FROZEN_ANSWER;
     const { rotation, generation, recovery } = outcome;
     if (rotation === "displace") {
       machine.log.warn("credential_renewed_out_of_order", { robot_id: robotId, installation_id: id, address });
@@ -316,23 +318,23 @@ async function renew(
   const { identity } = context;
   const { at } = author;
   const installation = await lockInstallation(transaction, found.organization_id, found.id);
-  if (installation === undefined || installation.state === "revoked") return refused(PROOF_INVALID);
-  if (installation.state === "frozen") return refused(FROZEN_ANSWER);
+  if (installation === undefined || installation.state === "revoked") return PROOF_INVALID;
+  if (installation.state === "frozen") return FROZEN_ANSWER;
   const { id } = installation;
   const judged = await judgeRotation(transaction, installation, presentedSha256);
   const isCopied = judged === "freeze";
   if (isCopied && identity.copiedKey === "freeze") {
     await freeze(context, transaction, installation, address, author);
-    return { state: "refused", answer: FROZEN_ANSWER, isCopied };
+    return { state: "frozen" };
   }
   const nonces = await readNonces(transaction, id, nonceSha256, isoTime(Date.parse(at) - HOUR_MS));
-  if (nonces.used > 0) return refused(NONCE_USED);
+  if (nonces.used > 0) return NONCE_USED;
   const recovery = judgeRecovery(installation, at, identity);
   if (recovery.state !== "allowed") {
     if (auditsRefusal) await auditRobot("installation.recovery_refused", { why: recovery.state });
     return { state: "cannot-recover", why: recovery.state };
   }
-  if (nonces.lately >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
+  if (nonces.lately >= RENEWALS_PER_HOUR) return TOO_OFTEN;
 
   const nonce = { installation_id: id, nonce_sha256: nonceSha256, used_at: at };
   await transaction.insertInto("renewal_nonces").values(nonce).execute();
@@ -366,12 +368,8 @@ function readNonces(transaction: Transaction, installationId: string, nonceSha25
     .executeTakeFirstOrThrow();
 }
 
-function refused(answer: Answer): Outcome {
-  return { state: "refused", answer };
-}
-
 /** Whether the installation may renew at `now` (ISO 8601), and how many recoveries it has then. */
-export type Recovery =
+type Recovery =
   | { readonly state: "allowed"; readonly isRecovered: boolean; readonly remaining: number }
   | { readonly state: "window-over" | "budget-spent" };
 

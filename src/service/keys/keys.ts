@@ -30,7 +30,7 @@ export interface NewKey {
 }
 
 /** A key, which is shown once, and its row in the store. */
-export interface MadeKey {
+interface MadeKey {
   readonly key: string;
   readonly row: Tables["api_keys"];
 }
@@ -87,7 +87,7 @@ export function earliest(left: string | null, right: string | null): string | nu
   return left < right ? left : right;
 }
 
-export interface Revocation {
+interface Revocation {
   readonly key: KeyViewRow;
   /** False if the key was revoked before. */
   readonly changed: boolean;

@@ -186,7 +186,7 @@ export function lockLogin(transaction: Transaction, id: string): Promise<LoginRo
   return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
-export async function updateLogin(
+async function updateLogin(
   transaction: Transaction,
   id: string,
   change: Partial<
@@ -292,7 +292,7 @@ export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, 
  *
  * @returns false if that key no longer works.
  */
-export async function completeLogin(
+async function completeLogin(
   transaction: Transaction,
   { id, organization_id: organizationId, approved_by: approvedBy }: LoginRow,
   session: NewSession,

@@ -22,7 +22,7 @@ export interface EnrolledRobot extends Pick<Tables["enrolments"], "site" | "labe
 type ForNewRobot = "robot_type_id" | "contract" | "configuration_digest";
 
 /** Made before the transaction, because its job may run twice. */
-export interface EnrolledIdentity {
+interface EnrolledIdentity {
   /** Id of the robot if it is new. */
   readonly id: string;
   /** Key that adds it. */
@@ -30,7 +30,7 @@ export interface EnrolledIdentity {
 }
 
 /** Who approved the enrolment. The caller writes this entry of the audit log, which is part of the robot's history. */
-export type EnrolledBy = Authorship & { readonly organizationId: string };
+type EnrolledBy = Authorship & { readonly organizationId: string };
 
 export type RobotFullRow = Tables["robots"];
 

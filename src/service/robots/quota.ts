@@ -14,7 +14,7 @@ export interface RobotLimits {
 export const ROBOT_LIMITS: RobotLimits = { key: 20_000, organization: 1_000_000 };
 
 /** The organization whose robots are counted, and the key that adds them. */
-export type RobotOwner = Pick<Principal, "organizationId" | "keyId">;
+type RobotOwner = Pick<Principal, "organizationId" | "keyId">;
 
 /** Counting a million robots takes as long as hundreds of setups, so a count is used for a second, but for one close below its limit. */
 const COUNT_VALID_MS = 1000;
@@ -78,7 +78,7 @@ export async function countRobots(reader: Reader, organizationId: string): Promi
 }
 
 /** How many robots of the organization were first registered with a key, and not removed. */
-export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
+async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
   const { count } = await liveRobots(reader, organizationId)
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("made_by", "=", keyId)

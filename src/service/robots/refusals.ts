@@ -26,7 +26,7 @@ const storedRefusalSchema = z.object({
 });
 
 /** A refused registration of a robot, as its row has it. */
-export type StoredRefusal = z.output<typeof storedRefusalSchema>;
+type StoredRefusal = z.output<typeof storedRefusalSchema>;
 
 export function parseRefusal(text: string): StoredRefusal {
   return storedRefusalSchema.parse(JSON.parse(text));

@@ -85,7 +85,7 @@ function logRegistration(
   machine.log.warn("robot_contested", { request_id: author.requestId, robot_id: robot.id, name, address, since });
 }
 
-export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
+type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
 
 /** A setup to register. The transaction may run twice, so ids and times are made before. */
 export interface Setup {
@@ -103,7 +103,7 @@ export interface Setup {
   readonly quotaRefusal: string | null;
 }
 
-export interface SetupDone {
+interface SetupDone {
   readonly robot: Registered;
   readonly view: IdentifiedRow;
   /** The installation that this setup revoked. */

@@ -55,7 +55,7 @@ const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } 
 const METERED = ["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"] as const;
 
 /** The members of a deployment that metering needs. */
-export type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[number]>;
+type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[number]>;
 
 /**
  * Enters the running period of a deployment in the ledger, until now. A period shorter than a second is not entered.

@@ -8,7 +8,7 @@ import type { OperationContext } from "../kernel/operation.ts";
 type Data = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** An event, without ids of its own. */
-export interface Announced {
+interface Announced {
   readonly organizationId: string;
   readonly type: EventType;
   /** ISO 8601. */
@@ -93,7 +93,7 @@ export async function listListening(reader: Reader, types: readonly EventType[])
 }
 
 /** A state that differs from the one that webhooks were last told; `before` is null if they were told none. */
-export interface NewState extends Pick<Tables["reported_states"], "subject_id" | "organization_id" | "kind" | "state"> {
+interface NewState extends Pick<Tables["reported_states"], "subject_id" | "organization_id" | "kind" | "state"> {
   readonly before: string | null;
 }
 

@@ -44,7 +44,7 @@ const LEASE_SLACK_MS = 10 * SECOND_MS;
 const JITTER = 0.1;
 
 /** Delivers events. */
-export interface Deliverer extends AsyncDisposable {
+interface Deliverer extends AsyncDisposable {
   readonly task: Task;
 }
 
