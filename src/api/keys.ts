@@ -135,7 +135,7 @@ export const createApiKey = operation("POST", "/v1/me/api-keys", {
   answers: {
     200: "The record of the key, and the key itself as api_key.",
     403: "The credential lacks api-keys:write or a scope that the new key requests, or is restricted but requests an unrestricted key.",
-    409: "The organization has 10000 keys that are not revoked, or 9000 if the credential has scopes. Or the chain of keys that depend on each other would be longer than 16.",
+    409: "The organization has 10000 keys that are not revoked. Or the chain of keys that depend on each other would be longer than 16.",
     422: "An input is invalid, or expires_at is in the past.",
   },
   scopes: ["api-keys:write"],

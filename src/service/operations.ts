@@ -2,15 +2,20 @@ import type { FastifyInstance } from "fastify";
 
 import { beyondSpec, operations } from "../api/api.ts";
 import { getAccount } from "./organizations/account.ts";
-import { listOrganizationAudit } from "./audit/operations.ts";
+import { listOrganizationAudit } from "./audit/audit.ts";
 import {
   createDeployment,
   getDeployment,
   listOrganizationDeployments,
   retireDeployment,
 } from "./deployments/operations.ts";
-import { approveEnrolment, denyEnrolment, getEnrolment, listEnrolments } from "./identity/approval.ts";
-import { createCodeLookUp } from "./identity/codes.ts";
+import {
+  approveEnrolment,
+  createCodeLookUp,
+  denyEnrolment,
+  getEnrolment,
+  listEnrolments,
+} from "./identity/approval.ts";
 import { pollEnrolment } from "./identity/poll.ts";
 import { startEnrolment } from "./identity/start.ts";
 import { getFleetDetails } from "./fleets/details.ts";
@@ -24,9 +29,8 @@ import {
 } from "./fleets/operations.ts";
 import { previewFleet } from "./fleets/selection.ts";
 import { previewReconcile, reconcileFleet } from "./fleets/reconcile.ts";
-import type { InstallationContext } from "./identity/robot-credentials.ts";
+import { type InstallationContext, renewCredential } from "./identity/robot-credentials.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./identity/installation-operations.ts";
-import { renewCredential } from "./identity/renewal.ts";
 import { mount, type MountContext, mountOpen, mountWithBody, mountWithQuery, route } from "./kernel/http/mount.ts";
 import {
   createOrganizationKey,
@@ -34,18 +38,17 @@ import {
   revokeOrganizationKey,
   rotateOrganizationKey,
 } from "./keys/operations.ts";
-import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
+import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/logins.ts";
 import { endOwnSession, getSession } from "./logins/sessions.ts";
 import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
-import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
+import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/registrations.ts";
 import { type RobotLimits, RobotQuota } from "./robots/quota.ts";
-import { setupRobot } from "./robots/setup/setup.ts";
-import { noteRefusedSetup, type Refusals } from "./robots/setup/refusals.ts";
-import { removeRobot } from "./robots/removal.ts";
-import { renameRobot } from "./robots/rename.ts";
+import { setupRobot } from "./robots/setup.ts";
+import { noteRefusedSetup, type Refusals } from "./robots/refusals.ts";
+import { removeRobot, renameRobot } from "./robots/changes.ts";
 import { getRobot, listOrganizationRobots } from "./robots/views.ts";
 import type { OperationContext } from "./kernel/operation.ts";
-import { listOrganizationUsage } from "./usage/operations.ts";
+import { listOrganizationUsage } from "./usage/usage.ts";
 import { summarizeUsage } from "./usage/summary.ts";
 import {
   createOrganizationWebhook,

@@ -1,6 +1,8 @@
-import { createAuditPruning } from "./audit/tasks.ts";
-import { createMeterUsage, createReconcileDeployments } from "./deployments/tasks.ts";
-import { createProber, type HealthProbe, type ReadinessTimes } from "./endpoints/prober.ts";
+import { createAuditPruning } from "./audit/audit.ts";
+import { createMeterUsage } from "./deployments/tasks.ts";
+import { createReconcileDeployments } from "./deployments/tasks.ts";
+import type { HealthProbe } from "./endpoints/prober.ts";
+import { createProber, type ReadinessTimes } from "./endpoints/prober.ts";
 import { createPruneEnrolments } from "./identity/enrolments.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
@@ -39,6 +41,6 @@ export function createTasks(
     deliverer.task,
     createPruneOutbox(context, webhooks),
   ];
-  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context.store, context.machine, auditRetentionDays));
+  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context, auditRetentionDays));
   return tasks;
 }

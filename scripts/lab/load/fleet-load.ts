@@ -9,7 +9,7 @@
  * Estimate for 1,000,000 robots, from the figures of 10,000 (a heartbeat over a new connection takes 0.7 ms of CPU time):
  *
  * - 33,000 heartbeats/s take 25 processors; about half behind a load balancer that keeps connections to the replicas open.
- * - A replica writes 1,000 rows in 1.2 s (installations/liveness.ts), so it can handle 25,000 robots: 40 replicas of one processor. The
+ * - A replica writes 1,000 rows in 1.2 s (identity/presence.ts), so it can handle 25,000 robots: 40 replicas of one processor. The
  *   load balancer has to send a robot to the same replica each time. Otherwise each replica sees a robot every 40 periods, takes each
  *   heartbeat for the return of a silent robot, and drops its cached lists at every heartbeat.
  * - PostgreSQL cannot write 33,000 rows/s to a table with rows and indexes as wide as those of `installations`. Heartbeat times then belong

@@ -1,2 +1,2 @@
 /** The audit log: who changed what. These exports are for the other resources. */
-export { nameActors } from "./queries.ts";
+export { nameActors } from "./audit.ts";

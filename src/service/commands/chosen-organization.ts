@@ -1,6 +1,6 @@
 import type { Problem } from "../../platform/terminal.ts";
 import type { Store } from "../kernel/store/store.ts";
-import { findOrganization, listOrganizations, type OrganizationRow } from "../organizations/queries.ts";
+import { findOrganization, listOrganizations, type OrganizationRow } from "../organizations/organizations.ts";
 import { commandLine } from "./command-line.ts";
 import type { CommandFlags } from "./store/locate-store.ts";
 

@@ -1,7 +1,7 @@
 import { codePoints } from "../../api/wire/text.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { audit, commandAuthor } from "../kernel/store/audit.ts";
-import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from "../organizations/queries.ts";
+import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from "../organizations/organizations.ts";
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";
 import { shownTime } from "./shown-time.ts";

@@ -6,6 +6,6 @@ export { denyEnrolmentsOf, readKeyEnrolment } from "./enrolments.ts";
 export type { KeyEnrolment } from "./enrolments.ts";
 export { IDENTITY_SETTINGS, revokeInstallationOf } from "./installations.ts";
 export type { IdentitySettings } from "./installations.ts";
-export type { Liveness } from "./liveness.ts";
+export type { Liveness } from "./presence.ts";
 export { isRobotOnline, LIVE_COLUMNS, presenceAt, presenceOf, storedOnlineSince } from "./presence.ts";
 export type { LiveRow, Presence, PresenceContext } from "./presence.ts";

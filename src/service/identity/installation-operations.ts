@@ -8,7 +8,7 @@ import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import { forgetDisplaced, termsOf } from "./credentials.ts";
 import { findInstallationOf, type InstallationRow, lockInstallation, updateInstallation } from "./installations.ts";
-import type { Liveness } from "./liveness.ts";
+import type { Liveness } from "./presence.ts";
 import type { InstallationContext } from "./robot-credentials.ts";
 
 const NOT_ENROLLED = refuse("NotFound", "The robot was never enrolled");

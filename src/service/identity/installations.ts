@@ -112,7 +112,7 @@ export async function install(
     })
     .execute();
   await insertCredential(transaction, installation, 1, draft);
-  await pointRobotTo(transaction, organizationId, robotId, id);
+  await pointRobotTo(transaction, robotId, id);
   return replaced;
 }
 
@@ -160,21 +160,11 @@ export async function revokeInstallationOf(
     .where("state", "<>", "revoked")
     .returning("id")
     .executeTakeFirst();
-  if (revoked !== undefined) await pointRobotTo(transaction, organizationId, robotId, null);
+  if (revoked !== undefined) await pointRobotTo(transaction, robotId, null);
   return revoked?.id ?? null;
 }
 
 /** The robot's row has the id of its live installation, so that a registration sees it without a query more. */
-async function pointRobotTo(
-  transaction: Transaction,
-  organizationId: string,
-  robotId: string,
-  installationId: string | null,
-): Promise<void> {
-  await transaction
-    .updateTable("robots")
-    .set({ installation_id: installationId })
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", robotId)
-    .execute();
+async function pointRobotTo(transaction: Transaction, robotId: string, installationId: string | null): Promise<void> {
+  await transaction.updateTable("robots").set({ installation_id: installationId }).where("id", "=", robotId).execute();
 }

@@ -15,8 +15,7 @@ import { readClientAddress } from "../kernel/traffic/client-address.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findRobotNamed, readLabels, type RobotQuota } from "../robots/index.ts";
-import { approvalColumns, decide, overlaid, regionOf } from "./approval.ts";
-import { createUserCode, showUserCode } from "./codes.ts";
+import { approvalColumns, createUserCode, decide, overlaid, regionOf, showUserCode } from "./approval.ts";
 import {
   areTooManyWaiting,
   endOneOfLargest,
@@ -198,13 +197,8 @@ async function startWithKey(
   });
 }
 
-async function findTerms(reader: Reader, { organizationId, keyId }: Principal): Promise<KeyEnrolment | null> {
-  const key = await reader
-    .selectFrom("api_keys")
-    .select("enrolment")
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", keyId)
-    .executeTakeFirst();
+async function findTerms(reader: Reader, { keyId }: Principal): Promise<KeyEnrolment | null> {
+  const key = await reader.selectFrom("api_keys").select("enrolment").where("id", "=", keyId).executeTakeFirst();
   return readKeyEnrolment(key?.enrolment ?? null);
 }
 

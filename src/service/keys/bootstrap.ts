@@ -9,8 +9,7 @@ import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
 import { MAKE_WRITABLE, systemReason } from "../kernel/system-reason.ts";
 import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
-import { insertKey } from "./queries.ts";
-import { keyRow } from "./rules.ts";
+import { insertKey, keyRow } from "./keys.ts";
 
 /** A key file contains one key and a line feed; larger files are not read. */
 const KEY_FILE_BYTES = 4096;

@@ -1,3 +1,3 @@
 /** API keys: creating, listing and revoking them, and which keys depend on which. These exports are for the other resources. */
-export { listWorkingKeys } from "./queries.ts";
-export { keyView } from "./rules.ts";
+export { listWorkingKeys } from "./keys.ts";
+export { keyView } from "./keys.ts";

@@ -2,18 +2,31 @@ import { type ApiKeyCreate, type ApiKeyRotate, ENROLLMENT_DAYS, ROTATION_OVERLAP
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import { isoNow, isoTime } from "../../platform/clock.ts";
-import type { Principal } from "../kernel/auth/authenticate.ts";
+import { type Principal, readScopes } from "../kernel/auth/authenticate.ts";
 import type { KeyEnrolment } from "../identity/index.ts";
-import { type KeyViewRow, lockKeyShared } from "../kernel/auth/key-queries.ts";
-import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
+import { type KeyViewRow, lockKey, lockKeyShared } from "../kernel/auth/key-queries.ts";
+import { depthOf, LINEAGE_DEPTH_MAXIMUM, lineageOf } from "../kernel/auth/lineage.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/json.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { API_KEYS_MAXIMUM, listKeys } from "./queries.ts";
-import { rotateKey } from "./rotate.ts";
-import { addKey, createdView, earliest, keyView, makeKey, revokeKey } from "./rules.ts";
+import {
+  addKey,
+  API_KEYS_MAXIMUM,
+  countKeys,
+  createdView,
+  earliest,
+  insertKey,
+  isWithin,
+  keyView,
+  listKeys,
+  makeKey,
+  revokeKey,
+} from "./keys.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 
 /** `POST /v1/me/api-keys`: the only answer that contains the key itself. */
 export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
@@ -24,7 +37,6 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
     if (refused !== null) return refused;
     const { organizationId, keyId: createdBy } = principal;
     const { label, scopes = null, expires_at: expiresAt = null } = body;
-    const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
     const enrolment = enrolmentOf(body);
     const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, enrolment };
     const { key, row } = makeKey(newKey, newId("key"), at, machine.random);
@@ -33,10 +45,11 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
       const parent = await lockKeyShared(transaction, organizationId, createdBy);
       if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
       if ((await depthOf(transaction, organizationId, parent.id)) >= LINEAGE_DEPTH_MAXIMUM) return TOO_DEEP;
+      if ((await countKeys(transaction, organizationId)) >= API_KEYS_MAXIMUM) return TOO_MANY;
       const end = earliest(expiresAt, parent.expires_at);
       const added = { ...row, expires_at: end, parent_id: parent.id, created_by: createdBy };
-      if (await addKey(transaction, added, author, maximum)) return added;
-      return refuseTooMany(maximum);
+      await addKey(transaction, added, author);
+      return added;
     });
     if (isAnswer(made)) return made;
     logChange(machine, "api_key_created", author, { key_id: row.id });
@@ -44,9 +57,7 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
   };
 }
 
-function refuseTooMany(maximum: number): Answer {
-  return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
-}
+const TOO_MANY = refuse("Conflict", `The organization has ${API_KEYS_MAXIMUM} API keys; revoke those it does not need`);
 
 const TOO_DEEP = refuse(
   "Conflict",
@@ -147,4 +158,59 @@ function refuseScope(scope: ApiKeyScope | "everything"): Answer {
       ? "The API key is restricted, so it cannot make one that may do everything: name the scopes"
       : `The API key lacks the scope ${scope}, so it cannot give it to another`;
   return refuse("Forbidden", detail);
+}
+
+interface Rotation {
+  readonly formerId: string;
+  /** The new key, which takes label, scopes, parent and expiry of the former one. */
+  readonly made: Tables["api_keys"];
+  /** When the former key ends, unless it ends before (ISO 8601). */
+  readonly until: string;
+}
+
+interface Rotated {
+  readonly row: Tables["api_keys"];
+  readonly formerExpiresAt: string;
+}
+
+/**
+ * Replaces a key by a new one, on which the keys and sessions depend that were made with the former one. The new key outlives a revocation of
+ * whoever rotates unless it ends with their own, so only a credential that may do everything for ever rotates keys of others.
+ */
+export async function rotateKey(
+  transaction: Transaction,
+  { organizationId, keyId, scopes }: Principal,
+  { formerId, made, until }: Rotation,
+  author: Authorship,
+): Promise<Rotated | Answer> {
+  const former = await lockKey(transaction, organizationId, formerId);
+  if (former === undefined) return refuse("NotFound", "API key not found");
+  const own = await lockKeyShared(transaction, organizationId, keyId);
+  const isUnbounded = scopes === null && own?.expires_at === null;
+  const isOwn = isUnbounded || (await lineageOf(transaction, organizationId, keyId)).includes(formerId);
+  if (!isOwn || !isWithin(readScopes(former.scopes), scopes)) {
+    return refuse(
+      "Forbidden",
+      "The API key may rotate only itself and keys that end with it, and none that may do more",
+    );
+  }
+  if (former.revoked_at !== null || (former.expires_at !== null && former.expires_at <= author.at)) {
+    return refuse("Conflict", "The API key has ended; create another one");
+  }
+  if (former.enrolment !== null) {
+    return refuse("Conflict", "A key for enrolments is not rotated; create another one");
+  }
+  if ((await countKeys(transaction, organizationId)) >= API_KEYS_MAXIMUM) return TOO_MANY;
+  const { label, parent_id: parentId, expires_at: expiresAt } = former;
+  const formerExpiresAt = earliest(until, expiresAt) ?? until;
+  const lineage = { label, scopes: former.scopes, expires_at: expiresAt, parent_id: parentId, created_by: keyId };
+  const row = { ...made, ...lineage };
+  await insertKey(transaction, row);
+  const dependent = transaction.updateTable("api_keys").set({ parent_id: row.id });
+  await dependent.where("organization_id", "=", organizationId).where("parent_id", "=", formerId).execute();
+  await transaction.updateTable("sessions").set({ created_by: row.id }).where("created_by", "=", formerId).execute();
+  await transaction.updateTable("api_keys").set({ expires_at: formerExpiresAt }).where("id", "=", formerId).execute();
+  const details = { label, former_key_id: formerId, former_expires_at: formerExpiresAt };
+  await audit(transaction, author, { action: "api_key.rotate", subjectId: row.id, details });
+  return { row, formerExpiresAt };
 }

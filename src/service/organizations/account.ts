@@ -8,7 +8,7 @@ import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { keyView, listWorkingKeys } from "../keys/index.ts";
-import { organizationOf } from "./queries.ts";
+import { organizationOf } from "./organizations.ts";
 
 /** `GET /v1/me/account`: current deployments and working keys, if the credential may read them, and the number of both. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {

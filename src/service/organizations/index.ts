@@ -5,4 +5,4 @@ export {
   isOnlyOrganization,
   lockOrganization,
   organizationOf,
-} from "./queries.ts";
+} from "./organizations.ts";

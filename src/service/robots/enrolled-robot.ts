@@ -2,9 +2,8 @@ import type { Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import { registrationDetails, type RegistrationDetails } from "./history/queries.ts";
-import { liveRobots } from "./queries.ts";
-import { addLabels, labelHash, readLabels, removeLabels } from "./labels.ts";
+import { registrationDetails, type RegistrationDetails } from "./history.ts";
+import { addLabels, labelHash, liveRobots, readLabels, removeLabels } from "./robots.ts";
 
 /** The type of a robot until its first setup says it. */
 export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";
@@ -23,7 +22,7 @@ export interface EnrolledRobot extends Pick<Tables["enrolments"], "site" | "labe
 type ForNewRobot = "robot_type_id" | "contract" | "configuration_digest";
 
 /** Made before the transaction, because its job may run twice. */
-export interface EnrolledIdentity {
+interface EnrolledIdentity {
   /** Id of the robot if it is new. */
   readonly id: string;
   /** Key that adds it. */
@@ -31,7 +30,7 @@ export interface EnrolledIdentity {
 }
 
 /** Who approved the enrolment. The caller writes this entry of the audit log, which is part of the robot's history. */
-export type EnrolledBy = Authorship & { readonly organizationId: string };
+type EnrolledBy = Authorship & { readonly organizationId: string };
 
 export type RobotFullRow = Tables["robots"];
 

@@ -14,6 +14,4 @@ export type { Axis, Equipment } from "./equipment.ts";
 export type { RobotQuota } from "./quota.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./views.ts";
 export type { IdentifiedRow } from "./views.ts";
-export { findRobot, liveRobots, lockRobot } from "./queries.ts";
-export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
-export { labelHash, readLabels } from "./labels.ts";
+export { findRobot, labelHash, liveRobots, lockRobot, readLabels, ROBOT_NAME_RULE, robotNameOf } from "./robots.ts";

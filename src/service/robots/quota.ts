@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { countRobots, countRobotsMadeBy } from "./queries.ts";
+import { liveRobots } from "./robots.ts";
 
 /** Limits on new robots. Existing robots may always register again. */
 export interface RobotLimits {
@@ -14,7 +14,7 @@ export interface RobotLimits {
 export const ROBOT_LIMITS: RobotLimits = { key: 20_000, organization: 1_000_000 };
 
 /** The organization whose robots are counted, and the key that adds them. */
-export type RobotOwner = Pick<Principal, "organizationId" | "keyId">;
+type RobotOwner = Pick<Principal, "organizationId" | "keyId">;
 
 /** Counting a million robots takes as long as hundreds of setups, so a count is used for a second, but for one close below its limit. */
 const COUNT_VALID_MS = 1000;
@@ -67,4 +67,21 @@ export class RobotQuota {
 
 function keyHasAdded(maximum: number): string {
   return `The API key has added ${maximum === 1 ? "one robot" : `${maximum} robots`}, as many as it may`;
+}
+
+/** Scans all robots of the organization that were not removed, in an index only. */
+export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
+  const { count } = await liveRobots(reader, organizationId)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** How many robots of the organization were first registered with a key, and not removed. */
+async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
+  const { count } = await liveRobots(reader, organizationId)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("made_by", "=", keyId)
+    .executeTakeFirstOrThrow();
+  return count;
 }

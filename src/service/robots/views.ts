@@ -20,7 +20,7 @@ import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { type RobotRow, SHOWN_COLUMNS } from "./queries.ts";
+import { findRobot, type RobotRow, SHOWN_COLUMNS } from "./robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 
@@ -94,8 +94,11 @@ async function listOfStatus(
 export function getRobot(context: RobotViewsContext): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {
-    const robot = await findByNameOrId(store.reader, principal.organizationId, path["robot"] ?? "");
-    if (robot === undefined || !maySee(principal, robot)) return UNKNOWN_ROBOT;
+    const { organizationId } = principal;
+    const found = await findRobot(store.reader, organizationId, path["robot"] ?? "");
+    if (found === undefined || !maySee(principal, found)) return UNKNOWN_ROBOT;
+    const robot = await findIdentifiedRobot(store.reader, organizationId, found.id);
+    if (robot === undefined) return UNKNOWN_ROBOT;
     return answerValue(identifiedRobotView(robot, presenceAt(machine.clock.wallMs(), context)));
   };
 }
@@ -128,18 +131,6 @@ export function findIdentifiedRobot(
   robotId: string,
 ): Promise<IdentifiedRow | undefined> {
   return identified(reader, organizationId).where("robots.id", "=", robotId).executeTakeFirst();
-}
-
-/** The robot with this id, or else with this name. */
-export async function findByNameOrId(
-  reader: Reader,
-  organizationId: string,
-  robot: string,
-): Promise<IdentifiedRow | undefined> {
-  return (
-    (await findIdentifiedRobot(reader, organizationId, robot)) ??
-    (await identified(reader, organizationId).where("robots.name", "=", robot).executeTakeFirst())
-  );
 }
 
 function identified(reader: Reader, organizationId: string) {

@@ -15,8 +15,7 @@ import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { wholeSecond } from "./period.ts";
-import { NAMED_WITHIN_MS } from "./queries.ts";
+import { NAMED_WITHIN_MS, wholeSecond } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum number of waiting summaries: one of a large ledger takes seconds of processor time. */

@@ -44,7 +44,7 @@ const LEASE_SLACK_MS = 10 * SECOND_MS;
 const JITTER = 0.1;
 
 /** Delivers events. */
-export interface Deliverer extends AsyncDisposable {
+interface Deliverer extends AsyncDisposable {
   readonly task: Task;
 }
 
@@ -63,16 +63,12 @@ export function createDeliverer(
 ): Deliverer {
   const { clock, random, log } = machine;
   const underway = new Map<string, Promise<void>>();
-  let lastServed = "";
 
-  /** Starts attempts, and does not wait for them. Webhooks take turns where they are too many. */
+  /** Starts attempts, and does not wait for them. */
   async function startDue(signal: AbortSignal): Promise<void> {
-    const due = await listDue(isoNow(clock));
-    const next = due.filter((id) => id > lastServed);
-    for (const id of [...next, ...due.slice(0, due.length - next.length)]) {
+    for (const id of await listDue(isoNow(clock))) {
       if (signal.aborted || underway.size >= AT_ONCE) return;
       if (underway.has(id)) continue;
-      lastServed = id;
       underway.set(
         id,
         takeTurn(id, signal).finally(() => underway.delete(id)),
@@ -80,14 +76,14 @@ export function createDeliverer(
     }
   }
 
-  /** Ids of webhooks with something to deliver, in order. */
+  /** Ids of webhooks with something to deliver; whose next event is due longest comes first. */
   async function listDue(now: string): Promise<readonly string[]> {
     const due = store.reader
       .selectFrom("webhook_outbox")
       .select("webhook_id")
-      .distinct()
       .where("next_attempt_at", "<=", now)
-      .orderBy("webhook_id");
+      .groupBy("webhook_id")
+      .orderBy(({ fn }) => fn.min("next_attempt_at"));
     return (await due.execute()).map(({ webhook_id: id }) => id);
   }
 
@@ -138,7 +134,7 @@ export function createDeliverer(
 }
 
 /** Takes the event of a webhook that has been due for longest, until a time (ISO 8601). Other replicas skip it. */
-async function lease(
+export async function lease(
   transaction: Transaction,
   webhookId: string,
   { now, until }: { readonly now: string; readonly until: string },

@@ -3,7 +3,7 @@
  * announce events in the transactions that they tell of; tasks deliver them (deliver.ts), at least once.
  */
 export { announce } from "./announce.ts";
-export { forgetReport, forgetReports, listListening, report } from "./reports.ts";
-export type { Listening } from "./reports.ts";
+export { forgetReport, forgetReports, listListening, report } from "./announce.ts";
+export type { Listening } from "./announce.ts";
 export { WEBHOOK_SETTINGS } from "./deliver.ts";
 export type { WebhookSettings } from "./deliver.ts";

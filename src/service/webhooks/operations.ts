@@ -82,23 +82,23 @@ export function rotateWebhookSecret({ newId, machine }: WebhooksContext): Handle
   return async (call) => {
     const id = call.path["webhook_id"] ?? "";
     const nowMs = machine.clock.wallMs();
-    const at = isoTime(nowMs);
+    const until = isoTime(nowMs + SECRET_OVERLAP_HOURS * HOUR_MS);
     const secret = newSecret(machine);
-    const author = authorship(call, newId, at);
+    const author = authorship(call, newId, isoTime(nowMs));
     const rotated = await call.write(async (transaction) => {
-      const webhook = await ofOrganization(transaction, call.principal.organizationId)
+      const webhook = await transaction
+        .updateTable("webhooks")
+        .set(({ ref }) => ({ secret, previous_secret: ref("secret"), previous_secret_until: until }))
+        .where("organization_id", "=", call.principal.organizationId)
         .where("id", "=", id)
-        .forUpdate()
+        .returningAll()
         .executeTakeFirst();
-      if (webhook === undefined) return null;
-      const until = isoTime(nowMs + SECRET_OVERLAP_HOURS * HOUR_MS);
-      const change = { secret, previous_secret: webhook.secret, previous_secret_until: until };
-      await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
+      if (webhook === undefined) return undefined;
       const details = { host: hostOf(webhook) };
       await audit(transaction, author, { action: "webhook.rotate_secret", subjectId: id, details });
-      return { ...webhook, ...change };
+      return webhook;
     });
-    if (rotated === null) return UNKNOWN_WEBHOOK;
+    if (rotated === undefined) return UNKNOWN_WEBHOOK;
     logChange(machine, "webhook_secret_rotated", author, { webhook_id: id });
     return answerValue({ ...webhookView(rotated), secret });
   };

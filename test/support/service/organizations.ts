@@ -5,7 +5,7 @@ import { createIds } from "../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../src/service/kernel/log.ts";
 import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
-import { makeKey } from "../../../src/service/keys/rules.ts";
+import { makeKey } from "../../../src/service/keys/keys.ts";
 
 /** A second connection to the store of a running service, as administration commands use it. */
 export interface Backstage extends AsyncDisposable {

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 
 import type { RobotSetup } from "../../../src/api/robots.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings, type Liveness } from "../../../src/service/identity/index.ts";
-import { createLiveness } from "../../../src/service/identity/liveness.ts";
+import { createLiveness } from "../../../src/service/identity/presence.ts";
 import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";
@@ -13,7 +13,7 @@ import type { Tables } from "../../../src/service/kernel/store/tables.ts";
 import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 import { NO_REQUIREMENTS, printRequirements, type Requirements } from "../../../src/service/models/requirements.ts";
 import { RobotQuota } from "../../../src/service/robots/quota.ts";
-import { setupRobot } from "../../../src/service/robots/setup/setup.ts";
+import { setupRobot } from "../../../src/service/robots/setup.ts";
 import { testMachine } from "../robot/machine.ts";
 import { endpointRow, insertModel } from "./rows.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";

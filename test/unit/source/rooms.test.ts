@@ -16,10 +16,10 @@ describe("refusalOf: which folder may import which", () => {
     ["agent/commands/check.ts", "agent/agent.ts"],
     ["agent.ts", "cli/run-program.ts"],
     ["cli/agent-program.ts", "installer/installer.ts"],
-    ["service/robots/setup/setup.ts", "service/kernel/store/store.ts"],
-    ["service/robots/setup/setup.ts", "service/fleets/index.ts"],
-    ["service/robots/setup/setup.ts", "service/robots/rename.ts"],
-    ["service/assembly.ts", "service/robots/rename.ts"],
+    ["service/robots/setup.ts", "service/kernel/store/store.ts"],
+    ["service/robots/setup.ts", "service/fleets/index.ts"],
+    ["service/robots/setup.ts", "service/robots/changes.ts"],
+    ["service/assembly.ts", "service/robots/changes.ts"],
     ["service/commands/serve/serve.ts", "console/server/console.ts"],
     ["console/server/console.ts", "service/console-door.ts"],
     ["console/browser/robots/robots.tsx", "console/sections.ts"],
@@ -33,11 +33,11 @@ describe("refusalOf: which folder may import which", () => {
     ["agent/agent.ts", "service/service.ts", /^agent imports only/],
     ["operator/operator.ts", "cli/terminal.ts", /^operator imports only/],
     ["new-room/file.ts", "api/api.ts", /no room/],
-    ["service/new-resource/file.ts", "service/robots/rename.ts", /index\.ts/],
-    ["service/new-resource/deep/file.ts", "service/robots/history/history.ts", /index\.ts/],
+    ["service/new-resource/file.ts", "service/robots/changes.ts", /index\.ts/],
+    ["service/new-resource/deep/file.ts", "service/robots/history.ts", /index\.ts/],
     ["service/kernel/http/mount.ts", "service/new-resource/index.ts", "the kernel imports no resource"],
-    ["service/robots/rename.ts", "service/assembly.ts", /puts the service together/],
-    ["service/robots/rename.ts", "console/server/console.ts", /^service imports only/],
+    ["service/robots/changes.ts", "service/assembly.ts", /puts the service together/],
+    ["service/robots/changes.ts", "console/server/console.ts", /^service imports only/],
     ["console/server/console.ts", "service/robots/index.ts", /^console imports only/],
     ["console/browser/console.tsx", "console/server/console.ts", /page/],
   ])("%s → %s: refused", (from, to, why) => {
@@ -52,7 +52,7 @@ test("lint of a forbidden import in a folder that is listed nowhere → refused"
   await cp(join(ROOT, "scripts/lint"), join(folder, "scripts/lint"), { recursive: true });
   const planted = join(folder, "src/service/new-resource/file.ts");
   await mkdir(dirname(planted), { recursive: true });
-  await writeFile(planted, 'export { rename } from "../robots/rename.ts";\n');
+  await writeFile(planted, 'export { rename } from "../robots/changes.ts";\n');
   const linter = join(ROOT, "node_modules/oxlint/bin/oxlint");
   const linted = promisify(execFile)(process.execPath, [linter, "src"], { cwd: folder });
   await expect(linted).rejects.toMatchObject({

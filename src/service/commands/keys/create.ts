@@ -4,9 +4,8 @@ import { text } from "../../../api/wire/text.ts";
 import { isoTime, systemClock } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
-import { API_KEYS_MAXIMUM } from "../../keys/queries.ts";
+import { addKey, createdView, makeKey, type NewKey } from "../../keys/keys.ts";
 import { readDateTime } from "../../kernel/validation/date-time.ts";
-import { addKey, createdView, makeKey, type NewKey } from "../../keys/rules.ts";
 import { chosenOrganization, type OrganizationFlags } from "../chosen-organization.ts";
 import type { CommandContext } from "../command-context.ts";
 import { commandLine } from "../command-line.ts";
@@ -36,14 +35,7 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
       author.at,
       machine.random,
     );
-    if (!(await store.write((transaction) => addKey(transaction, row, author)))) {
-      return {
-        code: "too-many-keys",
-        what: `the organization has ${API_KEYS_MAXIMUM.command} keys that are not revoked`,
-        where: organization.name,
-        fix: `revoke keys that are not needed: ${commandLine("keys revoke ID", flags)}`,
-      };
-    }
+    await store.write((transaction) => addKey(transaction, row, author));
     const view = createdView(row, key);
     if (flags.json === true) terminal.json(view);
     else terminal.print(key);

@@ -1,6 +1,6 @@
 import { isoNow } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode } from "../../../platform/terminal.ts";
-import { readBelongings } from "../../organizations/queries.ts";
+import { readBelongings } from "../../organizations/organizations.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { CommandFlags } from "./locate-store.ts";
 import { withStore } from "./with-store.ts";

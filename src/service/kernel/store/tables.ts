@@ -98,7 +98,7 @@ export const TABLES = {
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: optionalText,
     contested_at: optionalText,
-    /** JSON object of the refusal since it registered last, see robots/setup/refusals.ts; null if there was none. */
+    /** JSON object of the refusal since it registered last, see robots/refusals.ts; null if there was none. */
     last_refusal: optionalText,
     /** The key it was first registered with, by itself or through a session. */
     made_by: text,
@@ -174,7 +174,7 @@ export const TABLES = {
     /** How many times in a row it may renew after the expiry, and until when. */
     recoveries_remaining: integer,
     recovery_until: text,
-    /** What its last heartbeat said, and when it came; see identity/liveness.ts for how late this is. */
+    /** What its last heartbeat said, and when it came; see identity/presence.ts for how late this is. */
     readiness: optionalOneOf<"ready" | "not_ready">(),
     reason: optionalText,
     runtime_version: optionalText,

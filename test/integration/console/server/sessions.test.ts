@@ -25,8 +25,7 @@ import { createLastUsed } from "../../../../src/service/kernel/auth/last-used.ts
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
-import { insertKey } from "../../../../src/service/keys/queries.ts";
-import { makeKey } from "../../../../src/service/keys/rules.ts";
+import { insertKey, makeKey } from "../../../../src/service/keys/keys.ts";
 import { CONSOLE_LIFETIME_MS, CONSOLE_SESSIONS_MAXIMUM, signIn } from "../../../../src/service/logins/sessions.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

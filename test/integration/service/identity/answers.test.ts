@@ -4,10 +4,6 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 
-import { enrolmentApprovalSchema, enrolmentPollSchema, enrolmentStartSchema } from "../../../../src/api/enrolments.ts";
-import { decodeJson } from "../../../../src/service/kernel/json/decode-json.ts";
-import { parseJson } from "../../../../src/service/kernel/json/json.ts";
-import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { times } from "../../../support/run/tier.ts";
 import { NO_DIGEST } from "../../../support/service/robot-computer.ts";
@@ -192,22 +188,5 @@ it.each(Object.entries(bodies))("POST %s, any body → 200 or a client error, an
       expect(text.length).toBeLessThanOrEqual(65_536);
     }),
     { numRuns: times(200, 5000) },
-  );
-});
-
-it.each([
-  [enrolmentStartSchema, bodies[START]],
-  [enrolmentPollSchema, bodies[POLL]],
-  [enrolmentApprovalSchema, bodies["/v1/robots/approve"]],
-] as const)("a body that zod accepts → valid for the service as well", (schema, body) => {
-  fc.assert(
-    fc.property(body, (sent) => {
-      if (!schema.safeParse(sent).success) return;
-      const text = decodeJson(Buffer.from(JSON.stringify(sent))) ?? "";
-      const parsed = parseJson(text, 8192);
-      if (parsed.state !== "parsed") throw new Error(parsed.state);
-      expect(validate(schema, parsed.value, ["body"])).toMatchObject({ state: "valid" });
-    }),
-    { numRuns: times(500, 20_000) },
   );
 });

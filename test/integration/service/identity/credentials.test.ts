@@ -11,6 +11,7 @@ import {
   rotate,
 } from "../../../../src/service/identity/credentials.ts";
 import {
+  findInstallationOf,
   findLiveByKey,
   IDENTITY_SETTINGS,
   install,
@@ -20,6 +21,7 @@ import {
   revokeInstallationOf,
   updateInstallation,
 } from "../../../../src/service/identity/installations.ts";
+import { isRobotOnline } from "../../../../src/service/identity/presence.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
@@ -129,6 +131,25 @@ describe("two installations", () => {
     });
     expect(await everythingOf(other.id)).toEqual(otherBefore);
     expect(await everythingOf(mine.id)).not.toEqual(mineBefore);
+  });
+
+  it("another organization asks → it finds and changes none", async () => {
+    const { store, mine, everythingOf, at } = await scene();
+    const {
+      installation: [installation],
+    } = await everythingOf(mine.id);
+    const robotId = installation?.robot_id ?? "";
+    const presence = { seen: () => undefined, onlineSince: at(-1) };
+    await store.write((transaction) => updateInstallation(transaction, mine.id, { last_seen_at: at() }));
+    const asked = (organizationId: string) =>
+      store.write(async (transaction) => [
+        (await lockInstallation(transaction, organizationId, mine.id))?.id,
+        (await findInstallationOf(transaction, organizationId, robotId))?.id,
+        await isRobotOnline(transaction, { organization_id: organizationId, id: robotId }, presence),
+        await revokeInstallationOf(transaction, organizationId, robotId, at()),
+      ]);
+    expect(await asked("org_2")).toEqual([undefined, undefined, false, null]);
+    expect(await asked(ORGANIZATION)).toEqual([mine.id, mine.id, true, mine.id]);
   });
 
   it("newer credentials of the other one → not counted in this generation", async () => {

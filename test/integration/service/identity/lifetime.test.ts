@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 
-import { enrolmentStartedSchema } from "../../../../src/api/enrolments.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, refusalOf, requestPoll, requestStart } from "./scene.ts";
+import { openScene, refusalOf, requestPoll } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -67,23 +66,6 @@ describeOnEachStore("enrolment", (newStore) => {
       return usesOf(key.id);
     };
     await expect.poll(uses).toBe(4);
-  });
-
-  it("many starts at once with an enrollment key → as many as it has uses, and none after they enrolled", async () => {
-    const { computer, enrollmentKey, usesOf } = await openScene(await newStore());
-    const key = await enrollmentKey(3);
-    const authorization = { authorization: `Bearer ${key.api_key}` };
-    const startAs = async (name: string) => {
-      const robot = computer();
-      const answer = await requestStart(robot, { requested_name: name }, authorization);
-      if (answer.ok) await robot.poll(enrolmentStartedSchema.parse(await answer.json()));
-      return answer.ok ? 200 : (await refusalOf(answer))[1];
-    };
-    const started = await Promise.all(Array.from({ length: 10 }, (_, index) => startAs(`arm-${index}`)));
-    const isStarted = (outcome: unknown) => outcome === 200;
-    expect(started.filter(isStarted)).toHaveLength(3);
-    expect(new Set(started.filter((outcome) => !isStarted(outcome)))).toEqual(new Set(["uses_spent"]));
-    expect([await startAs("arm-10"), await usesOf(key.id)]).toEqual(["uses_spent", 0]);
   });
 
   it("approved without confirm_replace, robot online before the poll → denied, and the log says why", async () => {

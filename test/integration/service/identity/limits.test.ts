@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
-import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/identity/codes.ts";
+import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/identity/approval.ts";
 import { UNDECIDED, WAITING_MAXIMUM } from "../../../../src/service/identity/enrolments.ts";
 import { readClientAddress } from "../../../../src/service/kernel/traffic/client-address.ts";
 import { STARTS_PER_MINUTE } from "../../../../src/service/identity/start.ts";

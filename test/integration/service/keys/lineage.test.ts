@@ -4,7 +4,7 @@ import { apiKeyCreatedSchema, apiKeyListSchema, apiKeyRotatedSchema } from "../.
 import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../../../../src/service/kernel/auth/lineage.ts";
-import { makeKey } from "../../../../src/service/keys/rules.ts";
+import { makeKey } from "../../../../src/service/keys/keys.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";

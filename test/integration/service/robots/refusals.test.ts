@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { registrationViewSchema } from "../../../../src/api/registrations.ts";
-import { createRefusals, NOTED_MAXIMUM } from "../../../../src/service/robots/setup/refusals.ts";
+import { createRefusals, NOTED_MAXIMUM } from "../../../../src/service/robots/refusals.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { startService } from "../../../support/service/service.ts";

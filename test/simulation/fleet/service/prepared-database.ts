@@ -7,10 +7,10 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
-import { addKey, makeKey } from "../../../../src/service/keys/rules.ts";
+import { addKey, makeKey } from "../../../../src/service/keys/keys.ts";
 import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
 import { readCatalog } from "../../../../src/service/models/catalog.ts";
-import { insertOrganization } from "../../../../src/service/organizations/queries.ts";
+import { insertOrganization } from "../../../../src/service/organizations/organizations.ts";
 import { createDice } from "../../dice.ts";
 import { BEGINNING_MS } from "../../machine/wall-clock.ts";
 

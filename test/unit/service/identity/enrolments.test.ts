@@ -1,8 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { decide, regionOf } from "../../../../src/service/identity/approval.ts";
-import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/identity/codes.ts";
+import {
+  createUserCode,
+  decide,
+  readUserCode,
+  regionOf,
+  showUserCode,
+} from "../../../../src/service/identity/approval.ts";
 import {
   createPruneEnrolments,
   type EnrolmentRow,

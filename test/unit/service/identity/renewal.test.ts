@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { judgeRecovery } from "../../../../src/service/identity/renewal.ts";
+import { judgeRecovery } from "../../../../src/service/identity/robot-credentials.ts";
 
 describe("judgeRecovery", () => {
   const EXPIRES = "2026-01-02T00:00:00.000Z";

@@ -9,8 +9,7 @@ import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { commandAuthor } from "../../../../src/service/kernel/store/audit.ts";
-import { insertKey } from "../../../../src/service/keys/queries.ts";
-import { makeKey } from "../../../../src/service/keys/rules.ts";
+import { insertKey, makeKey } from "../../../../src/service/keys/keys.ts";
 import {
   createPruneLogins,
   findLogin,

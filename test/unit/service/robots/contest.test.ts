@@ -5,9 +5,9 @@ import {
   CONTEST_WINDOW_MS,
   contestShownBy,
   currentContest,
+  registrationDetails,
   sourcesSince,
-} from "../../../../src/service/robots/history/contest.ts";
-import { registrationDetails } from "../../../../src/service/robots/history/queries.ts";
+} from "../../../../src/service/robots/history.ts";
 
 const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;

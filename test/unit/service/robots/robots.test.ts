@@ -3,31 +3,37 @@ import { expect, it } from "vitest";
 
 import { HISTORY_KEPT } from "../../../../src/api/registrations.ts";
 import type { RobotSetup } from "../../../../src/api/robots.ts";
-import { removeRobot } from "../../../../src/service/robots/removal.ts";
-import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
+import { removeRobot } from "../../../../src/service/robots/changes.ts";
+import { setupRobot } from "../../../../src/service/robots/setup.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
-  ["as it is", {}, 0],
-  ["with another digest, site and labels", { configuration_digest: DIGEST, site: "lab", labels: { a: "b" } }, 0],
-  ["as another type", { robot_type_id: "cart" }, 1],
-  ["in another region", { region: "there" }, 1],
-  ["with another contract", { contract: { cameras: 2 } }, 1],
-])(
-  "robot registers again %s → tasks are woken as often as necessary, and the audit log has it if it changed something",
-  async (_what, change, nudges) => {
-    await using parts = await openServiceParts();
-    await parts.register("r1");
-    expect(parts.nudges()).toBe(0);
-    parts.pass(1000);
-    await parts.register("r1", change);
-    expect(parts.nudges()).toBe(nudges);
-    const entries = await parts.store.reader.selectFrom("audit_log").select("action").execute();
-    expect(entries).toHaveLength(Object.keys(change).length > 0 ? 2 : 1);
-  },
-);
+describeOnEachStore("robot registers again", (newStore) => {
+  it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
+    ["as it is", {}, 0],
+    ["with another digest, site and labels", { configuration_digest: DIGEST, site: "lab", labels: { a: "b" } }, 0],
+    ["as another type", { robot_type_id: "cart" }, 1],
+    ["in another region", { region: "there" }, 1],
+    ["with another contract", { contract: { cameras: 2 } }, 1],
+    ["without its contract", { contract: null }, 1],
+  ])(
+    "%s → fleets are evaluated where they depend on it, and the audit log has what changed",
+    async (_what, change, nudges) => {
+      await using parts = await openServiceParts(await newStore());
+      const before = { contract: { cameras: 1 } };
+      await parts.register("r1", before);
+      expect(parts.nudges()).toBe(0);
+      parts.pass(1000);
+      await parts.register("r1", { ...before, ...change });
+      expect(parts.nudges()).toBe(nudges);
+      const entries = await parts.store.reader.selectFrom("audit_log").select(["action", "actor"]).execute();
+      const entry = { action: "robot.setup", actor: "key_1" };
+      expect(entries).toEqual(Object.keys(change).length > 0 ? [entry, entry] : [entry]);
+    },
+  );
+});
 
 it("a key that registers in a loop → the store stops growing: the newest 100 changes of each robot are kept", async () => {
   await using parts = await openServiceParts();

@@ -15,15 +15,17 @@ import { ALL_ROWS } from "../../../../src/service/kernel/lists/pages.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
-import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
+import { registrationOf, upsertRobot } from "../../../../src/service/robots/robots.ts";
 import {
+  lastPeriodEnd,
   latestBelieved,
+  listUsage,
   periodEnd,
   periodSeconds,
   periodStart,
+  type UsagePeriod,
   wholeHour,
-} from "../../../../src/service/usage/period.ts";
-import { lastPeriodEnd, listUsage, type UsagePeriod } from "../../../../src/service/usage/queries.ts";
+} from "../../../../src/service/usage/usage.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { times } from "../../../support/run/tier.ts";
 import { endpointRow, insertModel } from "../../../support/service/rows.ts";

@@ -16,8 +16,8 @@ import {
 } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
 import type { Reader } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
-import { countRobots } from "../../../../../src/service/robots/queries.ts";
-import { lastPeriodEnd } from "../../../../../src/service/usage/queries.ts";
+import { countRobots } from "../../../../../src/service/robots/quota.ts";
+import { lastPeriodEnd } from "../../../../../src/service/usage/usage.ts";
 
 /** Where several indexes fit a query, the plan must not be the one that reads what an organization ever had. */
 const QUERIES: readonly (readonly [name: string, index: string, run: (store: Kysely<Tables>) => Promise<unknown>])[] = [

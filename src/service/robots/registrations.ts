@@ -1,18 +1,24 @@
-import type { RegistrationSummary, RegistrationView } from "../../../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
-import type { PageQuery } from "../../../api/wire/pages.ts";
-import { answerJson, answerValue } from "../../kernel/http/answers.ts";
-import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
-import { inRange, type PageRange } from "../../kernel/lists/pages.ts";
-import type { Handler, OperationContext } from "../../kernel/operation.ts";
-import type { Reader } from "../../kernel/store/store.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
-import { nameActors } from "../../audit/index.ts";
-import { findRobot, liveRobots } from "../queries.ts";
-import { maySee, UNKNOWN_ROBOT } from "../views.ts";
-import { currentContest, sourcesSince } from "./contest.ts";
-import { parseRefusal } from "../setup/refusals.ts";
-import { isRegistration, lastEntries, readRobotHistory, REGISTRATIONS_COMPARED } from "./queries.ts";
+import type { RegistrationSummary, RegistrationView } from "../../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
+import { answerJson, answerValue } from "../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { nameActors } from "../audit/index.ts";
+import { findRobot, liveRobots } from "./robots.ts";
+import { maySee, UNKNOWN_ROBOT } from "./views.ts";
+import {
+  currentContest,
+  isRegistration,
+  lastEntries,
+  readRobotHistory,
+  REGISTRATIONS_COMPARED,
+  sourcesSince,
+} from "./history.ts";
+import { parseRefusal } from "./refusals.ts";
 
 /** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
 export function getRobotHistory({ store }: OperationContext): Handler<null> {
@@ -32,7 +38,10 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
     const { organizationId } = principal;
     const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
     if (robot === undefined || !maySee(principal, robot)) return UNKNOWN_ROBOT;
-    const row = await findRegistration(store.reader, organizationId, robot.id);
+    const row = await liveRobots(store.reader, organizationId)
+      .selectAll()
+      .where("id", "=", robot.id)
+      .executeTakeFirst();
     if (row === undefined) return UNKNOWN_ROBOT;
     const { robot_type_id: robotTypeId, region, labels, contract } = row;
     const registration = summary(row, machine.clock.wallMs());
@@ -118,22 +127,4 @@ const COLUMNS = [
 /** The last registrations of an organization's robots, oldest robot first. */
 function listRegistrations(reader: Reader, organizationId: string, range: PageRange): Promise<RegistrationRow[]> {
   return inRange(liveRobots(reader, organizationId).select(COLUMNS), "id", range).execute();
-}
-
-/** One robot's last registration; `labels` and `contract` are JSON texts. */
-type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
-
-const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "last_refusal"] as const;
-
-function findRegistration(
-  reader: Reader,
-  organizationId: string,
-  robotId: string,
-): Promise<WholeRegistrationRow | undefined> {
-  return reader
-    .selectFrom("robots")
-    .select([...COLUMNS, ...MORE_COLUMNS])
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", robotId)
-    .executeTakeFirst();
 }

@@ -1,12 +1,53 @@
+/**
+ * Usage: periods from a whole second to a whole second, both ISO 8601 in UTC with milliseconds.
+ *
+ * Every period of a robot starts and ends on a whole second of the wall clock, and none starts before the previous one ended, so each
+ * second is counted once and nothing is rounded. Time that a clock skips within a period counts, and after it went back, nothing counts
+ * until it is there again. Exception: a period that ends more than a day in the future, written with a wrong clock, does not delay the
+ * following ones.
+ */
 import { sql } from "kysely";
 
-import type { UsageQuery } from "../../api/usage.ts";
-import { isoTime } from "../../platform/clock.ts";
+import type { UsageQuery, UsageRecord } from "../../api/usage.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
+
+/** `GET /v1/me/usage`: the periods in which a robot had an active deployment, oldest first. A running one has no end. */
+export function listOrganizationUsage({ store, machine }: OperationContext): Handler<null, UsageQuery> {
+  return (call) => {
+    const now = isoNow(machine.clock);
+    const { since, until } = call.query;
+    return answerList(call, {
+      prefix: "use",
+      around: ITEMS,
+      fetch: (range) => listUsage(store.reader, call.principal.organizationId, range, now, { since, until }),
+      view: usageView,
+    });
+  };
+}
+
+/** `amount_cents` is part of the contract; this service does not bill. */
+function usageView({ robot_name: robot, ...period }: UsagePeriod): UsageRecord {
+  return {
+    id: period.id,
+    created_at: period.created_at,
+    usage_type: period.usage_type,
+    sku: period.sku,
+    quantity: period.quantity,
+    unit: period.unit,
+    amount_cents: null,
+    deployment_id: period.deployment_id,
+    robot,
+    model_slug: period.model_slug,
+    period_start: period.period_start,
+    period_end: period.period_end,
+  };
+}
 
 /** The measured quantity: seconds in which a robot had an active deployment. */
 const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } as const;
@@ -14,7 +55,7 @@ const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } 
 const METERED = ["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"] as const;
 
 /** The members of a deployment that metering needs. */
-export type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[number]>;
+type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[number]>;
 
 /**
  * Enters the running period of a deployment in the ledger, until now. A period shorter than a second is not entered.
@@ -173,4 +214,45 @@ export function lockPeriods(
     .forUpdate()
     .skipLocked()
     .execute();
+}
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+/** A period that ends further in the future was written with a wrong clock. */
+const AHEAD_MAXIMUM_MS = 24 * HOUR_MS;
+
+/** Start of a period that begins now: not before `until`, the end of the robot's last one, even if the clock went back. */
+export function periodStart(now: string, until: string | null): string {
+  const start = wholeSecond(now);
+  return until !== null && until > start ? until : start;
+}
+
+/** End of a period that stops now: not before its start, even if the clock went back. */
+export function periodEnd(start: string, now: string): string {
+  const end = wholeSecond(now);
+  return end < start ? start : end;
+}
+
+/** Length of a period in seconds. */
+export function periodSeconds(start: string, end: string): number {
+  return (Date.parse(end) - Date.parse(start)) / SECOND_MS;
+}
+
+/** The latest credible end of a period in the ledger; later ones are ignored. */
+export function latestBelieved(now: string): string {
+  return isoTime(Date.parse(wholeSecond(now)) + AHEAD_MAXIMUM_MS);
+}
+
+/** The start of the hour of `now`, where running periods are split. */
+export function wholeHour(now: string): string {
+  return floorTo(now, HOUR_MS);
+}
+
+/** The start of the second of `now`. */
+export function wholeSecond(now: string): string {
+  return floorTo(now, SECOND_MS);
+}
+
+function floorTo(now: string, unitMs: number): string {
+  return new Date(Math.floor(Date.parse(now) / unitMs) * unitMs).toISOString();
 }

@@ -1,15 +1,16 @@
-import type { RobotChange } from "../../api/robots.ts";
+import type { RobotChange, RobotRemoved } from "../../api/robots.ts";
 import { isoTime } from "../../platform/clock.ts";
-import { presenceAt } from "../identity/index.ts";
+import { presenceAt, revokeInstallationOf } from "../identity/index.ts";
 import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { announce } from "../webhooks/index.ts";
-import { lockRobot } from "./queries.ts";
+import { announce, forgetReport } from "../webhooks/index.ts";
+import { lockRobot, removeLabels, ROBOT_NAME_RULE, robotNameOf } from "./robots.ts";
 import { findIdentifiedRobot, identifiedRobotView, type RobotViewsContext, UNKNOWN_ROBOT } from "./views.ts";
+import { changeTimeNow, retireDeploymentOf } from "../deployments/index.ts";
 
 /** `PATCH /v1/robots/{robot}`: id, installation, deployments and fleets stay. Its computer registers with the new name from then on. */
 export function renameRobot(
@@ -82,14 +83,50 @@ async function claimName(
   return true;
 }
 
-const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+/**
+ * `DELETE /v1/robots/{robot}`: its computer loses its credential, its deployment retires, and its name is free. Its row stays for
+ * history, usage and the fleets that it belongs to.
+ */
+export function removeRobot(context: OperationContext): Handler<null> {
+  const { newId, machine, nudge } = context;
+  return async (call) => {
+    const { organizationId } = call.principal;
+    const moment = changeTimeNow(context);
+    const { now: at } = moment;
+    const author = authorship(call, newId, at);
+    const retiring = { ...author, auditId: newId("aud") };
+    const removed = await call.write(async (transaction) => {
+      const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
+      if (robot === undefined) return null;
+      const { id: robotId, name } = robot;
+      const deploymentId = await retireDeploymentOf(transaction, organizationId, robotId, moment);
+      if (deploymentId !== null) {
+        const details = { robot_id: robotId };
+        await audit(transaction, retiring, { action: "deployment.retire", subjectId: deploymentId, details });
+      }
+      const installationId = await revokeInstallationOf(transaction, organizationId, robotId, at);
+      await markRemoved(transaction, robotId, at);
+      await forgetReport(transaction, robotId);
+      const details = { name, installation_id: installationId, deployment_id: deploymentId };
+      await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });
+      const data = () => ({ robot_id: robotId, ...details });
+      await announce(transaction, context, { organizationId, type: "robot.removed", at, data });
+      return { robotId, details };
+    });
+    if (removed === null) return UNKNOWN_ROBOT;
+    const { robotId, details } = removed;
+    logChange(machine, "robot_removed", author, { robot_id: robotId, ...details });
+    nudge();
+    return answerValue({ robot_id: robotId, removed_at: at } satisfies RobotRemoved);
+  };
+}
 
-/** The rule in words, for those who gave another name. */
-export const ROBOT_NAME_RULE =
-  "a robot has a name of 1 to 64 lower-case letters, digits and hyphens, with a letter or digit first and last";
-
-/** The name of a robot as an operator gives it, at its enrolment or later; null if it can be none. */
-export function robotNameOf(name: string): string | null {
-  const cleaned = name.trim().toLowerCase();
-  return ROBOT_NAME.test(cleaned) ? cleaned : null;
+/** Gives back what lists and selectors need of a robot. Its contract may be large, and nothing reads it any more. */
+async function markRemoved(transaction: Transaction, robotId: string, at: string): Promise<void> {
+  await removeLabels(transaction, robotId);
+  await transaction
+    .updateTable("robots")
+    .set({ removed_at: at, labels: "{}", contract: null, equipment: null, equipment_sha256: null })
+    .where("id", "=", robotId)
+    .execute();
 }

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
@@ -6,7 +8,6 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import { addLabels, labelHash, removeLabels } from "./labels.ts";
 
 /** The columns that answers show. */
 export type RobotRow = Pick<Tables["robots"], (typeof SHOWN_COLUMNS)[number]>;
@@ -97,23 +98,6 @@ export interface RobotIdentity {
   readonly installationId: string | null;
 }
 
-/** Scans all robots of the organization that were not removed, in an index only. */
-export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
-  const { count } = await liveRobots(reader, organizationId)
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-/** How many robots of the organization were first registered with a key, and not removed. */
-export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
-  const { count } = await liveRobots(reader, organizationId)
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("made_by", "=", keyId)
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
 export async function isRegistered(transaction: Transaction, organizationId: string, name: string): Promise<boolean> {
   const robot = liveRobots(transaction, organizationId).select("id").where("name", "=", name);
   return (await robot.executeTakeFirst()) !== undefined;
@@ -186,3 +170,56 @@ const upsert = prepare<
     .returning(SHOWN_COLUMNS)
     .returning(["refitted_at", "audit_id", "contested_since", "contested_at"]),
 );
+
+export type Label = readonly [name: string, value: string];
+
+/** Labels from their JSON text, also one called `__proto__`. */
+export function readLabels(text: string): readonly Label[] {
+  const labels: unknown = JSON.parse(text);
+  if (typeof labels !== "object" || labels === null) return [];
+  return Object.entries(labels).filter((label): label is [string, string] => typeof label[1] === "string");
+}
+
+/** Key of a label in the index of robots: SHA-256 in hex. */
+export function labelHash(label: Label): string {
+  return hash("sha256", JSON.stringify(label));
+}
+
+export async function removeLabels(transaction: Transaction, robotId: string): Promise<void> {
+  await deleteLabels(transaction, { robot_id: robotId });
+}
+
+/** Adds a robot to the index of labels. It must have none of these labels there yet. */
+export async function addLabels(
+  transaction: Transaction,
+  organizationId: string,
+  robotId: string,
+  hashes: readonly string[],
+): Promise<void> {
+  for (const labelSha256 of hashes)
+    await insertLabel(transaction, { organization_id: organizationId, label_sha256: labelSha256, robot_id: robotId });
+}
+
+const deleteLabels = prepare<Pick<Tables["robot_labels"], "robot_id">, never>((database, parameter) =>
+  database.deleteFrom("robot_labels").where("robot_id", "=", parameter("robot_id")),
+);
+
+const insertLabel = prepare<Tables["robot_labels"], never>((database, parameter) =>
+  database.insertInto("robot_labels").values({
+    organization_id: parameter("organization_id"),
+    label_sha256: parameter("label_sha256"),
+    robot_id: parameter("robot_id"),
+  }),
+);
+
+const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+
+/** The rule in words, for those who gave another name. */
+export const ROBOT_NAME_RULE =
+  "a robot has a name of 1 to 64 lower-case letters, digits and hyphens, with a letter or digit first and last";
+
+/** The name of a robot as an operator gives it, at its enrolment or later; null if it can be none. */
+export function robotNameOf(name: string): string | null {
+  const cleaned = name.trim().toLowerCase();
+  return ROBOT_NAME.test(cleaned) ? cleaned : null;
+}

@@ -1,28 +1,91 @@
-/** The transaction of a setup: the robot's row, its audit entry, and the event for webhooks. */
-import type { PresenceContext } from "../../identity/index.ts";
-import type { Principal } from "../../kernel/auth/authenticate.ts";
-import { type Answer, isAnswer, refuse } from "../../kernel/http/answers.ts";
-import type { OperationContext } from "../../kernel/operation.ts";
-import { audit, type Authorship } from "../../kernel/store/audit.ts";
-import { prepare } from "../../kernel/store/prepared.ts";
-import type { Transaction } from "../../kernel/store/store.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
-import { announce } from "../../webhooks/index.ts";
-import { type Contest, contestShownBy } from "../history/contest.ts";
+import type { RobotSetupRequest } from "../../api/robots.ts";
+import { isoNow } from "../../platform/clock.ts";
+import { isRobotOnline, presenceAt, type PresenceContext, revokeInstallationOf } from "../identity/index.ts";
+import type { PrincipalWrite } from "../kernel/auth/credentials.ts";
+import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import {
   boundHistory,
   changedMembers,
+  type Contest,
+  contestShownBy,
   isRegistration,
   lastEntries,
   type RecordedRegistration,
-  type registrationDetails,
+  registrationDetails,
   REGISTRATIONS_COMPARED,
-} from "../history/queries.ts";
-import { findIdentifiedRobot, type IdentifiedRow } from "../views.ts";
-import { isRegistered, type Registered, type Registration, upsertRobot } from "../queries.ts";
-import { takeOver } from "./take-over.ts";
+} from "./history.ts";
+import { findIdentifiedRobot, identifiedRobotView, type IdentifiedRow } from "./views.ts";
+import { isRegistered, type Registered, type Registration, registrationOf, upsertRobot } from "./robots.ts";
+import type { RobotQuota } from "./quota.ts";
+import { isAllowed, type Principal } from "../kernel/auth/authenticate.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
+import { prepare } from "../kernel/store/prepared.ts";
+import type { Transaction } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { announce } from "../webhooks/index.ts";
+import { lockRobotNamed } from "./enrolled-robot.ts";
 
-export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
+type SetupContext = RegisterContext & Pick<OperationContext, "machine" | "nudge">;
+
+const EVENT: Readonly<Record<Registered["change"], string>> = {
+  added: "robot_registered",
+  replaced: "robot_replaced",
+  refitted: "robot_refitted",
+};
+
+/** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only existing robots may set up. */
+export function setupRobot(context: SetupContext, quota: RobotQuota): Handler<RobotSetupRequest> {
+  const { newId, machine } = context;
+  // Not async: a waiting call would keep its parsed body in memory, which can be fifty times the size of what was sent.
+  return (call) => {
+    const registration = registrationOf(call.body);
+    const setup = {
+      principal: call.principal,
+      registration,
+      details: registrationDetails(registration),
+      isConfirmed: call.body.confirm_replace === true,
+      id: newId("rob"),
+      address: call.address,
+      author: authorship(call, newId, isoNow(machine.clock)),
+    };
+    return setUp(context, quota, setup, call.write);
+  };
+}
+
+async function setUp(
+  context: SetupContext,
+  quota: RobotQuota,
+  setup: Omit<Setup, "quotaRefusal">,
+  write: PrincipalWrite,
+): Promise<Answer> {
+  const quotaRefusal = await quota.refusal(setup.principal);
+  const done = await write((transaction) => register(transaction, context, { ...setup, quotaRefusal }));
+  if (isAnswer(done)) return done;
+  // A new robot changes no fleet before its check, which has its own interval.
+  if (done.robot.change === "refitted") context.nudge();
+  logRegistration(context, setup, done);
+  const presence = presenceAt(Date.parse(setup.author.at), context);
+  return answerValue({ robot: identifiedRobotView(done.view, presence) });
+}
+
+function logRegistration(
+  { machine }: SetupContext,
+  { registration, author, address }: Pick<Setup, "registration" | "author" | "address">,
+  { robot, replacedId, contest }: SetupDone,
+): void {
+  logChange(machine, EVENT[robot.change], author, {
+    robot_id: robot.id,
+    configuration_digest: registration.configuration_digest,
+    ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
+  });
+  if (contest === null) return;
+  const { name } = registration;
+  const { since } = contest;
+  machine.log.warn("robot_contested", { request_id: author.requestId, robot_id: robot.id, name, address, since });
+}
+
+type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
 
 /** A setup to register. The transaction may run twice, so ids and times are made before. */
 export interface Setup {
@@ -40,7 +103,7 @@ export interface Setup {
   readonly quotaRefusal: string | null;
 }
 
-export interface SetupDone {
+interface SetupDone {
   readonly robot: Registered;
   readonly view: IdentifiedRow;
   /** The installation that this setup revoked. */
@@ -49,37 +112,27 @@ export interface SetupDone {
   readonly contest: Contest | null;
 }
 
-/** Refuses a robot that the principal may not register; null if it may. */
-export function refuseName({ principal, registration }: Pick<Setup, "principal" | "registration">): Answer | null {
-  const { robot: self } = principal;
-  return self === null || self.name === registration.name ? null : refuseOther(self);
-}
-
 /** @returns a refusal, which changed nothing, or what was registered. */
 export async function register(
   transaction: Transaction,
   context: RegisterContext,
   setup: Setup,
 ): Promise<SetupDone | Answer> {
-  const refusal = await refuseNew(transaction, setup);
-  if (refusal !== null) return refuse("Conflict", refusal);
+  const { principal, registration, quotaRefusal } = setup;
+  const { organizationId, robot: self } = principal;
+  const { name } = registration;
+  if (self !== null && !(await isCalled(transaction, self, name))) return refuseOther(self);
+  if (quotaRefusal !== null && !(await isRegistered(transaction, organizationId, name))) {
+    return refuse("Conflict", quotaRefusal);
+  }
   const written = await writeRobot(transaction, context, setup);
   if (isAnswer(written)) return written;
   const { robot, replacedId } = written;
   const isNew = robot.change === "added";
   const contest =
     isNew || robot.hasChanged || replacedId !== null ? await record(transaction, context, setup, written) : null;
-  const view = await viewRegistered(transaction, setup.principal.organizationId, robot);
+  const view = await viewRegistered(transaction, organizationId, robot);
   return { robot, view, replacedId, contest };
-}
-
-/** A full organization or key gets no new robots. */
-async function refuseNew(
-  transaction: Transaction,
-  { principal, registration, quotaRefusal }: Setup,
-): Promise<string | null> {
-  if (quotaRefusal === null) return null;
-  return (await isRegistered(transaction, principal.organizationId, registration.name)) ? null : quotaRefusal;
 }
 
 interface Written {
@@ -90,10 +143,8 @@ interface Written {
 
 /** Writes the robot's row. Where another computer speaks for the robot, whoever may revokes its installation first. */
 async function writeRobot(transaction: Transaction, context: RegisterContext, setup: Setup): Promise<Written | Answer> {
-  const { principal, registration, isConfirmed, author } = setup;
+  const { principal, registration, author } = setup;
   const { organizationId, robot: self } = principal;
-  const { name } = registration;
-  if (self !== null && !(await isCalled(transaction, self, name))) return refuseOther(self);
   const identity = {
     id: setup.id,
     now: author.at,
@@ -104,10 +155,10 @@ async function writeRobot(transaction: Transaction, context: RegisterContext, se
   const robot = await upsertRobot(transaction, organizationId, registration, identity);
   if (robot !== null) return { robot, replacedId: null };
   if (self !== null) return refuseOther(self);
-  const taken = await takeOver(transaction, { principal, name, isConfirmed, now: author.at }, context);
+  const taken = await takeOver(transaction, context, setup);
   if (isAnswer(taken)) return taken;
   const replacing = await upsertRobot(transaction, organizationId, registration, identity);
-  if (replacing === null) throw new Error(`The robot ${name} is locked, and yet enrolled again`);
+  if (replacing === null) throw new Error(`The robot ${registration.name} is locked, and yet enrolled again`);
   return { robot: replacing, replacedId: taken.installationId };
 }
 
@@ -209,4 +260,34 @@ async function isCalled(
 function refuseOther({ name }: NonNullable<Principal["robot"]>): Answer {
   const detail = `The credential of a robot registers only the robot itself, which is called ${JSON.stringify(name)}`;
   return refuse("Forbidden", detail, {}, "scope");
+}
+
+/**
+ * Revokes the installation of a robot that a key or a session registers, so that whoever registers it speaks for it.
+ *
+ * @returns a refusal, or the id of the installation, which is null if none was left.
+ */
+async function takeOver(
+  transaction: Transaction,
+  context: PresenceContext,
+  { principal, registration, isConfirmed, author }: Setup,
+): Promise<Answer | { readonly installationId: string | null }> {
+  const { organizationId } = principal;
+  const { name } = registration;
+  const robot = await lockRobotNamed(transaction, organizationId, name);
+  if (robot === undefined || robot.installation_id === null) return { installationId: null };
+  if (!isAllowed(principal, "robots:write")) return refuseEnrolled(name);
+  const presence = presenceAt(Date.parse(author.at), context);
+  if (!isConfirmed && (await isRobotOnline(transaction, robot, presence))) return refuseOnline(name);
+  return { installationId: await revokeInstallationOf(transaction, organizationId, robot.id, author.at) };
+}
+
+function refuseEnrolled(name: string): Answer {
+  const detail = `The robot ${JSON.stringify(name)} is enrolled, and registers with its own credential; to replace its computer, use a key with the scope robots:write`;
+  return refuse("Forbidden", detail, {}, "scope");
+}
+
+function refuseOnline(name: string): Answer {
+  const detail = `The robot ${JSON.stringify(name)} is online with a credential of its own; to replace its computer, register again with confirm_replace`;
+  return refuse("Conflict", detail, {}, "robot_online");
 }

@@ -1,8 +1,53 @@
+/** The audit log: its list, and its retention. Resources write entries with kernel/store/audit.ts. */
+import * as z from "zod";
 import { sql } from "kysely";
 
+import type { AuditEntryView, AuditQuery } from "../../api/audit.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import { isoTime } from "../../platform/clock.ts";
+import { createPruning } from "../kernel/tasks/pruning.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
+
+/** `GET /v1/me/audit`: the changes in an organization except registrations, newest first; with `after` those after an entry, oldest first. */
+export function listOrganizationAudit({ store }: Pick<OperationContext, "store">): Handler<null, AuditQuery> {
+  return (call) => {
+    const { after } = call.query;
+    const order = after === undefined ? "newest" : "oldest";
+    return answerList(call, {
+      prefix: "aud",
+      around: ITEMS,
+      fetch: (range) =>
+        listChanges(
+          store.reader,
+          call.principal.organizationId,
+          { ...range, after: range.after ?? after ?? null },
+          order,
+        ),
+      view: viewEntry,
+    });
+  };
+}
+
+const detailsSchema = z.record(z.string(), z.unknown());
+
+function viewEntry(entry: LabelledEntry): AuditEntryView {
+  const { id, at, action, actor, label } = entry;
+  return {
+    id,
+    at,
+    action,
+    subject_id: entry.subject_id,
+    subject_name: entry.subject_name,
+    subject_model: entry.subject_model,
+    actor: { id: actor, label },
+    request_id: entry.request_id,
+    details: detailsSchema.parse(JSON.parse(entry.details)),
+  };
+}
 
 type AuditRow = Tables["audit_log"];
 
@@ -12,7 +57,7 @@ type AuditRow = Tables["audit_log"];
  * @param before ISO 8601.
  * @returns how many were deleted.
  */
-export async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
+async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
   const oldest = transaction.selectFrom("audit_log").select(["id", "at"]).orderBy("id").limit(count);
   const { numDeletedRows } = await transaction
     .deleteFrom("audit_log")
@@ -22,13 +67,13 @@ export async function pruneAudit(transaction: Transaction, before: string, count
 }
 
 /** The time of the entry that has `count` newer ones; null if there are fewer entries. */
-export async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
+async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
   const query = reader.selectFrom("audit_log").select("at").orderBy("id", "desc").offset(count).limit(1);
   return (await query.executeTakeFirst())?.at ?? null;
 }
 
 /** An entry with the names that belong to its ids. */
-export type LabelledEntry = AuditRow & {
+type LabelledEntry = AuditRow & {
   /** What people call the actor. */
   readonly label: string | null;
   /** The name of a fleet or organization, the label of a key, or the robot of a deployment. */
@@ -38,7 +83,7 @@ export type LabelledEntry = AuditRow & {
 };
 
 /** The changes in an organization except registrations: entries behind the id `after` in this order. */
-export async function listChanges(
+async function listChanges(
   reader: Reader,
   organizationId: string,
   range: PageRange,
@@ -64,6 +109,26 @@ export async function listChanges(
   const actors = entries.map(({ actor }) => actor);
   const names = await nameActors(reader, organizationId, actors);
   return entries.map((entry) => Object.assign(entry, { label: names.get(entry.actor) ?? null }));
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Number of newest entries that are always kept. */
+export const NEWEST_KEPT = 100;
+
+/**
+ * Deletes audit entries that are older than `retentionDays`.
+ *
+ * With a clock that is far ahead, every entry would seem old. So age counts from the clock or the time of the entry number `NEWEST_KEPT`
+ * from the end, whichever is earlier: nothing is lost if the clock is corrected before that many changes.
+ */
+export function createAuditPruning(context: Pick<OperationContext, "store" | "machine">, retentionDays: number): Task {
+  return createPruning(context, { name: "prune-audit", intervalMs: HOUR_MS }, async ({ transaction, ago, maximum }) => {
+    const newest = await auditedBeforeNewest(transaction, NEWEST_KEPT);
+    if (newest === null) return 0;
+    const now = ago(0) < newest ? ago(0) : newest;
+    return pruneAudit(transaction, isoTime(Date.parse(now) - retentionDays * DAY_MS), maximum);
+  });
 }
 
 /**

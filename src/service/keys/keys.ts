@@ -3,16 +3,18 @@ import { API_KEY_SCOPES, type ApiKeyScope, type Scope } from "../../api/wire/sco
 import type { Random } from "../../platform/random.ts";
 import { API_KEY_PREFIX, createToken, hashSecret } from "../kernel/auth/token.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";
-import { type KeyViewRow, lockKey } from "../kernel/auth/key-queries.ts";
+import { type KeyViewRow, lockKey, selectKeys } from "../kernel/auth/key-queries.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import { type Answer, refuse } from "../kernel/http/answers.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
-import type { Transaction } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { denyEnrolmentsOf, type KeyEnrolment, readKeyEnrolment } from "../identity/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
 import { readLabels } from "../robots/index.ts";
-import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";
+import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
+import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
+import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 
 /** The requested properties of a new key. */
 export interface NewKey {
@@ -27,7 +29,7 @@ export interface NewKey {
 }
 
 /** A key, which is shown once, and its row in the store. */
-export interface MadeKey {
+interface MadeKey {
   readonly key: string;
   readonly row: Tables["api_keys"];
 }
@@ -60,14 +62,8 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
   };
 }
 
-/** Adds a key; false if the organization already has `maximum`. */
-export async function addKey(
-  transaction: Transaction,
-  row: Tables["api_keys"],
-  author: Authorship,
-  maximum: number = API_KEYS_MAXIMUM.command,
-): Promise<boolean> {
-  if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
+/** Adds a key with its entry in the audit log. */
+export async function addKey(transaction: Transaction, row: Tables["api_keys"], author: Authorship): Promise<void> {
   await insertKey(transaction, row);
   const { label, scopes, expires_at: expiresAt, parent_id: parentId } = row;
   const { uses } = readKeyEnrolment(row.enrolment) ?? {};
@@ -82,7 +78,6 @@ export async function addKey(
       ...(uses === undefined ? {} : { uses }),
     },
   });
-  return true;
 }
 
 /** The earlier end; null is never. */
@@ -91,7 +86,7 @@ export function earliest(left: string | null, right: string | null): string | nu
   return left < right ? left : right;
 }
 
-export interface Revocation {
+interface Revocation {
   readonly key: KeyViewRow;
   /** False if the key was revoked before. */
   readonly changed: boolean;
@@ -168,4 +163,107 @@ export function createdView(row: Tables["api_keys"], apiKey: string): ApiKeyView
 export function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly Scope[] | null): boolean {
   if (allowed === null) return true;
   return scopes !== null && scopes.every((scope) => allowed.includes(scope));
+}
+
+/** Maximum keys of an organization that are not revoked, for credentials; bounds a runaway script. The service's own command line has no limit. */
+export const API_KEYS_MAXIMUM = 10_000;
+
+export async function insertKey(transaction: Transaction, key: Tables["api_keys"]): Promise<void> {
+  await transaction.insertInto("api_keys").values(key).execute();
+}
+
+/** Keys of an organization, revoked ones too, oldest first. */
+export function listKeys(reader: Reader, organizationId: string, range: PageRange): Promise<KeyViewRow[]> {
+  return inRange(selectKeys(reader, organizationId), "id", range).execute();
+}
+
+/** Keys of an organization that work at `now` (ISO 8601), newest first. */
+export function listWorkingKeys(
+  reader: Reader,
+  organizationId: string,
+  now: string,
+  rows: number,
+): Promise<KeyViewRow[]> {
+  return selectKeys(reader, organizationId).where(worksAt(now)).orderBy("id", "desc").limit(rows).execute();
+}
+
+/** The organization of a key, for the service's own command line. */
+export async function findKeyOrganization(reader: Reader, id: string): Promise<string | undefined> {
+  const key = await reader.selectFrom("api_keys").select("organization_id").where("id", "=", id).executeTakeFirst();
+  return key?.organization_id;
+}
+
+/**
+ * Revokes a key and the keys that depend on it at `at`; later requests with any of them are refused.
+ *
+ * @returns the ids of all of them, and how many of the others worked until now.
+ */
+export async function markKeysRevoked(
+  transaction: Transaction,
+  organizationId: string,
+  id: string,
+  at: string,
+): Promise<{ readonly lineage: readonly string[]; readonly othersEnded: number }> {
+  let othersEnded = 0;
+  for (;;) {
+    const lineage = await lineageOf(transaction, organizationId, id);
+    let count = 0;
+    for (const ids of chunksOf(lineage)) {
+      // Waits for transactions that write with one of these keys; an update alone would not wait.
+      await transaction.selectFrom("api_keys").select("id").where("id", "in", ids).orderBy("id").forUpdate().execute();
+      const revoked = await transaction
+        .updateTable("api_keys")
+        .set({ revoked_at: at })
+        .where("organization_id", "=", organizationId)
+        .where("id", "in", ids)
+        .where("revoked_at", "is", null)
+        .returning(["id", "expires_at"])
+        .execute();
+      count += revoked.length;
+      othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at === null || key.expires_at > at)).length;
+    }
+    // Repeat: one of them may have created a key just before its row was locked.
+    if (count === 0) return { lineage, othersEnded };
+  }
+}
+
+/** How many other keys that work at `now` (ISO 8601) depend on a key. */
+export async function countEndingWith(
+  transaction: Transaction,
+  organizationId: string,
+  id: string,
+  now: string,
+): Promise<number> {
+  const others = (await lineageOf(transaction, organizationId, id)).filter((other) => other !== id);
+  let count = 0;
+  for (const ids of chunksOf(others)) count += (await workingCredentials(transaction, ids, now)).size;
+  return count;
+}
+
+/** How many keys of an organization are not revoked. */
+export async function countKeys(transaction: Transaction, organizationId: string): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("api_keys")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("organization_id", "=", organizationId)
+    .where("revoked_at", "is", null)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Whether an organization has an unrestricted key that works at `now` (ISO 8601). */
+export async function hasUnrestrictedKey(
+  transaction: Transaction,
+  organizationId: string,
+  now: string,
+): Promise<boolean> {
+  const found = await transaction
+    .selectFrom("api_keys")
+    .select("id")
+    .where("organization_id", "=", organizationId)
+    .where("scopes", "is", null)
+    .where(worksAt(now))
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
 }

@@ -1,18 +1,18 @@
 /** The last refusal of each robot: for operators, because a robot that is refused keeps its last registration and says nothing more. */
-import type { FastifyRequest } from "fastify";
 import * as z from "zod";
+import type { FastifyRequest } from "fastify";
 
-import { maskSecrets } from "../../../api/wire/service-key.ts";
-import { isoNow } from "../../../platform/clock.ts";
-import { clientAddress } from "../../kernel/http/arrival.ts";
-import type { Answer } from "../../kernel/http/answers.ts";
-import { readBody } from "../../kernel/http/body.ts";
-import type { RefusedRequest } from "../../kernel/http/mount.ts";
-import type { ServiceMachine } from "../../kernel/machine.ts";
-import { redact } from "../../kernel/redact.ts";
-import type { Store, Transaction } from "../../kernel/store/store.ts";
-import type { Task } from "../../kernel/tasks/task-loop.ts";
-import { isObject } from "../../kernel/validation/check.ts";
+import { maskSecrets } from "../../api/wire/service-key.ts";
+import { isoNow } from "../../platform/clock.ts";
+import { clientAddress } from "../kernel/http/arrival.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { readBody } from "../kernel/http/body.ts";
+import type { RefusedRequest } from "../kernel/http/mount.ts";
+import type { ServiceMachine } from "../kernel/machine.ts";
+import { redact } from "../kernel/redact.ts";
+import type { Store, Transaction } from "../kernel/store/store.ts";
+import type { Task } from "../kernel/tasks/task-loop.ts";
+import { isObject } from "../kernel/validation/check.ts";
 
 const storedRefusalSchema = z.object({
   at: z.string(),
@@ -26,7 +26,7 @@ const storedRefusalSchema = z.object({
 });
 
 /** A refused registration of a robot, as its row has it. */
-export type StoredRefusal = z.output<typeof storedRefusalSchema>;
+type StoredRefusal = z.output<typeof storedRefusalSchema>;
 
 export function parseRefusal(text: string): StoredRefusal {
   return storedRefusalSchema.parse(JSON.parse(text));
