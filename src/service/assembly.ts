@@ -53,8 +53,7 @@ export interface AssemblyConfiguration {
   readonly consoleFolder: string | null;
   /** Log every request at info instead of debug. */
   readonly logRequests: boolean;
-  /** Null keeps audit entries for ever. */
-  readonly auditRetentionDays: number | null;
+  readonly auditRetentionDays: number;
   readonly limits: ServiceLimits;
   readonly readiness: ReadinessTimes;
   readonly identity: IdentitySettings;

@@ -19,8 +19,7 @@ import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
 import { RATE_LIMITS, type RateLimits } from "./kernel/traffic/limits.ts";
 import { SERVICE_LIMITS, type ServiceLimits } from "./limits.ts";
-import { type Failed, openLockedStore, readPair } from "./preparation.ts";
-import { startProblem } from "./start-problem.ts";
+import { type Failed, openLockedStore, readPair, startProblem } from "./preparation.ts";
 import { WEBHOOK_SETTINGS, type WebhookSettings } from "./webhooks/index.ts";
 
 /** Options that have defaults for each of their members. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { commandLine } from "../../../src/service/commands/command-line.ts";
+import { commandLine } from "../../../src/service/commands/command.ts";
 import { parseDatabaseUrl } from "../../../src/service/configuration/readers.ts";
 import { storeProblem } from "../../../src/service/kernel/store/store-problem.ts";
 import { StoreUnavailableError } from "../../../src/service/kernel/store/unavailable.ts";
