@@ -16,7 +16,8 @@ export function usageConformance({ target, it }: Tests): void {
       await register(client, ["r1"]);
       const deployment = await client.call("createDeployment", { body: { model: STEADY.oldest, robot: "r1" } });
       const active = await untilDeployment(client, deployment, { status: "active" });
-      const total = async () => (await client.call("listUsage")).items.reduce((sum, { quantity }) => sum + quantity, 0);
+      const total = async () =>
+        (await client.call("listUsage")).items.reduce((sum, { quantity }) => sum + (quantity ?? 0), 0);
       await soon(async () => expect(await total()).toBeGreaterThanOrEqual(2));
       const { retired_at: retiredAt } = await client.call("retireDeployment", {
         path: { deployment_id: deployment.id },
