@@ -12,7 +12,7 @@ const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 /** An audited change. `details` depend on the action. */
-export const auditEntrySchema = z
+const auditEntrySchema = z
   .object({
     id: z.string(),
     at: moment,
@@ -31,11 +31,8 @@ export const auditEntrySchema = z
   .meta({ id: "AuditEntry" });
 export type AuditEntryView = z.output<typeof auditEntrySchema>;
 
-/** Answer of `GET /v1/me/audit`. */
-export const auditListSchema = z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" });
-
 /** Query of `GET /v1/me/audit`. */
-export const auditQuerySchema = pageQuerySchema.extend({
+const auditQuerySchema = pageQuerySchema.extend({
   after: text({ pattern: /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/ })
     .optional()
     .describe("Id of an entry: only those after it, oldest first, for programs that follow the log."),
@@ -52,5 +49,5 @@ export const listAudit = operation("GET", "/v1/me/audit", {
   },
   scopes: ["audit:read"],
   query: auditQuerySchema,
-  response: auditListSchema,
+  response: z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" }),
 });

@@ -125,9 +125,6 @@ export const fleetNeedsSchema = z
   .meta({ id: "FleetNeeds" });
 export type FleetNeeds = z.output<typeof fleetNeedsSchema>;
 
-/** Answer of `GET /v1/me/fleet-needs`. */
-export const fleetNeedsListSchema = z.object({ items: z.array(fleetNeedsSchema) }).meta({ id: "FleetNeedsList" });
-
 /** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet has its status. */
 export const fleetDetailsSchema = z
   .object({
@@ -211,7 +208,7 @@ export const listFleetNeeds = operation("GET", "/v1/me/fleet-needs", {
   answers: { 200: WHOLE_LIST },
   scopes: ["fleets:read"],
   query: pageQuerySchema,
-  response: fleetNeedsListSchema,
+  response: z.object({ items: z.array(fleetNeedsSchema) }).meta({ id: "FleetNeedsList" }),
 });
 
 export const previewFleet = operation("POST", "/v1/fleets/preview", {

@@ -112,9 +112,6 @@ export const registrationRecordSchema = z
   .meta({ id: "RegistrationRecord", description: "A registration that changed something." });
 export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 
-/** Answer of `GET /v1/robots/{robot}/history`. */
-export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" });
-
 const operation = operationsOf("robots");
 
 export const getRegistration = operation("GET", "/v1/robots/{robot}/registration", {
@@ -131,7 +128,7 @@ export const getRobotHistory = operation("GET", "/v1/robots/{robot}/history", {
   does: "Lists the registrations of a robot that changed something, from the audit log. Entries older than the retention period of the log are deleted.",
   answers: { 200: `The newest ${HISTORY_KEPT}, newest first.` },
   scopes: ["robots:read"],
-  response: robotHistorySchema,
+  response: z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" }),
 });
 
 export const listRegistrations = operation("GET", "/v1/me/registrations", {

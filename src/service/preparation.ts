@@ -21,8 +21,6 @@ export interface Failed {
   readonly isInvalid?: true;
 }
 
-type Opened = { readonly state: "opened"; readonly store: Store } | Failed;
-
 /** Reads the certificate; null without TLS. */
 export async function readPair(
   tls: TlsFiles | null,
@@ -38,14 +36,14 @@ export async function openLockedStore(
   location: StoreLocation,
   machine: ServiceMachine,
   resources: AsyncDisposableStack,
-): Promise<Opened> {
+): Promise<Store | Failed> {
   if (location.kind === "sqlite") {
     await machine.files.makeDirectory(location.dataDirectory, 0o700);
     const lock = lockDirectory(location.dataDirectory);
     if (lock === null) return { state: "failed", problem: alreadyInUse(location.dataDirectory) };
     resources.use(lock);
   }
-  return { state: "opened", store: resources.use(await openStore(location, machine)) };
+  return resources.use(await openStore(location, machine));
 }
 
 /** Writes what the store needs before the first request: a valid key, and the models. */

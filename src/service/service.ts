@@ -109,12 +109,12 @@ async function start(
   const pair = await readPair(configuration.tls, machine);
   if (pair !== null && "state" in pair) return pair;
   const { listen, readiness } = configuration;
-  const opened = await openLockedStore(configuration.store, machine, resources);
-  if (opened.state === "failed") return opened;
+  const store = await openLockedStore(configuration.store, machine, resources);
+  if ("state" in store) return store;
   const health = createHealthProbe(readiness.probeTimeoutMs);
   const metrics = createMetrics();
   resources.use(watchLoopDelay(metrics));
-  const foundation = { store: opened.store, health, metrics, pair };
+  const foundation = { store, health, metrics, pair };
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;
   const { app, loop, scheme } = assembled;
