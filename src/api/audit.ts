@@ -7,7 +7,7 @@ import { text } from "./wire/text.ts";
 
 // /openapi.json takes a description from the schema object, so an object shared more widely would show its description everywhere.
 /** ISO 8601 date-time. */
-const moment = z.string();
+const time = z.string();
 const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
@@ -15,7 +15,7 @@ export const actorSchema = z.object({ id: z.string(), label: nullableText });
 const auditEntrySchema = z
   .object({
     id: z.string(),
-    at: moment,
+    at: time,
     action: z.string().describe(`${AUDIT_ACTIONS.join(", ")}. More may be added.`),
     subject_id: z.string().describe("Id of what was changed."),
     subject_name: nullableText.describe(

@@ -83,11 +83,6 @@ export function fleetsConformance({ target, it }: Tests): void {
       expect(await client.call("listFleets")).toEqual([ready]);
     });
 
-    it("list → oldest first", async ({ equipped: client }) => {
-      for (const name of ["c", "a", "b"]) await createFleet(client, name);
-      expect((await client.call("listFleets")).map(({ name }) => name)).toEqual(["c", "a", "b"]);
-    });
-
     it("create with names and ids, in several fleets → accepted", async ({ client }) => {
       const [first, second] = await register(client, ["r1", "r2"]);
       const robots = [first?.name, second?.id];

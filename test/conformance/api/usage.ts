@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 
-import { DEAD, PICKY, STEADY } from "./catalog.ts";
+import { DEAD, STEADY } from "./catalog.ts";
 import { untilDeployment } from "./deployments.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -48,23 +48,6 @@ export function usageConformance({ target, it }: Tests): void {
       const { id } = await client.call("createDeployment", { body });
       await client.call("retireDeployment", { path: { deployment_id: id } });
       expect(await client.call("listUsage")).toEqual({ items: [] });
-    });
-
-    it("running period closed by another deployment → keeps its id", async ({ client }) => {
-      await register(client, ["r1"]);
-      const first = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
-      await untilDeployment(client, first, { status: "active" });
-      const { items } = await soon(async () => {
-        const usage = await client.call("listUsage");
-        expect(usage.items.at(-1)?.quantity).toBeGreaterThan(0);
-        return usage;
-      });
-      const running = items.map(({ id }) => id);
-      await client.call("createDeployment", { body: { model: PICKY.slug, robot: "r1" } });
-      const closed = (await client.call("listUsage")).items.filter(
-        ({ deployment_id: deploymentId }) => deploymentId === first.id,
-      );
-      expect(closed.map(({ id }) => id)).toEqual(running);
     });
   });
 }
