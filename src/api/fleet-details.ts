@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { ENDPOINT_STATUSES, time, nullableText } from "./endpoints.ts";
+import { ENDPOINT_STATUSES, nullableText, time } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
 import { ROBOT_STATUSES } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
