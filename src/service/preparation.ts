@@ -72,6 +72,8 @@ function modelsRefused(path: string): Problem {
 const WHAT_BY_CODE: ReadonlyMap<string, string> = new Map([
   ["EADDRINUSE", "another program listens there"],
   ["EADDRNOTAVAIL", "this computer does not have that address"],
+  ["ENOTFOUND", "there is no such host"],
+  ["EAI_AGAIN", "the host name could not be resolved"],
 ]);
 
 /** The message for a service that could not start; null for a bug. */

@@ -86,6 +86,7 @@ const failed = (syscall: string, code: string) => Object.assign(new Error(code),
 test.each([
   ["listen", "EACCES", /CAP_NET_BIND_SERVICE/, /AmbientCapabilities=.*port from 1024 on/],
   ["uv_interface_addresses", "ERR_SYSTEM_ERROR", /ERR_SYSTEM_ERROR/, /--listen HOST:PORT/],
+  ["getaddrinfo", "ENOTFOUND", /there is no such host/, /--listen HOST:PORT/],
   ["listen", "EADDRINUSE", /another program listens there/, /--listen HOST:PORT/],
 ])("startProblem: %s → %s", (syscall, code, what, fix) => {
   const problem = startProblem(failed(syscall, code), { store: KEPT, listen: { host: "0.0.0.0", port: 443 } });
