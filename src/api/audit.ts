@@ -7,15 +7,15 @@ import { text } from "./wire/text.ts";
 
 // /openapi.json takes a description from the schema object, so an object shared more widely would show its description everywhere.
 /** ISO 8601 date-time. */
-const moment = z.string();
+const time = z.string();
 const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 /** An audited change. `details` depend on the action. */
-export const auditEntrySchema = z
+const auditEntrySchema = z
   .object({
     id: z.string(),
-    at: moment,
+    at: time,
     action: z.string().describe(`${AUDIT_ACTIONS.join(", ")}. More may be added.`),
     subject_id: z.string().describe("Id of what was changed."),
     subject_name: nullableText.describe(
@@ -31,11 +31,8 @@ export const auditEntrySchema = z
   .meta({ id: "AuditEntry" });
 export type AuditEntryView = z.output<typeof auditEntrySchema>;
 
-/** Answer of `GET /v1/me/audit`. */
-export const auditListSchema = z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" });
-
 /** Query of `GET /v1/me/audit`. */
-export const auditQuerySchema = pageQuerySchema.extend({
+const auditQuerySchema = pageQuerySchema.extend({
   after: text({ pattern: /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/ })
     .optional()
     .describe("Id of an entry: only those after it, oldest first, for programs that follow the log."),
@@ -52,5 +49,5 @@ export const listAudit = operation("GET", "/v1/me/audit", {
   },
   scopes: ["audit:read"],
   query: auditQuerySchema,
-  response: auditListSchema,
+  response: z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" }),
 });

@@ -29,50 +29,90 @@ const CAMERA_MEMBERS = ["mount", "side", "width", "height", "fps", "rotation_deg
 /** All changes; empty for equal contracts. Vectors first: a changed order moves the wrong joint. */
 export function diffContracts(before: Contract, after: Contract): readonly ContractChange[] {
   return [
-    ...diffAxes("action_axes", before.action_axes, after.action_axes),
-    ...diffAxes("state_axes", before.state_axes, after.state_axes),
+    ...diffLists("action_axes", before.action_axes, after.action_axes, AXES),
+    ...diffLists("state_axes", before.state_axes, after.state_axes, AXES),
     ...MEMBERS.filter((member) => before[member] !== after[member]).map((member): ContractChange => {
       const what = `was ${before[member] ?? "not given"}, is ${after[member] ?? "not given"}`;
       return { kind: "robot", where: member, what };
     }),
-    ...diffParts("group", before.groups.map(groupPart), after.groups.map(groupPart)),
-    ...diffParts("camera", before.cameras.map(cameraPart), after.cameras.map(cameraPart)),
+    ...diffLists("groups", before.groups, after.groups, GROUPS),
+    ...diffLists("cameras", before.cameras.map(withName), after.cameras.map(withName), CAMERAS),
   ];
 }
 
+type Kind = ContractChange["kind"];
 type Axis = StateAxis & Pick<ActionAxis, "max_step">;
+type Group = Contract["groups"][number];
+type Camera = Contract["cameras"][number];
 
-/** Indexes from 0, as programs count vector elements. */
-function diffAxes(
-  vector: "action_axes" | "state_axes",
-  before: readonly Axis[],
-  after: readonly Axis[],
+/** How the parts of a list differ. Indexes count from 0, as programs count vector elements. */
+interface Comparison<Part> {
+  readonly kinds: Readonly<Record<"order" | "added" | "removed", Kind>>;
+  readonly added: (part: Part, index: number) => string;
+  readonly removed: (index: number) => string;
+  /** Of a part that is in both lists. A null text for what is the same. */
+  readonly changed: (before: Part, after: Part) => readonly Difference[];
+}
+
+const AXES: Comparison<Axis> = {
+  kinds: { order: "order", added: "added", removed: "removed" },
+  added: (axis, index) => `is new, at index ${index}: ${rangeText(axis)}, native ${axis.native?.unit ?? axis.unit}`,
+  removed: (index) => `is gone; it was at index ${index}`,
+  changed: diffAxis,
+};
+
+const GROUPS: Comparison<Group> = {
+  kinds: { order: "group", added: "group", removed: "group" },
+  added: ({ kind }) => `is new, of kind ${kind}`,
+  removed: () => "is gone",
+  changed: (before, after) =>
+    GROUP_MEMBERS.map((member) => ["group", memberChange(member, before[member], after[member])]),
+};
+
+const CAMERAS: Comparison<Camera> = {
+  kinds: { order: "camera", added: "camera", removed: "camera" },
+  added: ({ width, height, fps }) => `is new: ${width}×${height}, ${fps} fps`,
+  removed: () => "is gone",
+  changed: (before, after) =>
+    CAMERA_MEMBERS.map((member) => ["camera", memberChange(member, before[member], after[member])]),
+};
+
+function withName(camera: Camera): Camera & { readonly name: string } {
+  return { ...camera, name: camera.role };
+}
+
+function memberChange(member: string, before: string | number = "none", after: string | number = "none") {
+  return before === after ? null : `${member} was ${before}, is ${after}`;
+}
+
+function diffLists<Part>(
+  list: string,
+  before: readonly (Part & { readonly name: string })[],
+  after: readonly (Part & { readonly name: string })[],
+  { kinds, added, removed, changed }: Comparison<Part>,
 ): readonly ContractChange[] {
   const [old, now] = [before.map(({ name }) => name), after.map(({ name }) => name)];
-  const change = (kind: ContractChange["kind"], name: string, what: string): ContractChange => ({
-    kind,
-    where: `${vector} ${name}`,
-    what,
-  });
-  const added = after.filter(({ name }) => !old.includes(name));
-  const removed = old.filter((name) => !now.includes(name));
+  const orderNow = now.filter((name) => old.includes(name));
+  const moved = old.filter((name) => now.includes(name)).filter((name, index) => orderNow[index] !== name);
+  const change = (kind: Kind, name: string, what: string) => ({ kind, where: `${list} ${name}`, what });
   return [
-    ...diffPlaces(old, now).map(([name, what]) => change("order", name, what)),
-    ...removed.map((name) => change("removed", name, `is gone; it was at index ${old.indexOf(name)}`)),
-    ...added.map((axis) => {
-      const what = `is new, at index ${now.indexOf(axis.name)}: ${rangeText(axis)}, native ${axis.native?.unit ?? axis.unit}`;
-      return change("added", axis.name, what);
-    }),
-    ...before.flatMap((axis) => {
-      const same = after.find(({ name }) => name === axis.name);
-      const changes = same === undefined ? [] : diffAxis(axis, same);
-      return changes.flatMap(([kind, what]) => (what === null ? [] : [change(kind, axis.name, what)]));
+    ...moved.map((name) =>
+      change(kinds.order, name, `was at index ${old.indexOf(name)}, is at index ${now.indexOf(name)}`),
+    ),
+    ...old.filter((name) => !now.includes(name)).map((name) => change(kinds.removed, name, removed(old.indexOf(name)))),
+    ...after
+      .filter(({ name }) => !old.includes(name))
+      .map((part) => change(kinds.added, part.name, added(part, now.indexOf(part.name)))),
+    ...before.flatMap((part) => {
+      const same = after.find(({ name }) => name === part.name);
+      const differences = same === undefined ? [] : changed(part, same);
+      return differences.flatMap(([kind, what]) => (what === null ? [] : [change(kind, part.name, what)]));
     }),
   ];
 }
 
 /** Null for what is the same. */
-type Difference = readonly [kind: ContractChange["kind"], what: string | null];
+type Difference = readonly [kind: Kind, what: string | null];
 
 function diffAxis(before: Axis, after: Axis): readonly Difference[] {
   const stepOf = (axis: Axis) => (axis.max_step === undefined ? "unlimited" : withUnit(axis.max_step, axis));
@@ -141,55 +181,4 @@ export function rangeText({ range, unit }: Pick<Axis, "range" | "unit">): string
 /** Dimensionless numbers are shown without unit. */
 function withUnit(numbers: number | string, { unit }: Pick<Axis, "unit">): string {
   return unit === "1" ? `${numbers}` : `${numbers} ${unit}`;
-}
-
-/** A group or camera. */
-interface Part {
-  readonly name: string;
-  /** By name, those that are compared. */
-  readonly members: readonly (readonly [name: string, value: string])[];
-  /** Of a new one, after "is new". */
-  readonly description: string;
-}
-
-function groupPart(group: Contract["groups"][number]): Part {
-  const members = GROUP_MEMBERS.map((member) => [member, group[member] ?? "none"] as const);
-  return { name: group.name, members, description: `, of kind ${group.kind}` };
-}
-
-function cameraPart(camera: Contract["cameras"][number]): Part {
-  const { role, width, height, fps } = camera;
-  const members = CAMERA_MEMBERS.map((member) => [member, String(camera[member] ?? "none")] as const);
-  return { name: role, members, description: `: ${width}×${height}, ${fps} fps` };
-}
-
-function diffParts(
-  kind: "group" | "camera",
-  before: readonly Part[],
-  after: readonly Part[],
-): readonly ContractChange[] {
-  const [old, now] = [before.map(({ name }) => name), after.map(({ name }) => name)];
-  const change = (name: string, what: string): ContractChange => ({ kind, where: `${kind}s ${name}`, what });
-  const changed = after.flatMap(({ name, members, description }) => {
-    const was = before.find((each) => each.name === name);
-    if (was === undefined) return [change(name, `is new${description}`)];
-    const values = new Map(was.members);
-    return members
-      .filter(([member, value]) => values.get(member) !== value)
-      .map(([member, value]) => change(name, `${member} was ${values.get(member)}, is ${value}`));
-  });
-  return [
-    ...old.filter((name) => !now.includes(name)).map((name) => change(name, "is gone")),
-    ...changed,
-    ...diffPlaces(old, now).map(([name, what]) => change(name, what)),
-  ];
-}
-
-/** Names in both lists whose order among each other differs, and in which way. */
-function diffPlaces(before: readonly string[], after: readonly string[]): readonly (readonly [string, string])[] {
-  const now = after.filter((name) => before.includes(name));
-  return before
-    .filter((name) => after.includes(name))
-    .filter((name, index) => now[index] !== name)
-    .map((name) => [name, `was at index ${before.indexOf(name)}, is at index ${after.indexOf(name)}`]);
 }

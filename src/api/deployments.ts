@@ -5,15 +5,11 @@ import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
-/** The service document gives no bounds; these fit every possible name and id. */
-export const DEPLOYMENT_MODEL_LENGTH = { maximum: 256 } as const;
-export const DEPLOYMENT_ROBOT_LENGTH = { maximum: 256 } as const;
-
-/** Body of `POST /v1/me/deployments`. `model` is a slug or a checkpoint id, `robot` a name or an id. */
+/** Body of `POST /v1/me/deployments`. The service document gives no bounds; these fit every possible name and id. */
 export const deploymentCreateSchema = z
   .object({
-    model: text(DEPLOYMENT_MODEL_LENGTH).describe("Slug of a model or id of a checkpoint."),
-    robot: text(DEPLOYMENT_ROBOT_LENGTH).describe("Name or id of a robot."),
+    model: text({ maximum: 256 }).describe("Slug of a model or id of a checkpoint."),
+    robot: text({ maximum: 256 }).describe("Name or id of a robot."),
   })
   .meta({ id: "DeploymentCreate" });
 export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;

@@ -4,7 +4,7 @@ import { operationsOf } from "./wire/operation.ts";
 
 // The description of the interface knows schemas by identity: shared with one other file alone, or its words would stand everywhere.
 /** ISO 8601 date-time. */
-export const moment = z.string();
+export const time = z.string();
 export const nullableText = z.string().nullable();
 
 export const ENDPOINT_STATUSES = ["healthy", "unhealthy", "unknown"] as const;
@@ -15,8 +15,8 @@ export const endpointViewSchema = z
     checkpoint_id: z.string(),
     region: z.string(),
     status: z.enum(ENDPOINT_STATUSES).describe("unknown: the probes have no result yet."),
-    since: moment.nullable().describe("When the endpoint got this status; null while unknown."),
-    checked_at: moment.nullable().describe("When it was last probed."),
+    since: time.nullable().describe("When the endpoint got this status; null while unknown."),
+    checked_at: time.nullable().describe("When it was last probed."),
     detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "EndpointView" });

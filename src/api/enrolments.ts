@@ -21,10 +21,7 @@ export const PUBLIC_KEY_LENGTH = { minimum: 32, maximum: 256 } as const;
 export const ENROLMENT_LABELS_COUNT = { maximum: 32 } as const;
 
 /** Of the JSON text. */
-export const SITE_INFERENCE_BYTES = { maximum: 16_384 } as const;
-
-/** How sure a computer is of the region that it worked out from its address. */
-export const SITE_INFERENCE_OUTCOMES = ["verified", "unverified_geolocation", "resolved_to_ping"] as const;
+const SITE_INFERENCE_BYTES = { maximum: 16_384 } as const;
 
 /** Cloud regions as clients of this wire know them. */
 const CLOUD_REGION_PATTERN =
@@ -33,7 +30,8 @@ const CLOUD_REGION_PATTERN =
 /** Where a computer believes it stands. Stored and shown as sent, without `geolocation.ip`. */
 export const siteInferenceSchema = z
   .looseObject({
-    outcome: z.enum(SITE_INFERENCE_OUTCOMES),
+    /** How sure the computer is of the region. */
+    outcome: z.enum(["verified", "unverified_geolocation", "resolved_to_ping"]),
     site: z.looseObject({ aws_region: text({ pattern: CLOUD_REGION_PATTERN }) }),
   })
   .refine(
@@ -176,13 +174,9 @@ export const enrolmentApprovedSchema = z
 export const enrolmentDenialSchema = z.object({ user_code: text(USER_CODE_LENGTH) }).meta({ id: "EnrolmentDenial" });
 export type EnrolmentDenial = z.output<typeof enrolmentDenialSchema>;
 
-export const enrolmentDeniedSchema = z
-  .object({
-    approval_id: z.string(),
-    user_code: z.string(),
-    status: z.literal("denied"),
-    requested_name: z.string(),
-  })
+const enrolmentDeniedSchema = enrolmentApprovedSchema
+  .pick({ approval_id: true, user_code: true })
+  .extend({ status: z.literal("denied"), requested_name: z.string() })
   .meta({ id: "EnrolmentDenied" });
 
 /** A waiting enrolment as its approver sees it before deciding. */

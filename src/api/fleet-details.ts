@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { ENDPOINT_STATUSES, moment, nullableText } from "./endpoints.ts";
+import { ENDPOINT_STATUSES, nullableText, time } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
 import { ROBOT_STATUSES } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
@@ -50,8 +50,8 @@ export const fleetGenerationViewSchema = z
       .describe(
         "For active_model and update, the same status as in the fleet view. superseded: another generation replaced it. More values may be added.",
       ),
-    created_at: moment,
-    activated_at: moment
+    created_at: time,
+    activated_at: time
       .nullable()
       .describe("When all of its endpoints were healthy for the first time; null if they never were."),
     blocker: nullableText.describe("What a person has to do, in a sentence; null unless the status is blocked."),
@@ -64,8 +64,8 @@ export const fleetEndpointViewSchema = z
     generation_id: z.string().describe("The generation that needs the endpoint."),
     region: z.string(),
     status: z.enum(ENDPOINT_STATUSES).describe("unknown: the probes have no result yet."),
-    since: moment.nullable().describe("When the endpoint got this status; null while unknown."),
-    checked_at: moment.nullable().describe("When it was last probed."),
+    since: time.nullable().describe("When the endpoint got this status; null while unknown."),
+    checked_at: time.nullable().describe("When it was last probed."),
     detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "FleetEndpointView" });
@@ -125,15 +125,12 @@ export const fleetNeedsSchema = z
   .meta({ id: "FleetNeeds" });
 export type FleetNeeds = z.output<typeof fleetNeedsSchema>;
 
-/** Answer of `GET /v1/me/fleet-needs`. */
-export const fleetNeedsListSchema = z.object({ items: z.array(fleetNeedsSchema) }).meta({ id: "FleetNeedsList" });
-
 /** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet has its status. */
 export const fleetDetailsSchema = z
   .object({
-    created_at: moment,
-    updated_at: moment.nullable().describe("When the fleet's model was last changed; null if it was never changed."),
-    operating_windows: z.array(z.object({ starts_at: moment, ends_at: moment })).describe("Sorted by time, in UTC."),
+    created_at: time,
+    updated_at: time.nullable().describe("When the fleet's model was last changed; null if it was never changed."),
+    operating_windows: z.array(z.object({ starts_at: time, ends_at: time })).describe("Sorted by time, in UTC."),
     selection: fleetSelectionViewSchema.describe("How the members of the fleet were selected."),
     generations: z
       .array(fleetGenerationViewSchema)
@@ -211,7 +208,7 @@ export const listFleetNeeds = operation("GET", "/v1/me/fleet-needs", {
   answers: { 200: WHOLE_LIST },
   scopes: ["fleets:read"],
   query: pageQuerySchema,
-  response: fleetNeedsListSchema,
+  response: z.object({ items: z.array(fleetNeedsSchema) }).meta({ id: "FleetNeedsList" }),
 });
 
 export const previewFleet = operation("POST", "/v1/fleets/preview", {

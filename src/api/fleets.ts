@@ -7,12 +7,10 @@ import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
-export const FLEET_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
 export const SUBJECT_LENGTH = { minimum: 1 } as const;
 export const PEAK_ACTIVE_ROBOTS = { minimum: 1 } as const;
 export const OPERATING_WINDOWS_COUNT = { maximum: 366 } as const;
 export const SELECTION_ROBOTS_COUNT = { minimum: 1, maximum: 1000 } as const;
-export const SELECTOR_LABELS_COUNT = { maximum: 32 } as const;
 
 export const READINESS_MODES = ["always_ready", "scheduled", "on_demand"] as const;
 export const readinessModeSchema = z.enum(READINESS_MODES).meta({ id: "ReadinessMode" });
@@ -31,7 +29,7 @@ export const robotSelectorSchema = z
     site: text(ROBOT_TEXTS.site.length).nullish(),
     region: text(REGION_LENGTH).nullish(),
     robot_type_id: text(ROBOT_TYPE_ID_LENGTH).nullish(),
-    labels: labelsSchema(SELECTOR_LABELS_COUNT.maximum).optional(),
+    labels: labelsSchema(32).optional(),
   })
   .meta({ id: "RobotSelector", description: "At least one filter. A robot must match all given filters." });
 
@@ -83,7 +81,7 @@ export const operatingWindowSchema = z
 /** Body of `POST /v1/fleets`. */
 export const fleetCreateSchema = z
   .strictObject({
-    name: text(FLEET_NAME_LENGTH),
+    name: text({ minimum: 1, maximum: 128 }),
     subject: text(SUBJECT_LENGTH).describe(
       "Slug of a model, which refers to its default checkpoint, or id of a checkpoint.",
     ),
@@ -195,9 +193,6 @@ export const fleetViewSchema = z
   .meta({ id: "FleetView" });
 export type FleetView = z.output<typeof fleetViewSchema>;
 
-/** Answer of `GET /v1/fleets`. */
-export const fleetListSchema = z.array(fleetViewSchema);
-
 const operation = operationsOf("fleets");
 
 export const createFleet = operation("POST", "/v1/fleets", {
@@ -220,7 +215,7 @@ export const listFleets = operation("GET", "/v1/fleets", {
   answers: { 200: WHOLE_LIST },
   scopes: ["fleets:read"],
   query: pageQuerySchema,
-  response: fleetListSchema,
+  response: z.array(fleetViewSchema),
 });
 
 export const updateFleetModel = operation("POST", "/v1/fleets/{fleet_id}/model", {
@@ -244,16 +239,12 @@ export const reconcileFleet = operation("POST", "/v1/fleets/{fleet_id}/reconcile
   response: fleetViewSchema,
 });
 
-export const fleetRemovedSchema = z
-  .object({ fleet_id: z.string(), removed_at: z.string() })
-  .meta({ id: "FleetRemoved" });
-
 export const removeFleet = operation("DELETE", "/v1/fleets/{fleet_id}", {
   summary: "Delete a robot fleet",
   does: "Deletes a fleet. Its robots and their deployments stay, the service keeps no more capacity for it, and its name is free. Its changes stay in the audit log.",
   answers: { 200: "The fleet, and when it was deleted." },
   scopes: ["fleets:write"],
-  response: fleetRemovedSchema,
+  response: z.object({ fleet_id: z.string(), removed_at: z.string() }).meta({ id: "FleetRemoved" }),
 });
 
 export const getFleet = operation("GET", "/v1/fleets/{fleet_id}", {

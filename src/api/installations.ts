@@ -6,15 +6,13 @@ import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
-const READINESS_REASON_LENGTH = { maximum: 512 } as const;
-export const NONCE_LENGTH = { minimum: 16, maximum: 256 } as const;
 export const RECOVERIES = { maximum: 100 } as const;
 
 /** Body of `PUT /v1/robot-agent/heartbeat`. */
 export const heartbeatSchema = z
   .object({
     readiness: z.enum(["ready", "not_ready"]),
-    reason: text(READINESS_REASON_LENGTH).nullish().describe("Why the robot is not ready; only with not_ready."),
+    reason: text({ maximum: 512 }).nullish().describe("Why the robot is not ready; only with not_ready."),
     runtime_version: text({ minimum: 1, maximum: 64 }).nullish().describe("Version of the agent. Kept if absent."),
     manifest_digest: text({ pattern: CONFIGURATION_DIGEST_PATTERN })
       .nullish()
@@ -34,7 +32,7 @@ export type HeartbeatAccepted = z.output<typeof heartbeatAcceptedSchema>;
 export const renewalSchema = z
   .object({
     public_key: text(PUBLIC_KEY_LENGTH),
-    nonce: text(NONCE_LENGTH).describe("A fresh random text for each renewal."),
+    nonce: text({ minimum: 16, maximum: 256 }).describe("A fresh random text for each renewal."),
     signature: text({ minimum: 1 }).describe("Ed25519 signature of the renewal text, 64 raw bytes in base64url."),
   })
   .meta({ id: "Renewal" });
@@ -49,14 +47,12 @@ export const renewedSchema = credentialTermsSchema
   .meta({ id: "Renewed" });
 export type Renewed = z.output<typeof renewedSchema>;
 
-/** States of an installation; `revoked` is final. */
-export const INSTALLATION_STATES = ["active", "frozen", "revoked"] as const;
-
 export const installationViewSchema = z
   .object({
     installation_id: z.string(),
     robot_id: z.string(),
-    state: z.enum(INSTALLATION_STATES),
+    /** `revoked` is final. */
+    state: z.enum(["active", "frozen", "revoked"]),
     generation: z.int(),
     enrolled_at: z.string(),
     approved_by: z.string().describe("Credential that approved the enrolment."),

@@ -5,23 +5,21 @@ import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
 /** A secret that the program generates and keeps, too long to guess. */
-export const LOGIN_VERIFIER_LENGTH = { minimum: 32, maximum: 256 } as const;
-export const LOGIN_CALLBACK_LENGTH = { minimum: 1, maximum: 2048 } as const;
+const LOGIN_VERIFIER_LENGTH = { minimum: 32, maximum: 256 } as const;
 const LOGIN_ID_LENGTH = { minimum: 1, maximum: 128 } as const;
-const LOGIN_CODE_LENGTH = { minimum: 1, maximum: 256 } as const;
 
 /**
  * Callback URLs: loopback only, because a code sent elsewhere would sign in whoever receives it (RFC 8252, 7.3 and 8.3). The pattern
  * excludes characters that URL parsers drop or rewrite, and fragments (RFC 6749, 3.1.2).
  */
-export const LOOPBACK_URL =
+const LOOPBACK_URL =
   /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(?:[/?][!"$-[\]-~]*)?$/;
 
 /** Body of `POST /v1/cli/login/start`. */
 export const loginStartSchema = z
   .object({
     verifier: text(LOGIN_VERIFIER_LENGTH).describe("A secret that the program generates for this login only."),
-    callback_url: text(LOGIN_CALLBACK_LENGTH)
+    callback_url: text({ minimum: 1, maximum: 2048 })
       .refine(
         (url) => LOOPBACK_URL.test(url),
         "must be a URL on the program's own computer, such as http://127.0.0.1:PORT/callback, http://[::1]:PORT or http://localhost:PORT",
@@ -74,7 +72,7 @@ export const loginPolledSchema = z
 export const loginExchangeSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
-    code: text(LOGIN_CODE_LENGTH).describe("The code with which the browser opened callback_url."),
+    code: text({ minimum: 1, maximum: 256 }).describe("The code with which the browser opened callback_url."),
     verifier: text(LOGIN_VERIFIER_LENGTH).describe("The verifier that the login was started with."),
   })
   .meta({ id: "LoginExchange" });
@@ -132,10 +130,6 @@ export const sessionViewSchema = z
       ),
   })
   .meta({ id: "SessionView" });
-
-export const sessionEndedSchema = z
-  .looseObject({ id: z.string(), revoked_at: z.string() })
-  .meta({ id: "SessionEnded" });
 
 const operation = operationsOf("customer-auth");
 
@@ -201,7 +195,7 @@ export const endSession = operation("DELETE", "/v1/cli/session", {
     403: "The credential is an API key. To end a key, revoke it.",
   },
   scopes: "any",
-  response: sessionEndedSchema,
+  response: z.looseObject({ id: z.string(), revoked_at: z.string() }).meta({ id: "SessionEnded" }),
 });
 
 export const getSession = operation("GET", "/v1/me/session", {

@@ -6,7 +6,7 @@ import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
 
 /** ISO 8601 date-time. */
-const moment = z.string();
+const time = z.string();
 const nullableText = z.string().nullable();
 const actorSchema = z.object({ id: z.string(), label: nullableText });
 const ACTOR_OF_REQUEST =
@@ -30,9 +30,9 @@ const registrationMembers = {
   robot_id: z.string(),
   robot: z.string().describe("Name of the robot."),
   configuration_digest: z.string(),
-  changed_at: moment.describe("When a registration last changed anything."),
-  registered_at: moment.describe("When the robot last registered, with or without a change."),
-  contested_since: moment
+  changed_at: time.describe("When a registration last changed anything."),
+  registered_at: time.describe("When the robot last registered, with or without a change."),
+  contested_since: time
     .nullable()
     .describe(
       "Since when two computers have been registering this name in turn, each replacing the other's registration; null if that has not happened for two days.",
@@ -51,7 +51,7 @@ export const registrationListSchema = z
 /** A registration that was refused. */
 export const refusalSchema = z
   .object({
-    at: moment,
+    at: time,
     status: z.int().describe("HTTP status of the answer."),
     detail: z.string().describe("Reason in the answer. For invalid inputs, their locations and messages."),
     actor: actorSchema.describe(ACTOR_OF_REQUEST),
@@ -90,7 +90,7 @@ export type RegistrationView = z.output<typeof registrationViewSchema>;
 
 export const registrationRecordSchema = z
   .object({
-    at: moment,
+    at: time,
     configuration_digest: z.string(),
     changed: z
       .array(z.string())
@@ -112,9 +112,6 @@ export const registrationRecordSchema = z
   .meta({ id: "RegistrationRecord", description: "A registration that changed something." });
 export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 
-/** Answer of `GET /v1/robots/{robot}/history`. */
-export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" });
-
 const operation = operationsOf("robots");
 
 export const getRegistration = operation("GET", "/v1/robots/{robot}/registration", {
@@ -131,7 +128,7 @@ export const getRobotHistory = operation("GET", "/v1/robots/{robot}/history", {
   does: "Lists the registrations of a robot that changed something, from the audit log. Entries older than the retention period of the log are deleted.",
   answers: { 200: `The newest ${HISTORY_KEPT}, newest first.` },
   scopes: ["robots:read"],
-  response: robotHistorySchema,
+  response: z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" }),
 });
 
 export const listRegistrations = operation("GET", "/v1/me/registrations", {

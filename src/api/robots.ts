@@ -20,16 +20,13 @@ export const CONFIGURATION_DIGEST_PATTERN = /^sha256:[0-9a-f]{64}$/;
 
 /** Our own bounds where the service document gives none: generous, but everything stored must have a bound. */
 export const REGION_LENGTH = { maximum: 256 } as const;
-export const LABEL_KEY_LENGTH = { maximum: 256 } as const;
-export const LABEL_VALUE_LENGTH = { maximum: 1024 } as const;
-export const ROBOT_LABELS_COUNT = { maximum: 256 } as const;
 /** All names and values together, because every list of robots contains them. */
-export const LABELS_LENGTH = { maximum: 16_384 } as const;
+const LABELS_LENGTH = { maximum: 16_384 } as const;
 
 /** Labels of robots, at most `maximum`: key-value pairs that selectors of fleets match on. */
 export function labelsSchema(maximum: number) {
   return z
-    .record(text(LABEL_KEY_LENGTH), text(LABEL_VALUE_LENGTH))
+    .record(text({ maximum: 256 }), text({ maximum: 1024 }))
     .check((context) => {
       if (Object.keys(context.value).length <= maximum) return;
       context.issues.push({ code: "too_big", origin: "map", maximum, inclusive: true, input: context.value });
@@ -62,9 +59,7 @@ export const robotSetupSchema = z
       const { length, description } = ROBOT_TEXTS[name];
       return text(length).nullish().describe(description);
     }),
-    labels: labelsSchema(ROBOT_LABELS_COUNT.maximum)
-      .nullish()
-      .describe("Labels used to select fleet members. Null and absent mean none."),
+    labels: labelsSchema(256).nullish().describe("Labels used to select fleet members. Null and absent mean none."),
     contract: sentContractSchema.nullish().describe("Normalized contract from a validated custom robot manifest."),
     /** Beyond the service document. */
     confirm_replace: z

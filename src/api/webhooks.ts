@@ -9,7 +9,6 @@ import { text } from "./wire/text.ts";
 /** Sent only to the webhook that is tested. */
 export const TEST_EVENT = "webhook.test";
 
-export const WEBHOOK_URL_LENGTH = { minimum: 1, maximum: 2048 } as const;
 /** Of one organization. */
 export const WEBHOOKS_MAXIMUM = 20;
 /** How long a secret that was rotated signs beside the new one. */
@@ -18,7 +17,7 @@ export const SECRET_OVERLAP_HOURS = 24;
 /** Body of `POST /v1/webhooks`. */
 export const webhookCreateSchema = z
   .object({
-    url: text(WEBHOOK_URL_LENGTH).describe("Where events are sent by POST: https, on a public address."),
+    url: text({ minimum: 1, maximum: 2048 }).describe("Where events are sent by POST: https, on a public address."),
     events: z
       .array(z.enum(EVENT_TYPES))
       .min(1)
@@ -62,8 +61,6 @@ export const webhookTestedSchema = z
     error: z.string().nullable().describe("Why not, in a few words."),
   })
   .meta({ id: "WebhookTested" });
-
-export const webhookDeletedSchema = z.object({ id: z.string(), deleted_at: z.string() }).meta({ id: "WebhookDeleted" });
 
 const operation = operationsOf("webhooks");
 
@@ -111,5 +108,5 @@ export const deleteWebhook = operation("DELETE", "/v1/webhooks/{webhook_id}", {
   does: "Deletes a webhook, with the events that wait to be delivered to it.",
   answers: { 200: "The webhook is deleted. A request that is under way may still arrive." },
   scopes: ["webhooks:write"],
-  response: webhookDeletedSchema,
+  response: z.object({ id: z.string(), deleted_at: z.string() }).meta({ id: "WebhookDeleted" }),
 });

@@ -1,5 +1,5 @@
 import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
-import type { CommandContext } from "../service/commands/command-context.ts";
+import type { CommandContext } from "../service/commands/command.ts";
 import { LOG_LEVELS } from "../service/kernel/log-level.ts";
 import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -27,7 +27,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
   summary: "A self-hosted robot policy service: the /v1 API with which robots register.",
   common: [],
   groups: {
-    models: "apply a model catalog, and list the models",
+    models: "apply a model catalog",
     orgs: "create and list organizations",
     keys: "create and revoke API keys",
   },
@@ -58,7 +58,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         { flag: "--log-level <level>", summary: "lowest level to log (default: info)", choices: LOG_LEVELS },
         {
           flag: "--check",
-          summary: "check configuration, certificate, models and address, report what is wrong, and exit",
+          summary: "check configuration, certificate and models, report what is wrong, and exit",
         },
       ],
       examples: [
@@ -66,7 +66,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service serve --config /etc/robot-policy-service/config.yaml",
       ],
       // Loaded lazily: `--help` needs neither database nor web framework.
-      load: async () => (await import("../service/commands/serve/serve.ts")).serve,
+      load: async () => (await import("../service/commands/serve.ts")).serve,
     },
     {
       name: "models apply",
@@ -75,13 +75,6 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       flags: [...STORE_FLAGS, { flag: "--dry-run", summary: "show the changes; make none" }, JSON_FLAG],
       examples: ["robot-policy-service models apply models.yaml --data /srv/robot-policy --dry-run"],
       load: async () => (await import("../service/commands/models.ts")).modelsApply,
-    },
-    {
-      name: "models list",
-      summary: "list the models, and the health of their endpoints",
-      flags: [...STORE_FLAGS, JSON_FLAG],
-      examples: ["robot-policy-service models list --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/models.ts")).modelsList,
     },
     {
       name: "orgs create",
@@ -93,7 +86,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
     },
     {
       name: "orgs list",
-      summary: "list the organizations",
+      summary: "list the organizations, with the numbers of their robots and keys",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ["robot-policy-service orgs list --data /srv/robot-policy"],
       load: async () => (await import("../service/commands/organizations.ts")).orgsList,
@@ -121,7 +114,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service keys create --data /srv/robot-policy --label operator",
         "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup",
       ],
-      load: async () => (await import("../service/commands/keys/create.ts")).keysCreate,
+      load: async () => (await import("../service/commands/keys.ts")).keysCreate,
     },
     {
       name: "keys revoke",
@@ -129,14 +122,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "ID",
       flags: [...STORE_FLAGS, { flag: "--yes", summary: "revoke it even if other keys end with it" }, JSON_FLAG],
       examples: ["robot-policy-service keys revoke key_01jz0000000000000000000000 --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/keys/revoke.ts")).keysRevoke,
-    },
-    {
-      name: "status",
-      summary: "show what each organization has",
-      flags: [...STORE_FLAGS, JSON_FLAG],
-      examples: ["robot-policy-service status --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/store/status.ts")).status,
+      load: async () => (await import("../service/commands/keys.ts")).keysRevoke,
     },
     {
       name: "backup",
@@ -144,7 +130,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "FILE",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ['robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy'],
-      load: async () => (await import("../service/commands/store/copies.ts")).backup,
+      load: async () => (await import("../service/commands/copies.ts")).backup,
     },
     {
       name: "restore",
@@ -155,7 +141,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service restore robots.db --data /srv/robot-policy",
         "robot-policy-service restore robots.db --database postgres://robots:PASSWORD@db/robots",
       ],
-      load: async () => (await import("../service/commands/store/copies.ts")).restore,
+      load: async () => (await import("../service/commands/copies.ts")).restore,
     },
   ],
   examples: ["robot-policy-service serve --data ./data --listen 127.0.0.1:0 --bootstrap-key-file ./api-key"],

@@ -22,35 +22,24 @@ import { createTaskLoop, type Task, type TaskLoop } from "./kernel/tasks/task-lo
 import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
 import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
-import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply.ts";
 import { type Failed, prepareStore } from "./preparation.ts";
 import { createRefusals } from "./robots/refusals.ts";
-import { createHttpServer } from "./server.ts";
+import { createHttpServer, type HttpConfiguration } from "./server.ts";
 import { createTasks } from "./tasks.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 import { createReceivers, createSender } from "./webhooks/receivers.ts";
 
 /** Options of the parts, with all defaults resolved. */
-export interface AssemblyConfiguration {
+export interface AssemblyConfiguration extends HttpConfiguration {
   readonly tls: TlsFiles | null;
-  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
-  readonly trustedProxies: readonly string[];
   readonly bootstrapKeyFile: string | null;
   /** The model catalog, applied at start and by `reload`. */
   readonly modelsFile: string | null;
   /** Null disables it. */
   readonly rateLimit: RateLimits | null;
-  /** Whether /metrics answers. */
-  readonly metrics: boolean;
-  /** Folder of the built console; null serves none. */
-  readonly consoleFolder: string | null;
-  /** Log every request at info instead of debug. */
-  readonly logRequests: boolean;
-  /** Null keeps audit entries for ever. */
-  readonly auditRetentionDays: number | null;
-  readonly limits: ServiceLimits;
+  readonly auditRetentionDays: number;
   readonly readiness: ReadinessTimes;
   readonly identity: IdentitySettings;
   readonly webhooks: WebhookSettings;
@@ -148,16 +137,8 @@ export async function assemble(
       refusals,
       traffic: createTraffic(limits, metrics.limitMet),
     },
-    {
-      limits,
-      listener,
-      draining,
-      metrics,
-      showsMetrics: configuration.metrics,
-      logsRequests: configuration.logRequests,
-      trustedProxies: configuration.trustedProxies,
-      consoleFolder: configuration.consoleFolder,
-    },
+    configuration,
+    { listener, draining, metrics },
   );
   resources.defer(async () => {
     stopping.abort();

@@ -31,17 +31,15 @@ export function mountHealth(
   });
 }
 
-/** /metrics for Prometheus, /openapi.json for developers of clients. */
-export function mountDescription(
-  app: FastifyInstance,
-  { metrics, showsMetrics }: { readonly metrics: Metrics; readonly showsMetrics: boolean },
-  clock: Clock,
-): void {
-  const render = createFresh(() => metrics.render(), METRICS_FRESH_MS, clock);
-  app.get("/metrics", async (_request, reply) => {
-    if (!showsMetrics) return send(reply, refuse("NotFound", "Not Found"));
-    return reply.header("content-type", metrics.contentType).send(await render());
-  });
+/** /metrics for Prometheus, unless they are null, and /openapi.json for developers of clients. */
+export function mountDescription(app: FastifyInstance, metrics: Metrics | null, clock: Clock): void {
+  if (metrics === null) app.get("/metrics", (_request, reply) => send(reply, refuse("NotFound", "Not Found")));
+  else {
+    const render = createFresh(() => metrics.render(), METRICS_FRESH_MS, clock);
+    app.get("/metrics", async (_request, reply) =>
+      reply.header("content-type", metrics.contentType).send(await render()),
+    );
+  }
   app.get("/openapi.json", (request, reply) => {
     const document = openApiDocument();
     void reply.header("etag", document.etag).header("cache-control", "no-cache");

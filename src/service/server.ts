@@ -34,29 +34,37 @@ export interface Draining {
   readonly inFlight: InFlight;
 }
 
-export interface HttpOptions {
+/** Options of the parts that answer requests. */
+export interface HttpConfiguration {
   readonly limits: ServiceLimits;
-  readonly listener: Listener;
-  readonly draining: Draining;
-  readonly metrics: Metrics;
   /** Whether /metrics answers. */
-  readonly showsMetrics: boolean;
+  readonly metrics: boolean;
   /** Log every request at info instead of debug. */
-  readonly logsRequests: boolean;
+  readonly logRequests: boolean;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   /** Folder of the built console; null serves none. */
   readonly consoleFolder: string | null;
 }
 
+interface HttpParts {
+  readonly listener: Listener;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+}
+
 /** Of answers that hold what only their reader may see: no cache keeps them (RFC 9111, 5.2.2.5), no browser takes them for a page. */
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 
 /** The HTTP server of the service: routing, limits, and JSON answers to all errors. */
-export function createHttpServer(context: OperationsContext, options: HttpOptions): FastifyInstance {
+export function createHttpServer(
+  context: OperationsContext,
+  configuration: HttpConfiguration,
+  { listener, draining, metrics }: HttpParts,
+): FastifyInstance {
   const { log, random } = context.machine;
-  const { limits, listener, draining, metrics, consoleFolder } = options;
-  const logRequest = options.logsRequests ? log.info : log.debug;
+  const { limits, consoleFolder, trustedProxies } = configuration;
+  const logRequest = configuration.logRequests ? log.info : log.debug;
   const tellOutage = createOutageLog(context.machine);
   const requestIdOf = createRequestId(random);
   const files =
@@ -68,7 +76,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     return503OnClosing: false,
     // No own limit: a parameter that is too long is answered like any other unknown name.
     routerOptions: { maxParamLength: limits.headerBytes },
-    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     genReqId: requestIdOf,
     clientErrorHandler: createConnectionRefusal(draining.inFlight.owedTo, () => requestIdOf({ headers: {} }), log),
     frameworkErrors: (_error, request, reply) => {
@@ -146,7 +154,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   }
 
   mountHealth(app, context, draining.signal);
-  mountDescription(app, options, context.machine.clock);
+  mountDescription(app, configuration.metrics ? metrics : null, context.machine.clock);
   mountOperations(app, context, limits.robots);
   if (files !== null)
     mountConsole(app, context, {

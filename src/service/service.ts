@@ -17,8 +17,7 @@ import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
 import { RATE_LIMITS, type RateLimits } from "./kernel/traffic/limits.ts";
 import { SERVICE_LIMITS, type ServiceLimits } from "./limits.ts";
-import { type Failed, openLockedStore, readPair } from "./preparation.ts";
-import { startProblem } from "./start-problem.ts";
+import { type Failed, openLockedStore, readPair, startProblem } from "./preparation.ts";
 import { WEBHOOK_SETTINGS, type WebhookSettings } from "./webhooks/index.ts";
 
 /** Options that have defaults for each of their members. */
@@ -108,11 +107,11 @@ async function start(
   const pair = await readPair(configuration.tls, machine);
   if (pair !== null && "state" in pair) return pair;
   const { listen, readiness } = configuration;
-  const opened = await openLockedStore(configuration.store, machine, resources);
-  if (opened.state === "failed") return opened;
+  const store = await openLockedStore(configuration.store, machine, resources);
+  if ("state" in store) return store;
   const health = createHealthProbe(readiness.probeTimeoutMs);
   const metrics = createMetrics();
-  const foundation = { store: opened.store, health, metrics, pair };
+  const foundation = { store, health, metrics, pair };
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;
   const { app, loop, scheme } = assembled;

@@ -18,8 +18,7 @@ export interface TaskOptions {
   readonly health: HealthProbe;
   readonly webhooks: WebhookSettings;
   readonly sender: Sender;
-  /** Null keeps audit entries for ever. */
-  readonly auditRetentionDays: number | null;
+  readonly auditRetentionDays: number;
 }
 
 /** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
@@ -30,7 +29,7 @@ export function createTasks(
 ): readonly Task[] {
   const prober = resources.use(createProber(context, readiness, health));
   const deliverer = resources.use(createDeliverer(context, webhooks, sender));
-  const tasks: Task[] = [
+  return [
     ...prober.tasks,
     createReconcileFleets(context, readiness.tickMs),
     createReconcileDeployments(context),
@@ -40,7 +39,6 @@ export function createTasks(
     createReportFleets(context),
     deliverer.task,
     createPruneOutbox(context, webhooks),
+    createAuditPruning(context, auditRetentionDays),
   ];
-  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context, auditRetentionDays));
-  return tasks;
 }

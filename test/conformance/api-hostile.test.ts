@@ -83,17 +83,6 @@ describe("malicious requests", () => {
   });
 
   it.each([
-    ["a method alone", "GET"],
-    ["the beginning of TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
-    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
-    ["5000 headers", `GET /v1/robots HTTP/1.1\r\n${"X-A: b\r\n".repeat(5000)}\r\n`],
-    ["an endless path", `GET /${"x".repeat(100_000)} HTTP/1.1\r\n\r\n`],
-  ])("%s → 400 or 431, or the connection is closed", async (_what, text) => {
-    const answer = await raw(service.url, text);
-    if (answer !== "") expect(statusesOf(answer)[0]).toBeOneOf([400, 431]);
-  });
-
-  it.each([
     "/v1/robots/%00",
     "/v1/robots/..%2f..%2fetc%2fpasswd",
     "/v1/robots/%ff",

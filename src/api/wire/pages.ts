@@ -5,9 +5,6 @@ import { text } from "./text.ts";
 /** Items per page. */
 export const PAGE_LIMIT = { minimum: 1, maximum: 1000 } as const;
 
-/** Cursors are opaque to clients; the service creates no longer ones. */
-export const CURSOR_LENGTH = { maximum: 256 } as const;
-
 /**
  * Query of lists. Without it a list has all items, oldest first; with `limit` it has one page, and the `Link` header (RFC 8288) has the
  * URL of the next page.
@@ -19,7 +16,7 @@ export const pageQuerySchema = z.object({
     .max(PAGE_LIMIT.maximum)
     .optional()
     .describe("Maximum number of items on a page. Without it, the answer has all items, or all after the cursor."),
-  cursor: text(CURSOR_LENGTH).optional().describe("Start of the page, from the Link header of the previous page."),
+  cursor: text({ maximum: 256 }).optional().describe("Start of the page, from the Link header of the previous page."),
 });
 export type PageQuery = z.output<typeof pageQuerySchema>;
 

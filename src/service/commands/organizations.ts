@@ -1,12 +1,9 @@
 import { codePoints } from "../../api/wire/text.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { audit, commandAuthor } from "../kernel/store/audit.ts";
-import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from "../organizations/organizations.ts";
-import type { CommandContext } from "./command-context.ts";
-import { commandLine } from "./command-line.ts";
-import { shownTime } from "./shown-time.ts";
-import type { CommandFlags } from "./store/locate-store.ts";
-import { withStore } from "./store/with-store.ts";
+import { insertOrganization, ORGANIZATION_NAME_LENGTH, readBelongings } from "../organizations/organizations.ts";
+import { type CommandContext, type CommandFlags, commandLine, withStore } from "./command.ts";
 
 /** `orgs create NAME`: prints only the id of the new organization on stdout. It has no keys yet. */
 export async function orgsCreate(flags: CommandFlags, { terminal }: CommandContext, name = ""): Promise<ExitCode> {
@@ -47,16 +44,21 @@ export async function orgsCreate(flags: CommandFlags, { terminal }: CommandConte
   });
 }
 
-/** `orgs list`: every organization, oldest first. */
+/** To the minute, in UTC: `2026-01-31T08:00Z`. `--json` has the full time. */
+const MINUTES_LENGTH = "2026-01-31T08:00".length;
+
+/** `orgs list`: every organization with what it has, oldest first. */
 export async function orgsList(flags: CommandFlags, { terminal }: CommandContext): Promise<ExitCode> {
-  return withStore(flags, terminal, async ({ store }) => {
-    const organizations = await listOrganizations(store.reader);
+  return withStore(flags, terminal, async ({ store, machine }) => {
+    const organizations = await readBelongings(store.reader, isoNow(machine.clock));
     if (flags.json === true) terminal.json({ items: organizations });
     else if (organizations.length === 0)
       terminal.note(`There is no organization yet. Create one: ${commandLine("orgs create NAME", flags)}`);
     else {
-      const cells = organizations.map(({ name, created_at: createdAt, id }) => [name, shownTime(createdAt), id]);
-      terminal.table(["organization", "since", "id"], cells);
+      const cells = organizations.map(({ name, robots, api_keys: apiKeys, created_at: createdAt, id }) => {
+        return [name, String(robots), String(apiKeys), `${createdAt.slice(0, MINUTES_LENGTH)}Z`, id];
+      });
+      terminal.table(["organization", "robots", "keys", "since", "id"], cells);
     }
     return EXIT.ok;
   });

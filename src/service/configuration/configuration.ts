@@ -7,25 +7,26 @@
 import * as z from "zod";
 
 import { readSettings, type SettingsReading } from "../../documents/read.ts";
-import { absolutePath, integer, list, OF_MAPPING, orNull, refuse, rightMembers } from "../../documents/schemas.ts";
+import { absolutePath, integer, list, OF_MAPPING, orNull, refuse } from "../../documents/schemas.ts";
+import type { Files } from "../../platform/files/files.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "../identity/index.ts";
+import { type FileFindings, readEditedFile } from "../kernel/edited-file.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
+import type { StoreLocation } from "../kernel/store/store.ts";
 import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
-import { SERVICE_LIMITS } from "../limits.ts";
+import { limitsSchema, rateLimitSchema, SERVICE_LIMITS } from "../limits.ts";
 import { WEBHOOK_SETTINGS, type WebhookSettings } from "../webhooks/index.ts";
-import { limits, rateLimit } from "./limits.ts";
 import { databaseUrl, listenAddress, networks, receiver, seconds } from "./readers.ts";
 
-export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
+const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400 } as const;
 const POOL_SIZE = { minimum: 1, maximum: 200 } as const;
 const ALLOWED_MAXIMUM = 256;
 
-/** Where data is stored. */
-export type Keep =
-  | { readonly kind: "data"; readonly directory: string }
-  | { readonly kind: "database"; readonly url: string; readonly poolSize: number | null }
-  | { readonly kind: "database-file"; readonly urlFile: string; readonly poolSize: number | null };
+/** Where data is stored; the URL of a database may stand in a file of its own. */
+export type ConfiguredStore =
+  | StoreLocation
+  | { readonly kind: "postgres-file"; readonly urlFile: string; readonly poolSize?: number };
 
 /** Names that other services give these keys. */
 const HINTS: ReadonlyMap<string, string> = new Map([
@@ -51,6 +52,27 @@ export function readConfiguration(bytes: Uint8Array): SettingsReading<Configurat
   return readSettings(bytes, RULES, configuration);
 }
 
+export type FileReading =
+  | { readonly state: "read"; readonly configuration: Configuration; readonly warnings: FileFindings | null }
+  | { readonly state: "invalid"; readonly file: FileFindings };
+
+const FILE_RULES = {
+  subject: "configuration",
+  example: "config/service.example.yaml",
+  limitBytes: CONFIGURATION_LIMIT_BYTES,
+} as const;
+
+/** Reads the configuration file of `--config`; without that flag, all defaults. */
+export async function readConfigurationFile(path: string | undefined, files: Files): Promise<FileReading> {
+  if (path === undefined) return { state: "read", configuration: DEFAULTS, warnings: null };
+  const bytes = await readEditedFile(files, path, FILE_RULES);
+  if (!(bytes instanceof Uint8Array)) return { state: "invalid", file: { path, bytes: null, findings: [bytes] } };
+  const { value, findings } = readConfiguration(bytes);
+  const file = { path, bytes, findings };
+  if (value === null) return { state: "invalid", file };
+  return { state: "read", configuration: value, warnings: findings.length === 0 ? null : file };
+}
+
 const tls = z
   .object({ cert_file: absolutePath, key_file: absolutePath })
   .transform(({ cert_file: certFile, key_file: keyFile }) => ({ certFile, keyFile }));
@@ -61,17 +83,7 @@ const log = z.object({
   requests: z.boolean().default(false),
 });
 
-const audit = z
-  .object({ keep_forever: z.boolean().default(false), retention_days: integer(AUDIT_RETENTION_DAYS).optional() })
-  .superRefine((written, ctx) => {
-    const { keep_forever: forever = false } = rightMembers(written, ctx);
-    if (!forever || written.retention_days === undefined) return;
-    const message = "keep_forever and retention_days are both set; leave one of them out";
-    refuse(ctx, { id: "conflict", message });
-  }, OF_MAPPING)
-  .transform(({ keep_forever: forever, retention_days: days = AUDIT_RETENTION_DAYS.standard }) =>
-    forever ? ("off" as const) : days,
-  );
+const audit = z.object({ retention_days: integer(AUDIT_RETENTION_DAYS).default(AUDIT_RETENTION_DAYS.standard) });
 
 const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
 /** Clients wait ten minutes for an approval by default; a code that can be guessed at for days is no secret. */
@@ -124,9 +136,10 @@ const database = z
       refuse(ctx, { id: "missing", message: "one of url and url_file is required" });
     }
   }, OF_MAPPING)
-  .transform(({ url, url_file: urlFile, pool_size: poolSize = null }): Keep | null => {
-    if (url !== undefined) return { kind: "database", url, poolSize };
-    return urlFile === undefined ? null : { kind: "database-file", urlFile, poolSize };
+  .transform(({ url, url_file: urlFile, pool_size: poolSize }): ConfiguredStore | null => {
+    const pool = poolSize === undefined ? {} : { poolSize };
+    if (url !== undefined) return { kind: "postgres", url, ...pool };
+    return urlFile === undefined ? null : { kind: "postgres-file", urlFile, ...pool };
   });
 
 const configuration = z
@@ -138,15 +151,15 @@ const configuration = z
     bootstrap_key_file: orNull(absolutePath),
     /** Path of the model catalog, which is applied at start. */
     models: orNull(absolutePath),
-    rate_limit: rateLimit.default(RATE_LIMITS),
+    rate_limit: rateLimitSchema.default(RATE_LIMITS),
     /** Whether /metrics is served. */
     metrics: z.boolean().default(true),
     /** Whether the console is served. */
     console: z.boolean().default(true),
     log: log.default({ level: "info", requests: false }),
     /** How many days entries of the audit log are kept. */
-    audit: audit.default(AUDIT_RETENTION_DAYS.standard),
-    limits: limits.default(SERVICE_LIMITS),
+    audit: audit.default({ retention_days: AUDIT_RETENTION_DAYS.standard }),
+    limits: limitsSchema.default(SERVICE_LIMITS),
     identity: identity.default(IDENTITY_SETTINGS),
     webhooks: webhooks.default(WEBHOOK_SETTINGS),
     data: absolutePath.optional(),
@@ -158,8 +171,8 @@ const configuration = z
     refuse(ctx, { id: "conflict", message });
   }, OF_MAPPING)
   .transform(({ data, database = null, ...settings }) => {
-    const keep: Keep | null = data === undefined ? database : { kind: "data", directory: data };
-    return { ...settings, keep };
+    const store: ConfiguredStore | null = data === undefined ? database : { kind: "sqlite", dataDirectory: data };
+    return { ...settings, store };
   });
 
 export type Configuration = Readonly<z.output<typeof configuration>>;

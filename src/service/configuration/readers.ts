@@ -8,7 +8,7 @@ import { shown } from "../../documents/texts.ts";
 import { parseListenAddress } from "../kernel/connections/listen-address.ts";
 import { hasPassword } from "../kernel/store/store-problem.ts";
 
-export const MS_PER_S = 1000;
+const MS_PER_S = 1000;
 /** More proxies than this are better written as a network. */
 const TRUSTED_PROXIES_MAXIMUM = 256;
 

@@ -9,7 +9,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** PostgreSQL cannot store NUL, so that every store refuses it. */
 const WITHOUT_NUL = "^[^\\u0000]*$";
-const MOMENT = /(?:(?:^|_)at|^period_(?:start|end))$/;
+/** Members that are times. */
+const TIME_MEMBER = /(?:(?:^|_)at|^period_(?:start|end))$/;
 
 /** The schemas of all bodies by name, generated from the zod schemas that validate requests and build answers. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
@@ -71,13 +72,13 @@ function isContractText(schema: z.core.$ZodType): boolean {
 function describeAnswer(schema: Mutable): void {
   // What clients assume of other services. Ours sends every member.
   delete schema["default"];
-  sayMoments(schema);
+  addTimeFormats(schema);
 }
 
-function sayMoments({ properties }: Mutable): void {
+function addTimeFormats({ properties }: Mutable): void {
   if (!isObject(properties)) return;
   for (const [member, schema] of Object.entries(properties)) {
-    if (MOMENT.test(member) && isObject(schema)) schema["format"] = "date-time";
+    if (TIME_MEMBER.test(member) && isObject(schema)) schema["format"] = "date-time";
   }
 }
 

@@ -11,7 +11,7 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
       const created = await client.call("createApiKey", { body: { label: "line 1 🤖" } });
       expect(created).toMatchObject({ label: "line 1 🤖", scopes: null, expires_at: null });
       expect(created.api_key.length).toBeLessThanOrEqual(40);
-      expect(created.api_key.endsWith(created.key_last4)).toBe(true);
+      expect(created.api_key.endsWith(created.key_last4 ?? "?")).toBe(true);
       await client.as(created.api_key).call("listRobots");
       const { headers, body } = await client.send("listApiKeys");
       expect(JSON.stringify([[...headers], body])).not.toContain(created.api_key.slice(0, 20));
@@ -26,13 +26,6 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
         { id: first.id, label: "b", scopes: null, revoked_at: expect.any(String) },
         { id: second.id, label: "a", scopes: ["robots:setup"], revoked_at: null },
       ]);
-    });
-
-    it("create with an existing label → another key", async ({ client }) => {
-      const first = await client.call("createApiKey", { body: { label: "same" } });
-      const second = await client.call("createApiKey", { body: { label: "same" } });
-      expect(second.id).not.toBe(first.id);
-      expect(second.api_key).not.toBe(first.api_key);
     });
 
     it("revoke → effective at once on every replica; again → the same answer", async ({ client }) => {
@@ -107,19 +100,6 @@ export function apiKeysConformance({ target, it, itOnce }: Tests): void {
         const { status } = await restricted.send("createApiKey", { body: { label: "l", scopes } });
         expect(status).toBeOneOf([403, 422]);
       }
-    });
-
-    it("last_used_at → set within a minute of a use", async ({ client }) => {
-      const { id, last_used_at: lastUsedAt } = await client
-        .call("createApiKey", { body: { label: "k" } })
-        .then(async (created) => {
-          await client.as(created.api_key).call("listRobots");
-          const { items } = await client.call("listApiKeys");
-          return items.find((item) => item.id === created.id) ?? { id: "", last_used_at: "" };
-        });
-      expect(id).not.toBe("");
-      // Written at most once a minute, so it is null or recent.
-      if (lastUsedAt !== null) expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(60_000);
     });
   });
 }

@@ -18,7 +18,6 @@ export const WALKED = { slug: "walked-vla", first: "ckpt_walked_1", second: "ckp
 /** For the test of deployments that fail and recover. */
 export const SHAKY = { slug: "shaky-vla", checkpoint: "ckpt_shaky", endpoint: "shaky" } as const;
 /** For the conformance suite only, each for one test. */
-export const LOSSY = { slug: "lossy-vla", checkpoint: "ckpt_lossy", endpoint: "lossy" } as const;
 export const IDLE = { slug: "idle-vla", checkpoint: "ckpt_idle", endpoint: "idle" } as const;
 export const WARMING = { slug: "warming-vla", checkpoint: "ckpt_warming", endpoint: "warming" } as const;
 

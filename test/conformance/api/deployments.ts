@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 
-import { DEAD, OTHER_REGION, PICKY, REGION, SHAKY, STEADY } from "./catalog.ts";
+import { OTHER_REGION, PICKY, REGION, SHAKY, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -128,15 +128,6 @@ export function deploymentsConformance({ target, it }: Tests): void {
       const where = locs.map((loc) => ["body", ...loc]);
       await client.invalid(where, "createDeployment", { body });
       expect(await client.call("listDeployments")).toEqual({ items: [] });
-    });
-
-    it("endpoint fails from the start → stays preparing", async ({ client }) => {
-      await register(client, ["r1"]);
-      const created = await deploy(client, "r1", DEAD.slug);
-      expect(created).toMatchObject({ status: "preparing", activated_at: null, active_generation_id: null });
-      const before = target().inference.probes(DEAD.endpoint);
-      await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
-      await untilDeployment(client, created, { status: "preparing" });
     });
 
     it("robot of another type, or without an endpoint in its region → never active", async ({ client }) => {

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 
 import { COLD, DEAD, OTHER_REGION, PICKY, REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
-import { comeOnline, enroll } from "./enrolments/enrolling.ts";
+import { enroll } from "./enrolments/enrolling.ts";
 import { createFleet, fleetOf, readyFleet, untilFleet, updateFleet, windowOf, withRobots } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -57,22 +57,6 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       expect(JSON.stringify(details)).not.toContain("127.0.0.1");
     });
 
-    it("enrolled members → online or offline", async ({ equipped: client }) => {
-      const names = ["arm-1", "arm-2"];
-      const [computer] = [
-        await enroll(client, { requested_name: "arm-1" }),
-        await enroll(client, { requested_name: "arm-2" }),
-      ];
-      await comeOnline(client, computer);
-      const fleet = await createFleet(client, "f", { selection: { robots: ["r1", ...names] } });
-      const { members } = await detailsOf(client, fleet);
-      expect(members.map(({ robot, status }) => [robot, status])).toEqual([
-        ["r1", undefined],
-        ["arm-1", "online"],
-        ["arm-2", "offline"],
-      ]);
-    });
-
     it("an enrolled member that is offline is not ready, and is once it reports", async ({ equipped: client }) => {
       const robots = ["arm-1", "arm-2"];
       const computers = [];
@@ -105,33 +89,6 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
         kind: "selector",
         selector: { site: null, robot_type_id: null, ...selector },
       });
-    });
-
-    it("robot does not meet a requirement of the model → blocked, with the requirement", async ({
-      equipped: client,
-    }) => {
-      await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
-      const fleet = await createFleet(client, "f", { subject: PICKY.slug });
-      await untilFleet(client, fleet, { status: "degraded" });
-      expect((await detailsOf(client, fleet)).members).toMatchObject([
-        { robot: "r1", state: "ready", reason: null },
-        {
-          robot: "r2",
-          state: "blocked",
-          reason: `${PICKY.slug} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`,
-        },
-      ]);
-    });
-
-    it("no endpoint in the region of the robot → blocked, with the region", async ({ client }) => {
-      await register(client, ["r1", "r2"], { region: "moon" });
-      const fleet = await createFleet(client, "f");
-      const { members, generations, endpoints } = await detailsOf(client, fleet);
-      expect(members.map(({ reason }) => reason)).toEqual(
-        Array.from({ length: 2 }, () => `${STEADY.slug} has no endpoint in the robot's region moon.`),
-      );
-      expect(generations).toMatchObject([{ status: "blocked", blocker: fleet.blocker }]);
-      expect(endpoints).toEqual([]);
     });
 
     it("endpoint fails → robots wait, with the endpoint and its error", async ({ equipped: client }) => {
@@ -273,15 +230,6 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
           [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
         ]),
       );
-    });
-
-    it("fitting robot, endpoint fails → the reason to wait", async ({ equipped: client }) => {
-      const judged = async () => {
-        const { robots } = await client.call("previewFleet", { body: { robots: ["r1"], subject: DEAD.slug } });
-        return robots.map(({ fits, reason }) => [fits, reason]);
-      };
-      const reason = expect.stringMatching(/^The endpoint in us-west-2 has been unhealthy since .*503.*\.$/);
-      await soon(async () => expect(await judged()).toEqual([[true, reason]]));
     });
 
     const expectInvalid = async (_what: string, body: unknown, locs: readonly Loc[]) => {

@@ -117,10 +117,5 @@ export function fleetStatesConformance({ it }: Tests): void {
       await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "no-such-model" } });
       await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "" } });
     });
-
-    it("get by name → 404", async ({ equipped: client }) => {
-      await createFleet(client, "f");
-      await client.refused("NotFound", "getFleet", { path: { fleet_id: "f" } });
-    });
   });
 }

@@ -10,8 +10,6 @@ export interface InferenceServer extends AsyncDisposable {
   fail(name: string): void;
   /** From now on, answers 200, which is the default. */
   heal(name: string): void;
-  /** Fails this many probes, then answers as before. */
-  lose(name: string, probes: number): void;
   /** From now on, answers after this delay. */
   delay(name: string, delayMs: number): void;
   /** Number of probes so far. */
@@ -23,7 +21,6 @@ export interface InferenceServer extends AsyncDisposable {
 /** One HTTP server for all endpoints. @param failing endpoints that fail from the start. */
 export async function startInferenceServer(failing: readonly string[] = []): Promise<InferenceServer> {
   const down = new Set(failing);
-  const lost = new Map<string, number>();
   const delaysMs = new Map<string, number>();
   const probes = new Map<string, number>();
   const underway = new Map<string, number>();
@@ -31,13 +28,11 @@ export async function startInferenceServer(failing: readonly string[] = []): Pro
   const server = createServer(({ url = "" }, response) => {
     const name = /^\/([^/]+)\/health$/.exec(url)?.[1] ?? "";
     probes.set(name, (probes.get(name) ?? 0) + 1);
-    const left = lost.get(name) ?? 0;
-    if (left > 0) lost.set(name, left - 1);
     const now = (underway.get(name) ?? 0) + 1;
     underway.set(name, now);
     most.set(name, Math.max(now, most.get(name) ?? 0));
     response.on("close", () => underway.set(name, (underway.get(name) ?? 0) - 1));
-    const answer = () => response.writeHead(down.has(name) || left > 0 ? 503 : 200).end("{}");
+    const answer = () => response.writeHead(down.has(name) ? 503 : 200).end("{}");
     const delayMs = delaysMs.get(name) ?? 0;
     if (delayMs === 0) answer();
     else setTimeout(answer, delayMs).unref();
@@ -52,7 +47,6 @@ export async function startInferenceServer(failing: readonly string[] = []): Pro
     healthUrl: (name) => `${url}/${name}/health`,
     fail: (name) => void down.add(name),
     heal: (name) => void down.delete(name),
-    lose: (name, count) => void lost.set(name, count),
     delay: (name, delayMs) => void delaysMs.set(name, delayMs),
     probes: (name) => probes.get(name) ?? 0,
     probesAtOnce: (name) => most.get(name) ?? 0,

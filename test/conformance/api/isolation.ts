@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect } from "vitest";
 
 import { STEADY } from "./catalog.ts";
-import type { Client, Loc, Name, Sent } from "./client.ts";
+import type { Client, Loc, Name } from "./client.ts";
 import { createFleet, fleetOf } from "./fleets.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -52,79 +52,49 @@ export function isolationConformance({ target, it }: Tests): void {
       })),
     ];
 
-    it.each<[name: Name, sent: (of: Belongings) => Sent]>([
-      ["getRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
-      ["getRobot", () => ({ path: { robot: "r1" } })],
-      ["getRegistration", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
-      ["getRegistration", () => ({ path: { robot: "r1" } })],
-      ["getRobotHistory", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
-      ["getRobotHistory", () => ({ path: { robot: "r1" } })],
-      ["removeRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
-      ["removeRobot", () => ({ path: { robot: "r1" } })],
-      ["renameRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId }, body: { name: "r9" } })],
-      ["renameRobot", () => ({ path: { robot: "r1" }, body: { name: "r9" } })],
-      ["removeFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
-      ["getFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
-      ["previewReconcile", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
-      ["reconcileFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
-      ["getFleetDetails", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
-      [
-        "updateFleetModel",
-        ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId }, body: { subject: STEADY.oldest } }),
-      ],
-      ["getDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
-      ["pollDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
-      ["retireDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
-      ["revokeApiKey", ({ key_id: keyId }) => ({ path: { key_id: keyId } })],
-    ])("%s of another organization → 404, as if it did not exist", async (name, sent) => {
+    it.each<[name: Name, parameter: keyof Belongings, body?: object]>([
+      ["getRobot", "robot_id"],
+      ["getRegistration", "robot_id"],
+      ["getRobotHistory", "robot_id"],
+      ["removeRobot", "robot_id"],
+      ["renameRobot", "robot_id", { name: "r9" }],
+      ["removeFleet", "fleet_id"],
+      ["getFleet", "fleet_id"],
+      ["previewReconcile", "fleet_id"],
+      ["reconcileFleet", "fleet_id"],
+      ["getFleetDetails", "fleet_id"],
+      ["updateFleetModel", "fleet_id", { subject: STEADY.oldest }],
+      ["getDeployment", "deployment_id"],
+      ["pollDeployment", "deployment_id"],
+      ["retireDeployment", "deployment_id"],
+      ["revokeApiKey", "key_id"],
+    ])("%s of another organization → 404, as if it did not exist", async (name, parameter, body) => {
       const before = await seen();
-      const detail = await stranger.refused("NotFound", name, sent(theirs));
-      const detailOfUnknown = await stranger.refused("NotFound", name, {
-        ...sent(theirs),
-        path: Object.fromEntries(
-          Object.entries(sent(theirs).path ?? {}).map(([key, id]) => [
-            key,
-            `${id.split("_")[0]}_00000000000000000000000000`,
-          ]),
-        ),
-      });
-      const generic = (sentence: string) => sentence.replaceAll(/[a-z]+_[0-9a-hjkmnp-tv-z]{26}|\br1\b|r1_0+/g, "ID");
-      expect(generic(detail)).toBe(generic(detailOfUnknown));
+      const unknown = `${theirs[parameter].split("_")[0]}_00000000000000000000000000`;
+      const detailOf = async (id: string) => {
+        const path = { [parameter === "robot_id" ? "robot" : parameter]: id };
+        const detail = await stranger.refused("NotFound", name, { path, ...(body === undefined ? {} : { body }) });
+        return detail.replaceAll(id, "ID");
+      };
+      for (const id of [theirs[parameter], ...(parameter === "robot_id" ? ["r1"] : [])]) {
+        expect(await detailOf(id)).toBe(await detailOf(unknown));
+      }
       expect(await seen()).toEqual(before);
     });
 
-    it.each<[name: Name, sent: (of: Belongings) => Sent, loc: Loc]>([
-      [
-        "createFleet",
-        ({ robot_id: robotId }) => ({ body: fleetOf("f", { selection: { robots: [robotId] } }) }),
-        ["body", "selection", "robots", 0],
-      ],
-      [
-        "createFleet",
-        () => ({ body: fleetOf("f", { selection: { robots: ["r1"] } }) }),
-        ["body", "selection", "robots", 0],
-      ],
-      [
-        "createFleet",
-        () => ({ body: fleetOf("f", { selection: { selector: { site: "secret-site" } } }) }),
-        ["body", "selection", "selector"],
-      ],
-      [
-        "createFleet",
-        () => ({ body: fleetOf("f", { selection: { selector: { labels: { team: "secret-team" } } } }) }),
-        ["body", "selection", "selector"],
-      ],
-      ["previewFleet", ({ robot_id: robotId }) => ({ body: { robots: [robotId] } }), ["body", "robots", 0]],
-      ["previewFleet", () => ({ body: { robots: ["r1"] } }), ["body", "robots", 0]],
-      ["previewFleet", () => ({ body: { selector: { site: "secret-site" } } }), ["body", "selector"]],
-      [
-        "createDeployment",
-        ({ robot_id: robotId }) => ({ body: { model: STEADY.slug, robot: robotId } }),
-        ["body", "robot"],
-      ],
-      ["createDeployment", () => ({ body: { model: STEADY.slug, robot: "r1" } }), ["body", "robot"]],
-    ])("%s with ids of another organization → 422, as if they did not exist", async (name, sent, loc) => {
-      await stranger.invalid([loc], name, sent(theirs));
+    const inFleet = (selection: object) => fleetOf("f", { selection });
+    it.each<[name: Name, body: (of: Belongings) => object, loc: Loc]>([
+      ["createFleet", ({ robot_id: id }) => inFleet({ robots: [id] }), ["selection", "robots", 0]],
+      ["createFleet", () => inFleet({ robots: ["r1"] }), ["selection", "robots", 0]],
+      ["createFleet", () => inFleet({ selector: { site: "secret-site" } }), ["selection", "selector"]],
+      ["createFleet", () => inFleet({ selector: { labels: { team: "secret-team" } } }), ["selection", "selector"]],
+      ["previewFleet", ({ robot_id: id }) => ({ robots: [id] }), ["robots", 0]],
+      ["previewFleet", () => ({ robots: ["r1"] }), ["robots", 0]],
+      ["previewFleet", () => ({ selector: { site: "secret-site" } }), ["selector"]],
+      ["createDeployment", ({ robot_id: id }) => ({ model: STEADY.slug, robot: id }), ["robot"]],
+      ["createDeployment", () => ({ model: STEADY.slug, robot: "r1" }), ["robot"]],
+    ])("%s with ids of another organization → 422, as if they did not exist", async (name, body, loc) => {
+      await stranger.invalid([["body", ...loc]], name, { body: body(theirs) });
     });
 
     it("lists and counts → nothing of other organizations", async () => {

@@ -16,7 +16,7 @@ export function modelsConformance({ target, it }: Tests): void {
         license_tier: "open",
         default_checkpoint_id: STEADY.newest,
       });
-      expect(new Map(model.checkpoints.map(({ id, regions }) => [id, [...regions].sort()]))).toEqual(
+      expect(new Map(model.checkpoints?.map(({ id, regions }) => [id, regions?.toSorted()]))).toEqual(
         new Map([
           [STEADY.oldest, [OTHER_REGION, REGION]],
           [STEADY.newest, [OTHER_REGION, REGION]],

@@ -4,7 +4,7 @@ import { STEADY } from "./catalog.ts";
 import { allOperations, type Answered, type Client, type Name } from "./client.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
-import { answers } from "./views.ts";
+import { readAnswer } from "./views.ts";
 import { soon } from "./waiting.ts";
 
 /** Number of items in each list. */
@@ -74,17 +74,10 @@ export function pagingConformance({ target, it, itOnce }: Tests): void {
     itOnce.each<[query: string, loc: string]>([
       ["limit=0", "limit"],
       ["limit=1001", "limit"],
-      ["limit=abc", "limit"],
-      ["limit=", "limit"],
       ["limit=1.5", "limit"],
-      ["limit=1e400", "limit"],
-      ["limit=99999999999999999999999", "limit"],
-      ["cursor=x", "cursor"],
       ["cursor=", "cursor"],
       ["cursor=cm9iXzE%3D", "cursor"],
       [`cursor=${"A".repeat(5000)}`, "cursor"],
-      ["limit=2&cursor=%00", "cursor"],
-      ["limit=2&cursor=%FF%FE", "cursor"],
       ["limit=2&cursor='%20or%201=1--", "cursor"],
     ])("%s → 422", async (query, loc) => {
       const client = await target().organization();
@@ -100,11 +93,6 @@ export function pagingConformance({ target, it, itOnce }: Tests): void {
       const cursor = new URLSearchParams(link?.split("?")[1]).get("cursor") ?? "";
       expect(cursor).not.toBe("");
       await client.invalid([["query", "cursor"]], name, { query: { cursor } });
-    });
-
-    it("unknown query parameters → ignored", async ({ client }) => {
-      const { status } = await get(client, `${allOperations[name].path}?offset=3&__proto__=1`);
-      expect(status).toBe(200);
     });
   });
 }
@@ -134,7 +122,7 @@ async function walk(client: Client, name: Name, query: string): Promise<unknown[
 }
 
 function itemsOf({ body }: Answered, name: Name): unknown[] {
-  const list = answers[name].parse(body);
+  const list = readAnswer(name, body);
   if (Array.isArray(list)) return list;
   if ("items" in list && Array.isArray(list.items)) return list.items;
   throw new Error(`${name} answers no list`);

@@ -2,7 +2,6 @@ import { describe, expect } from "vitest";
 
 import { DEAD, OTHER_REGION, STEADY } from "./catalog.ts";
 import type { Client } from "./client.ts";
-import { reasonOf } from "./enrolments/enrolling.ts";
 import { createFleet, createFleetOfBoth, fleetOf, readyFleet, untilFleet, updateFleet } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
@@ -120,15 +119,5 @@ export function reconcileConformance({ it, itOnce }: Tests): void {
       await setUp("r2");
       expect(await changesOf(client, fleet)).toEqual([["r2"], [], 2, 1]);
     });
-
-    itOnce(
-      "a key that may only read fleets → sees what would change, and may not change it",
-      async ({ equipped: client }) => {
-        const fleet = await createFleet(client, "f");
-        const reader = await client.withKey({ scopes: ["fleets:read"] });
-        expect(await changesOf(reader, fleet)).toEqual([[], [], 2, 1]);
-        expect(await reasonOf(reader, "reconcileFleet", at(fleet))).toEqual([403, "scope"]);
-      },
-    );
   });
 }

@@ -6,7 +6,7 @@ import { sharedPostgres } from "../../support/service/postgres.ts";
 import { QUICK, startReplicas } from "../../support/service/replicas.ts";
 import { newSqliteFolder } from "../../support/service/sqlite-folder.ts";
 import { createDatabaseWithSchema } from "../../support/service/stores.ts";
-import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.ts";
+import { catalogText, FAILING_AT_FIRST, IDLE, WARMING } from "./catalog.ts";
 import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
@@ -42,7 +42,7 @@ async function startTarget(store: StoreLocation, count: number, remove: () => Pr
       await startReplicas({
         store,
         count,
-        catalog: catalogText(inference, [LOSSY, IDLE, WARMING]),
+        catalog: catalogText(inference, [IDLE, WARMING]),
         readiness: READINESS,
         organizations: ORGANIZATIONS,
       }),

@@ -1,4 +1,5 @@
 /** A service with the data of a lab after a year, created through its API: a thousand robots, fleets in every state, keys, deployments. */
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -189,12 +190,7 @@ async function updateSome(service: RunningService): Promise<void> {
 }
 
 function digestOf(text: string): string {
-  let state = 2_166_136_261;
-  const hex = Array.from({ length: 8 }, (_, round) => {
-    for (const character of `${round}${text}`) state = Math.imul(state ^ character.codePointAt(0)!, 16_777_619) >>> 0;
-    return state.toString(16).padStart(8, "0");
-  });
-  return `sha256:${hex.join("")}`;
+  return `sha256:${hash("sha256", text)}`;
 }
 
 async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -51,8 +51,6 @@ export interface FaultProxy extends AsyncDisposable {
   clear(): void;
   /** Sends the held answers, including those of requests that have already arrived. */
   release(): void;
-  /** Forwards to another URL from now on. */
-  retarget(url: string): void;
   /** Resolves once this many requests have arrived. Only the test's timeout limits it. */
   arrived(count: number): Promise<void>;
   /** Stops listening: connections are refused until `listen()`. */
@@ -66,7 +64,6 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const faults: { readonly fault: Fault; times: number }[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   let held: (() => void)[] = [];
-  let upstream = target;
   let port = 0;
   let kept: Disposable | null = null;
 
@@ -98,7 +95,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   async function answer(fault: Fault | null, forwarded: Forwarded, response: ServerResponse): Promise<void> {
     switch (fault?.kind) {
       case undefined:
-        return deliver(await forward(upstream, forwarded), response);
+        return deliver(await forward(target, forwarded), response);
       case "answer":
         response.writeHead(fault.status, { ...fault.headers }).end(fault.body ?? "");
         return;
@@ -106,11 +103,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
         response.socket?.resetAndDestroy();
         return;
       case "drop-after":
-        await forward(upstream, forwarded);
+        await forward(target, forwarded);
         response.socket?.resetAndDestroy();
         return;
       case "truncate": {
-        const answered = await forward(upstream, forwarded);
+        const answered = await forward(target, forwarded);
         response.writeHead(answered.status, answered.headers);
         response.write(answered.body.subarray(0, Math.floor(answered.body.byteLength / 2)), () =>
           response.socket?.destroy(),
@@ -118,14 +115,14 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
         return;
       }
       case "delay": {
-        const answered = await forward(upstream, forwarded);
+        const answered = await forward(target, forwarded);
         setTimeout(() => deliver(answered, response), fault.delayMs).unref();
         return;
       }
       case "hold": {
         const released = Promise.withResolvers<void>();
         held.push(released.resolve);
-        const answered = await forward(upstream, forwarded);
+        const answered = await forward(target, forwarded);
         await released.promise;
         return deliver(answered, response);
       }
@@ -163,9 +160,6 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     release() {
       for (const sendOn of held) sendOn();
       held = [];
-    },
-    retarget(url) {
-      upstream = url;
     },
     arrived(count) {
       if (requests.length >= count) return Promise.resolve();

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
@@ -58,25 +57,5 @@ describe("operations", () => {
       getSession: "any",
       getAccount: "any",
     });
-  });
-
-  it.each(all)("$method $path: JSON Schemas of its bodies", ({ request, response }) => {
-    expect(() => z.toJSONSchema(response, { io: "input" })).not.toThrow();
-    if (request !== null) expect(() => z.toJSONSchema(request, { io: "input" })).not.toThrow();
-  });
-
-  it("setupRobot: its JSON Schema contains the limits, in characters", () => {
-    const schema = z.looseObject({
-      properties: z.record(z.string(), z.looseObject({ description: z.string().optional() })),
-      required: z.array(z.string()),
-    });
-    const { $defs } = z.toJSONSchema(operations.setupRobot.request, { io: "input" });
-    const { properties, required } = schema.parse($defs?.["RobotSetup"]);
-    const boundsOf = (member: string) => ({ ...properties[member], description: "" });
-    expect(required).toEqual(["name", "robot_type_id", "region", "configuration_digest"]);
-    expect(boundsOf("name")).toEqual({ type: "string", minLength: 1, maxLength: 64, description: "" });
-    expect(boundsOf("robot_type_id")).toEqual({ type: "string", minLength: 1, maxLength: 256, description: "" });
-    const pattern = "^sha256:[0-9a-f]{64}$";
-    expect(boundsOf("configuration_digest")).toEqual({ type: "string", pattern, description: "" });
   });
 });

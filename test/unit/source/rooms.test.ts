@@ -20,7 +20,7 @@ describe("refusalOf: which folder may import which", () => {
     ["service/robots/setup.ts", "service/fleets/index.ts"],
     ["service/robots/setup.ts", "service/robots/changes.ts"],
     ["service/assembly.ts", "service/robots/changes.ts"],
-    ["service/commands/serve/serve.ts", "console/server/console.ts"],
+    ["service/commands/serve.ts", "console/server/console.ts"],
     ["console/server/console.ts", "service/console-door.ts"],
     ["console/browser/robots/robots.tsx", "console/sections.ts"],
   ])("%s → %s: allowed", (from, to) => {

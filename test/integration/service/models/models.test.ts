@@ -201,7 +201,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
   });
 }
 
-describe("models apply, models list", () => {
+describe("models apply", () => {
   async function run(...argv: readonly string[]) {
     const { code, stdout, stderr } = await runServiceCommand("models", ...argv);
     return { exitCode: code, output: (stdout + stderr).replaceAll(folder, "FOLDER") };
@@ -211,7 +211,7 @@ describe("models apply, models list", () => {
     await using _ = await openStore({ kind: "sqlite", dataDirectory: folder }, machine);
   }
 
-  it("apply --dry-run → the planned changes; apply → the changes; list → the catalog", async () => {
+  it("apply --dry-run → the planned changes; apply → the changes", async () => {
     await makeStore();
     const path = await writeCatalog(yaml(model("a")));
     const changes = ["+ model a", "+ checkpoint ckpt_a", "+ endpoint ckpt_a in us"];
@@ -220,19 +220,10 @@ describe("models apply, models list", () => {
       exitCode: 0,
       output: `${[...changes, `would apply: ${counts}`].join("\n")}\n`,
     });
-    expect(await run("list", "--data", folder)).toEqual({
-      exitCode: 0,
-      output: "The catalog is empty. Fill it: robot-policy-service models apply FILE --data FOLDER\n",
-    });
     expect(await run("apply", path, "--data", folder)).toEqual({
       exitCode: 0,
       output: `${[...changes, `applied: ${counts}`].join("\n")}\n`,
     });
-    expect((await run("list", "--data", folder)).output).toBe(
-      "MODEL  CHECKPOINT  DEFAULT  REGION  HEALTH   URL\na      ckpt_a      yes      us      unknown  http://a.lab.example\n",
-    );
-    const { models } = JSON.parse((await run("list", "--data", folder, "--json")).output);
-    expect(models).toMatchObject([{ slug: "a", checkpoints: [{ endpoints: [{ region: "us", health: "unknown" }] }] }]);
   });
 
   it("invalid catalog → errors with their positions, nothing is applied", async () => {
@@ -254,9 +245,6 @@ describe("models apply, models list", () => {
   it.each([
     ["a missing file", ["apply", "/nowhere/models.yaml", "--data", "/nowhere"], 3, "file_missing"],
     ["a folder", ["apply", "/", "--data", "/nowhere"], 3, "file_not_regular"],
-    ["a missing data directory", ["list", "--data", "/nowhere"], 1, "/nowhere"],
-    ["no store", ["list"], 2, "--data DIR"],
-    ["two stores", ["list", "--data", "/nowhere", "--database", "postgres://h/d"], 2, "--database"],
   ])("%s → an error with a remedy", async (_, argv, exitCode, text) => {
     const ended = await run(...argv);
     expect(ended).toMatchObject({ exitCode, output: expect.stringContaining(text) });

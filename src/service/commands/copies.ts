@@ -1,10 +1,8 @@
-import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
-import { backUp, type CopyOutcome } from "../../kernel/store/backups/backup.ts";
-import { restore as restoreStore } from "../../kernel/store/backups/restore.ts";
-import { describeLocation } from "../../kernel/store/store-problem.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { CommandFlags } from "./locate-store.ts";
-import { withLocation } from "./with-store.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
+import { backUp, type CopyOutcome } from "../kernel/store/backups/backup.ts";
+import { restore as restoreStore } from "../kernel/store/backups/restore.ts";
+import { describeLocation } from "../kernel/store/store-problem.ts";
+import { type CommandContext, type CommandFlags, withLocation } from "./command.ts";
 
 /** `backup FILE`: the whole store of a data directory, as it is at one moment, in one file. A running service is not interrupted. */
 export async function backup(flags: CommandFlags, { terminal }: CommandContext, path = ""): Promise<ExitCode> {
