@@ -1,8 +1,6 @@
 import { createAuditPruning } from "./audit/audit.ts";
-import { createMeterUsage } from "./deployments/tasks.ts";
-import { createReconcileDeployments } from "./deployments/tasks.ts";
-import type { HealthProbe } from "./endpoints/prober.ts";
-import { createProber, type ReadinessTimes } from "./endpoints/prober.ts";
+import { createMeterUsage, createReconcileDeployments } from "./deployments/tasks.ts";
+import { type HealthProbe, createProber, type ReadinessTimes } from "./endpoints/prober.ts";
 import { createPruneEnrolments } from "./identity/enrolments.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";

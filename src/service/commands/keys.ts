@@ -8,8 +8,16 @@ import { isAnswer } from "../kernel/http/answers.ts";
 import { commandAuthor } from "../kernel/store/audit.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { readDateTime } from "../kernel/validation/date-time.ts";
-import { countEndingWith, findKeyOrganization } from "../keys/keys.ts";
-import { addKey, createdView, keyView, makeKey, type NewKey, revokeKey } from "../keys/keys.ts";
+import {
+  countEndingWith,
+  findKeyOrganization,
+  addKey,
+  createdView,
+  keyView,
+  makeKey,
+  type NewKey,
+  revokeKey,
+} from "../keys/keys.ts";
 import { findOrganization, listOrganizations, type OrganizationRow } from "../organizations/organizations.ts";
 import { type CommandContext, type CommandFlags, commandLine, showProblem, withStore } from "./command.ts";
 
