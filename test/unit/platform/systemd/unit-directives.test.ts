@@ -36,7 +36,7 @@ const SINCE: Readonly<Record<number, string>> = {
   254: "ImportCredential RestartMaxDelaySec RestartSteps",
 };
 /** For the newer ones, where they may stand. */
-const OF_DROP_INS = ["credential-store.conf", "growing-delay.conf", "sealed-key.conf"];
+const OF_DROP_INS = new Set(["credential-store.conf", "growing-delay.conf", "sealed-key.conf"]);
 
 const versions = new Map(
   Object.entries(SINCE).flatMap(([version, names]) => names.split(" ").map((name) => [name, Number(version)] as const)),
@@ -45,7 +45,7 @@ const files = readdirSync(FOLDER).filter((name) => /\.(?:service|timer|conf)$/.t
 
 test.each(files)("%s: each directive is in systemd 247, or in a drop-in for newer ones", (name) => {
   const directives = [...readFileSync(join(FOLDER, name), "utf8").matchAll(/^([A-Z]\w+)=.*$/gm)];
-  const newest = OF_DROP_INS.includes(name) ? 254 : 247;
+  const newest = OF_DROP_INS.has(name) ? 254 : 247;
   const newer = directives.filter(([line, directive = ""]) => {
     const since = versions.get(line) ?? versions.get(directive);
     return since === undefined || since > newest;
