@@ -6,8 +6,10 @@ const UNIT = `${SERVICE_NAME}.service`;
 export const TIMER_NAME = `${SERVICE_NAME}.timer`;
 export const LOOK_NAME = `${SERVICE_NAME}-look`;
 
-/** Drop-ins written by an administrator or `grant`. */
-export const DROP_IN_DIRECTORY = `/etc/systemd/system/${UNIT}.d`;
+/** Drop-ins written by an administrator or `grant`, for each unit that reads the robot's files: the service's first. */
+export const DROP_IN_DIRECTORIES = [SERVICE_NAME, LOOK_NAME, `${SERVICE_NAME}-setup`].map(
+  (name) => `/etc/systemd/system/${name}.service.d`,
+);
 
 /** The properties of the agent's unit, from systemd. */
 export interface ServiceUnit {

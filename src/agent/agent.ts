@@ -13,6 +13,7 @@ import { createAlarm } from "./alarm.ts";
 import { createLook } from "../look/look.ts";
 import { createVerification } from "../look/verify.ts";
 import { createWatch } from "../look/watch.ts";
+import type { FileFingerprint } from "../look/snapshot.ts";
 import type { Machine } from "../platform/machine.ts";
 import { type CollectorOptions, createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -50,6 +51,8 @@ export interface AgentOptions extends OfParts {
   readonly initial: AgentConfiguration;
   /** The registration of an earlier process; null to read every file. */
   readonly registration: Registration | null;
+  /** What a process read a short time ago: then no file is read again without a change of its stat. */
+  readonly kept?: readonly FileFingerprint[] | undefined;
   readonly version: string;
   /** null for the agent of a command, which is no daemon. */
   readonly processId: number | null;
@@ -96,6 +99,7 @@ export function createAgent(options: AgentOptions) {
 
   const look = createLook(machine);
   look.remember(options.registration?.files ?? []);
+  look.remember(options.kept ?? [], "settled");
   const documents = createDocuments(machine, look, options.configuration, options.initial);
   const { registration: known, denials, onProgress } = options;
   const collector = createCollector({ machine, look, documents, name: known?.request.name, denials, onProgress });
@@ -225,7 +229,7 @@ export function createAgent(options: AgentOptions) {
     const followed = reconciler.paths();
     await watch.follow(followed);
     const request = requests.take();
-    if (request.rereadAll) collector.invalidate();
+    if (request.rereadAll && options.kept === undefined) collector.invalidate();
     if (request.rebind) isRebound = await reconciler.forgetMoved();
     const forced = request.forced || (request.rebind && isRebound);
     const held = await heldBack(own, connection());
@@ -292,7 +296,7 @@ export function createAgent(options: AgentOptions) {
       const isOfDevices = watch.mode.mode === "events" && nowMs < Math.min(allDueMs, confirmDueMs);
       await watchOver(isResync ? reconcileIfChanged(isOfDevices) : reconcile());
       if (!isResync || !isOfDevices) allDueMs = clock.monotonicMs() + 1000 * documents.inForce.watch.resync_s;
-      verifyIfDue();
+      if (options.kept === undefined) verifyIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }

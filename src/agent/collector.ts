@@ -1,5 +1,4 @@
 import type { Look, LookRequest, Unsettled } from "../look/look.ts";
-import { expandPatterns } from "../look/patterns.ts";
 import { type ConfigurationFile, requestsFor, type Snapshot, takeSnapshot } from "../look/snapshot.ts";
 import { isError } from "../documents/findings.ts";
 import type { Machine } from "../platform/machine.ts";
@@ -9,14 +8,7 @@ import type { Wanted } from "./decide.ts";
 import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
 import { asApproved, nameWithoutCredential } from "./identity/approval.ts";
 import type { ApprovedRobot, RobotBefore } from "./identity/identity-files.ts";
-import {
-  buildRobotSetup,
-  checkName,
-  configurationFiles,
-  listedFiles,
-  type NameParts,
-  robotName,
-} from "./robot-setup.ts";
+import { buildRobotSetup, checkName, filesNow, listedFiles, type NameParts, robotName } from "./robot-setup.ts";
 
 /** What should be registered, and the machine on which it was collected. */
 export interface Collection {
@@ -60,7 +52,7 @@ export function createCollector(options: CollectorOptions) {
   let isNameApproved = false;
   let isInvalidated = false;
 
-  const listed = () => listedFiles(documents.inForce, documents.manifest.reading.value);
+  const expandedNow = () => filesNow(disk, documents.inForce, documents.manifest.reading.value);
 
   function nameRobot(machineId: string | null, { approved, before }: Names): NameParts {
     const parts = { hostname: identity.hostname(), machine: machineId };
@@ -75,7 +67,7 @@ export function createCollector(options: CollectorOptions) {
   }
 
   async function collectFiles(settle: boolean, names: Names, signal: AbortSignal): Promise<Collection | Unsettled> {
-    const expansion = await expandPatterns(disk, listed());
+    const expansion = await expandedNow();
     expanded = expansion.files;
     const looked = await look.at(requests(), documents.settleMs(), { settle, signal, onProgress });
     if (looked.kind === "unsettled") return looked;
@@ -97,8 +89,7 @@ export function createCollector(options: CollectorOptions) {
       ofFiles = [];
       return { kind: "collected", wanted: { kind: "draft" }, machineId };
     }
-    const resolved = configurationFiles(current, robot);
-    if (resolved.kind === "finding") return invalid([locate(manifest, resolved.finding)]);
+    if (expansion.finding !== null) return invalid([locate(manifest, expansion.finding)]);
     if (expansion.findings.length > 0)
       return invalid(fileFindings(expansion.findings, manifest, robot.configuration_files));
     const taken = await takeSnapshot(disk, expanded, looked, current.watch.file_limit_bytes);
@@ -124,7 +115,7 @@ export function createCollector(options: CollectorOptions) {
 
   /** True when no pattern stands for other files by now. */
   async function areSameFiles(): Promise<boolean> {
-    const now = (await expandPatterns(disk, listed())).files;
+    const now = (await expandedNow()).files;
     return now.length === expanded.length && now.every(({ path }, index) => path === expanded[index]?.path);
   }
 
@@ -150,9 +141,12 @@ export function createCollector(options: CollectorOptions) {
       isInvalidated = true;
     },
     /** What to watch: configuration, manifest, the listed files and devices, and patterns. */
-    paths: () => [...new Set([...pathsOf(expanded), ...listed().map(({ path }) => path)])],
-    /** What is listed, with the files of patterns as they are now. Needs no collect before. */
-    listedNow: async (): Promise<readonly ConfigurationFile[]> => (await expandPatterns(disk, listed())).files,
+    paths: () => [
+      ...new Set([
+        ...pathsOf(expanded),
+        ...pathsOf(listedFiles(documents.inForce, documents.manifest.reading.value).files),
+      ]),
+    ],
     /** The configuration in force: the last valid one. */
     get configuration(): AgentConfiguration {
       return documents.inForce;

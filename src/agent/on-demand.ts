@@ -6,11 +6,15 @@
  */
 import { join } from "node:path";
 
+import * as z from "zod";
+
 import type { TimerUnit } from "../access/unit.ts";
 import { sha256Hex } from "../platform/crypto.ts";
 import { isoTime } from "../platform/clock.ts";
 import { readBounded, removeIfPresent, replaceDurably } from "../platform/files/durable-file.ts";
-import { errorCode } from "../platform/files/files.ts";
+import { errorCode, sameStat } from "../platform/files/files.ts";
+import { isRecent } from "../look/look.ts";
+import type { FileFingerprint } from "../look/snapshot.ts";
 import { isObject } from "../platform/is-object.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { parseJson } from "../platform/text/parse-json.ts";
@@ -21,6 +25,7 @@ import { decide } from "./decide.ts";
 import { readHoldNow } from "./hold.ts";
 import { changesOf, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "./one-shot.ts";
 import { type Connection, connect } from "./registration/connect.ts";
+import { encodeFile, fingerprintsSchema } from "./registration/registration.ts";
 import { isStatusDocument, type StatusDocument } from "./status.ts";
 
 /** What the last look left. Times are of the monotonic clock, which goes on from process to process until the next boot. */
@@ -34,17 +39,32 @@ export interface Memory {
   readonly status: StatusDocument | null;
   /** Why the last heartbeat was not accepted. */
   readonly heartbeatProblem: string | null;
+  readonly kept: KeptFiles | null;
+}
+
+/** What was read for a registration that is not made yet: looks read no file again whose stat is the same. */
+export interface KeptFiles {
+  /** Monotonic. */
+  readonly untilMs: number;
+  readonly files: readonly FileFingerprint[];
 }
 
 type Parts = Pick<CommandContext, "machine" | "signal" | "environment" | "version" | "userId">;
 
-const LIMIT_BYTES = 1024 * 1024;
+/** Above what a list of 512 files with long paths needs. */
+const LIMIT_BYTES = 8 * 1024 * 1024;
 const DAY_MS = 24 * 60 * 60_000;
 const PERIOD_MS = 60_000;
+/** How long files are not read again: the agent reads small ones once an hour, too. */
+const KEPT_MS = 60 * 60_000;
 
 function memoryPath({ runtimeDirectory }: Folders): string {
   return join(runtimeDirectory, "look.json");
 }
+
+const keptSchema = z
+  .object({ until_ms: z.number(), files: fingerprintsSchema })
+  .transform(({ until_ms: untilMs, files }): KeptFiles => ({ untilMs, files }));
 
 /** @returns null where there is none, or one that is not the agent's: members of its group may write beside it. */
 export async function readMemory(folders: Folders, { machine }: Parts): Promise<Memory | null> {
@@ -57,9 +77,11 @@ export async function readMemory(folders: Folders, { machine }: Parts): Promise<
     const found = parseJson(Buffer.from(bytes).toString("utf8"));
     if (!isObject(found)) return null;
     const { confirm_ms: confirmMs, inputs, until_ms: untilMs, status, heartbeat_problem: heartbeatProblem } = found;
+    const kept = keptSchema.safeParse(found["kept"], { jitless: true });
     if (typeof confirmMs !== "number" || typeof untilMs !== "number" || typeof inputs !== "string") return null;
     if (status !== null && !isStatusDocument(status)) return null;
     if (heartbeatProblem !== null && typeof heartbeatProblem !== "string") return null;
+    const leftMs = (each: KeptFiles) => each.untilMs - clock.monotonicMs();
     const atMost = (limitMs: number, timeMs: number) => Math.min(timeMs, clock.monotonicMs() + limitMs);
     return {
       confirmMs: atMost(2 * DAY_MS, confirmMs),
@@ -67,6 +89,7 @@ export async function readMemory(folders: Folders, { machine }: Parts): Promise<
       untilMs: atMost(DAY_MS, untilMs),
       status,
       heartbeatProblem,
+      kept: kept.success && leftMs(kept.data) > 0 && leftMs(kept.data) <= KEPT_MS ? kept.data : null,
     };
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
@@ -76,8 +99,15 @@ export async function readMemory(folders: Folders, { machine }: Parts): Promise<
 
 /** Not where there is no runtime directory, as for a look by hand: it then says the same again. */
 export async function writeMemory(memory: Memory, folders: Folders, { machine }: Parts): Promise<void> {
-  const { confirmMs, inputs, untilMs, status, heartbeatProblem } = memory;
-  const file = { confirm_ms: confirmMs, inputs, until_ms: untilMs, status, heartbeat_problem: heartbeatProblem };
+  const { confirmMs, inputs, untilMs, status, heartbeatProblem, kept } = memory;
+  const file = {
+    confirm_ms: confirmMs,
+    inputs,
+    until_ms: untilMs,
+    status,
+    heartbeat_problem: heartbeatProblem,
+    ...(kept !== null && { kept: { until_ms: kept.untilMs, files: kept.files.map(encodeFile) } }),
+  };
   const bytes = Buffer.from(`${JSON.stringify(file)}\n`);
   // Readable for the group, as what the control socket of an agent says is.
   await replaceDurably(machine.files, memoryPath(folders), bytes, 0o640).catch(ignoreSystem);
@@ -90,6 +120,22 @@ export async function forgetMemory(folders: Folders, { machine }: Parts): Promis
 
 function ignoreSystem(error: unknown): void {
   if (errorCode(error) === undefined) throw error;
+}
+
+/** What need not be read again. Nothing while a file may have changed just before it was read. @param startedMs wall clock. */
+export function keptFiles(
+  { machine, collector }: OneShot,
+  before: KeptFiles | null,
+  startedMs: number,
+): KeptFiles | null {
+  const files = collector.snapshot?.files ?? [];
+  if (files.length === 0 || files.some(({ stat }) => isRecent(stat, startedMs))) return null;
+  const isSame =
+    files.length === before?.files.length &&
+    files.every(
+      (file, index) => file.sha256 === before.files[index]?.sha256 && sameStat(file.stat, before.files[index].stat),
+    );
+  return isSame ? before : { untilMs: machine.clock.monotonicMs() + KEPT_MS, files };
 }
 
 export interface Seen {

@@ -3,6 +3,7 @@ import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { createLook } from "../look/look.ts";
+import type { FileFingerprint } from "../look/snapshot.ts";
 import { type Collection, type Collector, createCollector, type Names } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -46,6 +47,8 @@ export interface OneShotOptions {
   readonly state: "unread" | "optional" | "read";
   /** Takes files as registered whose stat is that of the registration, as a start of the daemon does. */
   readonly isTrusting?: boolean;
+  /** What a process read a short time ago, and need not be read again. */
+  readonly kept?: readonly FileFingerprint[];
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
@@ -63,6 +66,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   // For a person every file is read, and not taken from the last registration, which only tells what held content before.
   look.remember(registration?.files ?? []);
   if (options.isTrusting !== true) look.invalidate();
+  look.remember(options.kept ?? [], "settled");
   const documents = createDocuments(machine, look, configuration, initial);
   const collector = createCollector({ machine, look, documents, onProgress: options.onProgress });
   await documents.read(false);

@@ -81,48 +81,31 @@ export function checkCommonName({ robot }: AgentConfiguration, hostname: string)
   };
 }
 
-/** The manifest's files with absolute paths, in digest order, with patterns as they are written. */
-export type ResolvedFiles =
-  | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }
-  | { readonly kind: "finding"; readonly finding: PlainFinding };
-
-/** The manifest's files; none while the manifest is invalid or one of their paths cannot be resolved. */
-export function listedFiles(
-  configuration: AgentConfiguration,
-  manifest: RobotManifest | null,
-): readonly ConfigurationFile[] {
-  const resolved = manifest === null ? null : configurationFiles(configuration, manifest);
-  return resolved?.kind === "files" ? resolved.files : [];
-}
-
-/** The files that are there now: patterns stand for theirs, and devices are left out, which nobody opens. */
-export async function filesNow(
-  disk: Files,
-  configuration: AgentConfiguration,
-  manifest: RobotManifest,
-): Promise<ResolvedFiles> {
-  const resolved = configurationFiles(configuration, manifest);
-  if (resolved.kind === "finding") return resolved;
-  const { files } = await expandPatterns(disk, resolved.files);
-  return { kind: "files", files: files.filter(({ hardware }) => hardware === undefined) };
+/** The manifest's files and devices with absolute paths, in digest order; none while it is invalid or a path cannot be resolved. */
+export interface ListedFiles {
+  /** With patterns as they are written. */
+  readonly files: readonly ConfigurationFile[];
+  /** Why a path cannot be resolved. */
+  readonly finding: PlainFinding | null;
 }
 
 /** `~/` always means `robot.home`, never the home of the user who runs the program: the digest must not depend on that. */
-export function configurationFiles(configuration: AgentConfiguration, manifest: RobotManifest): ResolvedFiles {
-  const { home } = configuration.robot;
+export function listedFiles({ robot }: AgentConfiguration, manifest: RobotManifest | null): ListedFiles {
+  const { home } = robot;
   const files: ConfigurationFile[] = [];
-  for (const [entry, { label, path, loc, hardware }] of manifest.configuration_files.entries()) {
+  for (const [entry, { label, path, loc, hardware }] of manifest?.configuration_files.entries() ?? []) {
     if (!path.startsWith("~/")) files.push({ label, path, entry, ...(hardware === undefined ? {} : { hardware }) });
     else if (home !== null) files.push({ label, path: join(home, path.slice(2)), entry });
-    else
-      return {
-        kind: "finding",
-        finding: {
-          id: "home_missing",
-          loc,
-          message: `${path}: set robot.home in the agent's configuration; ~/ refers to it`,
-        },
-      };
+    else {
+      const message = `${path}: set robot.home in the agent's configuration; ~/ refers to it`;
+      return { files: [], finding: { id: "home_missing", loc, message } };
+    }
   }
-  return { kind: "files", files };
+  return { files, finding: null };
+}
+
+/** The same, with the files of patterns as they are now. */
+export async function filesNow(disk: Files, configuration: AgentConfiguration, manifest: RobotManifest | null) {
+  const { files, finding } = listedFiles(configuration, manifest);
+  return { ...(await expandPatterns(disk, files)), finding };
 }

@@ -71,7 +71,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
           summary: "configuration file of the robot; repeatable, in digest order",
           repeats: true,
         },
-        { flag: "--detect", summary: "look for the robot's files in the home, as at a terminal; see also --yes" },
+        { flag: "--detect", summary: "look for the robot's files and devices, as at a terminal; see also --yes" },
         { flag: "--yes", summary: "take what --detect finds and ask nothing, where the evidence does not conflict" },
         { flag: "--dir <dir>", summary: "folder for both files (default: where the agent reads them)" },
         { flag: "--force", summary: "replace existing files" },

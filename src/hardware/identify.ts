@@ -1,7 +1,7 @@
 /** From a path or a name to what the hardware is. */
 import { resolve } from "node:path";
 
-import { components, errorCode, type Files } from "../platform/files/files.ts";
+import { components, errorCode, type Files, type FileStat } from "../platform/files/files.ts";
 import { readFacts } from "./facts.ts";
 import type { Absent, Hardware, HardwareRequest } from "./hardware.ts";
 
@@ -51,12 +51,26 @@ export async function locate(request: HardwareRequest, files: Files): Promise<Pl
   }
 }
 
-async function locateDevice(path: string, files: Files): Promise<Place | Absent> {
-  const { deviceNode, device, inode } = await files.stat(path);
-  if (deviceNode === undefined) return { kind: "not-a-device" };
-  const entry = `/sys/dev/${deviceNode}`;
+/**
+ * Whether a request leads where it led before. A system call less than `locate`: as long as a folder is the same, so are the numbers of its
+ * node, or the name of its interface.
+ */
+export async function isStillAt(request: HardwareRequest, { folder, stamp }: Place, files: Files): Promise<boolean> {
   try {
-    return await placeAt(entry, `${device}:${inode}:${deviceNode}`, files);
+    const name = "device" in request ? nameOf(await files.stat(request.device)) : request.interface;
+    return stampOf(name, folder, await files.stat(folder)) === stamp;
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return false;
+  }
+}
+
+async function locateDevice(path: string, files: Files): Promise<Place | Absent> {
+  const node = await files.stat(path);
+  if (node.deviceNode === undefined) return { kind: "not-a-device" };
+  const entry = `/sys/dev/${node.deviceNode}`;
+  try {
+    return await placeAt(entry, nameOf(node), files);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
     // The kernel makes the entry before the node, and removes it after that. A node without one is a pseudo terminal, or was made by hand.
@@ -66,12 +80,19 @@ async function locateDevice(path: string, files: Files): Promise<Place | Absent>
 }
 
 /** @param link leads to the folder of a device. */
-async function placeAt(link: string, node: string, files: Files): Promise<Place | Absent> {
+async function placeAt(link: string, name: string, files: Files): Promise<Place | Absent> {
   const folder = resolve(link, "..", await files.readLink(link));
   if (!folder.startsWith(DEVICES) || components(folder).length > DEPTH_LIMIT) return { kind: "no-hardware" };
-  // The folder has another inode after each time that the device is plugged in, also in a container whose /dev stays as it is.
-  const { inode } = await files.stat(folder);
-  return { kind: "place", folder, stamp: `${node} ${folder}:${inode}` };
+  return { kind: "place", folder, stamp: stampOf(name, folder, await files.stat(folder)) };
+}
+
+function nameOf({ device, inode, deviceNode = "" }: FileStat): string {
+  return `${device}:${inode}:${deviceNode}`;
+}
+
+/** The folder has another inode after each time that the device is plugged in, also in a container whose /dev stays as it is. */
+function stampOf(name: string, folder: string, { inode }: FileStat): string {
+  return `${name} ${folder}:${inode}`;
 }
 
 /** @param path where it was, if the error does not say. */

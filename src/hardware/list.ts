@@ -18,6 +18,8 @@ export interface Listed {
   readonly request: HardwareRequest;
   readonly by: By;
   readonly facts: Facts;
+  /** The firmware says that it does not come off this computer, as the camera in the lid of a laptop. */
+  readonly isBuiltIn: boolean;
   /** Names of those with the same vendor, product and serial number, or none. */
   readonly twins: readonly string[];
   /** The entry of `configuration_files`. */
@@ -25,7 +27,7 @@ export interface Listed {
 }
 
 /** With the request by which it was found. */
-type Candidate = Pick<Listed, "facts" | "request" | "role" | "what">;
+type Candidate = Pick<Listed, "facts" | "isBuiltIn" | "request" | "role" | "what">;
 
 /** How many names of a class are looked at. A computer has 64 consoles beside the devices. */
 const NODE_LIMIT = 512;
@@ -38,6 +40,9 @@ const CAN_TYPE = "280";
 const SERVO_ADAPTER = /^(?:0403:6014|1a86:55d3|2f5d:.*)$/;
 /** Video nodes of codecs and image processors that are built in, and nodes beside the picture. */
 const NO_CAMERA = /codec|decod|encod|isp|jpeg|hevc|scaler|m2m|embedded|stats|config|pispbe/i;
+
+/** The role of a node beside the one with the picture. */
+export const METADATA = "metadata";
 
 /** How long a list may take: 50 ms where nothing hangs. */
 export const LIST_LIMIT_MS = 10_000;
@@ -64,11 +69,11 @@ async function candidateOf(folder: string, name: string, files: Files): Promise<
     const hardware = await identify(request, files);
     if (hardware.kind !== "present") return null;
     const { facts } = hardware;
-    const { maker, product, card } = await wordsOf(hardware.folder, files);
+    const { maker, product, card, isBuiltIn } = await wordsOf(hardware.folder, files);
     const role = roleOf(folder, facts, product ?? "", card ?? "");
     const what = product ?? card ?? facts.compatible ?? facts.port;
     const isMade = maker !== undefined && !what.startsWith(maker);
-    return role === null ? null : { role, what: isMade ? `${maker} ${what}` : what, facts, request };
+    return role === null ? null : { role, what: isMade ? `${maker} ${what}` : what, facts, isBuiltIn, request };
   } catch (error) {
     // A device of which the system says nothing is not proposed; an entry that names it has a finding.
     if (errorCode(error) === undefined) throw error;
@@ -76,15 +81,16 @@ async function candidateOf(folder: string, name: string, files: Files): Promise<
   }
 }
 
-/** What a device calls itself, and the name of a video node. */
+/** What a device and its firmware say of it, and the name of a video node. */
 async function wordsOf(folder: string, files: Files) {
   const card = await attribute(folder, "name", files);
   for (const each of upwards(folder)) {
     if ((await attribute(each, "idVendor", files)) === undefined) continue;
     const maker = await attribute(each, "manufacturer", files);
-    return { maker, product: await attribute(each, "product", files), card };
+    const isBuiltIn = (await attribute(each, "removable", files)) === "fixed";
+    return { maker, product: await attribute(each, "product", files), card, isBuiltIn };
   }
-  return { maker: undefined, product: undefined, card };
+  return { maker: undefined, product: undefined, card, isBuiltIn: false };
 }
 
 /** What it is for; null for what configures no robot. */
@@ -95,7 +101,7 @@ function roleOf(folder: string, facts: Facts, product: string, card: string): st
   if (folder === "tty") return SERVO_ADAPTER.test(`${vendor}:${model}`) ? "servo adapter" : "serial adapter";
   if (bus !== "usb") return NO_CAMERA.test(card) ? null : "camera";
   // Each picture has a node, and one for its metadata after it (uvcvideo since Linux 4.16).
-  if (index % 2 === 1) return null;
+  if (index % 2 === 1) return METADATA;
   // Interface 0 of a RealSense has depth and infrared, a later one colour.
   const isRealsense = /realsense/i.test(product);
   if (isRealsense && facts.interface !== 0) return "colour camera";
@@ -105,10 +111,10 @@ function roleOf(folder: string, facts: Facts, product: string, card: string): st
 }
 
 function listed(candidate: Candidate, all: readonly Candidate[], links: readonly string[]): Listed {
-  const { request, facts } = candidate;
+  const { request } = candidate;
   const name = nameOf(candidate);
   const twins = twinsOf(candidate, all).map(nameOf);
-  const by = twins.length > 0 && facts.serial !== undefined ? "port" : "serial";
+  const by = twins.length > 0 ? "port" : "serial";
   const suffix = by === "port" ? ", by: port }" : " }";
   if ("interface" in request) return { ...candidate, name, by, twins, entry: `- { interface: ${name}${suffix}` };
   const isAmbiguous = all.some((other) => other !== candidate && linkName(other) === linkName(candidate));

@@ -1,12 +1,12 @@
-/** Looks at the same hardware again and again, at the cost of three system calls each, and never for long. */
+/** Looks at the same hardware again and again, at the cost of two system calls each, and never for long. */
 import { type Clock, within } from "../platform/clock.ts";
 import type { Files } from "../platform/files/files.ts";
 import type { Hardware, HardwareRequest } from "./hardware.ts";
-import { identifyPlace, locate } from "./identify.ts";
+import { identifyPlace, isStillAt, locate, type Place } from "./identify.ts";
 
 /** How long a look may take. It takes 2 ms where nothing hangs. */
 const LIMIT_MS = 1000;
-/** When attributes are read again although the stamp is the same. */
+/** When attributes are read again although the place is the same. */
 const KNOWN_MS = 60_000;
 /** How many requests are remembered. A manifest has 64 at most. */
 const ENTRY_LIMIT = 256;
@@ -16,7 +16,7 @@ const HUNG_LIMIT = 2;
 interface Entry {
   /** A look that has not ended. While it hangs no other one starts, so that it does not take one thread of Node after the other. */
   isRunning: boolean;
-  known: { readonly stamp: string; readonly atMs: number; readonly hardware: Hardware } | null;
+  known: { readonly place: Place; readonly atMs: number; readonly hardware: Hardware } | null;
 }
 
 export type HardwareMemory = ReturnType<typeof createHardwareMemory>;
@@ -39,14 +39,15 @@ export function createHardwareMemory({ files, clock }: { readonly files: Files; 
     entry.isRunning = true;
     running += 1;
     try {
-      const place = await locate(request, files);
-      if (place.kind !== "place") return place;
       const { known } = entry;
       const atMs = clock.monotonicMs();
-      if (known !== null && known.stamp === place.stamp && atMs - known.atMs < KNOWN_MS) return known.hardware;
+      const isRecent = known !== null && atMs - known.atMs < KNOWN_MS;
+      if (isRecent && (await isStillAt(request, known.place, files))) return known.hardware;
+      const place = await locate(request, files);
+      if (place.kind !== "place") return place;
       const hardware = await identifyPlace(request, place, files);
       // What failed may succeed a moment later.
-      entry.known = hardware.kind === "failed" ? null : { stamp: place.stamp, atMs, hardware };
+      entry.known = hardware.kind === "failed" ? null : { place, atMs, hardware };
       return hardware;
     } finally {
       entry.isRunning = false;

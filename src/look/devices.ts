@@ -64,7 +64,8 @@ export function createDeviceFiles({ files, clock }: { readonly files: Files; rea
   };
 }
 
-function codeOf(hardware: Exclude<Hardware, { kind: "present" }>): string {
+/** As an error of the system. */
+export function codeOf(hardware: Exclude<Hardware, { kind: "present" }>): string {
   switch (hardware.kind) {
     case "failed":
       return hardware.code;

@@ -332,10 +332,10 @@ export function createLook(machine: { readonly files: Files; readonly clock: Clo
       return Math.min(Infinity, ...recent.map(({ sinceMs }) => sinceMs + RECENT_MS));
     },
 
-    /** Adopts what an earlier process read. */
-    remember(inherited: readonly Remembered[]) {
-      for (const { path, stat, sha256, bytes, suspect } of inherited) {
-        const read: Read = { kind: "read", stat, sha256, bytes, content: null, isHalf: suspect, trust: "inherited" };
+    /** Adopts what an earlier process read. @param trust `settled` for one that ran a short time ago. */
+    remember(known: readonly Remembered[], trust: "inherited" | "settled" = "inherited") {
+      for (const { path, stat, sha256, bytes, suspect } of known) {
+        const read: Read = { kind: "read", stat, sha256, bytes, content: null, isHalf: suspect, trust };
         const taken = { sha256, hadContent: bytes > 0 || suspect };
         entries.set(path, { ...firstEntry({ kind: "seen", stat }, taken), read, isRemembered: true });
       }
@@ -416,6 +416,11 @@ function changedMs(stat: FileStat): number {
 
 function changedNs({ mtimeNs, ctimeNs }: FileStat): bigint {
   return mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
+}
+
+/** Whether a file may have changed a moment before, so that another change may hide behind the same timestamps. */
+export function isRecent(stat: FileStat, wallMs: number): boolean {
+  return wallMs - changedMs(stat) < 2 * RECENT_MS;
 }
 
 /** For how long a change may hide behind a timestamp. File systems such as FAT and ext3 keep whole or even seconds. */

@@ -5,7 +5,6 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { Collector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
 import {
@@ -26,18 +25,19 @@ import { type AgentUser, explainDenial, findAgentUser } from "./agent-user.ts";
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(
   folders: Pick<Folders, "configPath">,
-  collector: Collector,
+  { machine: { files: disk }, collector }: Pick<OneShot, "machine" | "collector">,
   agentUser: AgentUser,
 ): Promise<readonly LocatedFinding[]> {
   const { probe } = agentUser;
   if (probe === null) return [];
   const { configuration, manifest } = collector.documents;
   const { ca_file: caFile } = collector.configuration.service;
+  const listed = await filesNow(disk, collector.configuration, collector.manifest);
   const places: readonly Place[] = [
     { path: folders.configPath, document: configuration, loc: "" },
     { path: manifest.path, document: manifest, loc: "" },
     ...(caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file" }]),
-    ...(await collector.listedNow()).flatMap(({ path, entry, hardware }) => {
+    ...listed.files.flatMap(({ path, entry, hardware }) => {
       if (hardware !== undefined) return [];
       return { path, document: manifest, loc: collector.manifest?.configuration_files[entry]?.loc ?? "" };
     }),
@@ -63,7 +63,7 @@ export async function findDenials(
   context: CommandContext,
 ): Promise<readonly LocatedFinding[]> {
   if (context.userId !== 0) return [];
-  return accessFindings(folders, oneShot.collector, await findAgentUser(context, folders));
+  return accessFindings(folders, oneShot, await findAgentUser(context, folders));
 }
 
 /** A file, and where the configuration or manifest names it. */
@@ -98,12 +98,13 @@ export async function readGrantInputs(
   const manifest = await readManifestNow(machine, current.manifest);
   const robot = manifest.reading.value;
   if (robot === null) return { code: MANIFEST_INVALID, ...firstError(manifest) };
-  const resolved = await filesNow(machine.files, current, robot);
-  if (resolved.kind === "finding")
-    return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, resolved.finding)) };
+  const { files, finding } = await filesNow(machine.files, current, robot);
+  if (finding !== null) return { code: MANIFEST_INVALID, ...firstError(manifest, locate(manifest, finding)) };
   const { ca_file: caFile, key_file: keyFile } = current.service;
   const own = [configPath, manifest.path, ...(caFile === null ? [] : [caFile])];
-  return { paths: [...own, ...resolved.files.map(({ path }) => path)], keyFile, stateDirectory };
+  // Nobody opens devices.
+  const opened = files.filter(({ hardware }) => hardware === undefined);
+  return { paths: [...own, ...opened.map(({ path }) => path)], keyFile, stateDirectory };
 }
 
 /** The key as the agent's user sees it. */

@@ -4,7 +4,6 @@ import { lerobotUnit } from "../../manifest/catalog/ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { isError } from "../../documents/findings.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
-import { within } from "../../platform/clock.ts";
 import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { accessFindings, type KeyLook, lookAtKey, withDenials } from "../access/check-access.ts";
 import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
@@ -13,8 +12,9 @@ import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding, type PlainFinding } from "../findings.ts";
 import { findStaleCalibrations } from "../init/detect/younger.ts";
+import { examineDevices } from "../listed-devices.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
-import { checkCommonName } from "../robot-setup.ts";
+import { checkCommonName, filesNow, listedFiles } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, refuseFindings, showFindings, showProblem } from "./show.ts";
 
@@ -42,7 +42,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const { oneShot } = opened;
   const { wanted } = await collectSettled(oneShot, context.signal);
   const agentUser = await findAgentUser(context, folders);
-  const denials = await accessFindings(folders, oneShot.collector, agentUser);
+  const denials = await accessFindings(folders, oneShot, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
   const found = [
     ...oneShot.collector.findings,
@@ -76,7 +76,7 @@ async function staleFindings(
   signal: AbortSignal,
 ): Promise<readonly LocatedFinding[]> {
   const { manifest, documents } = collector;
-  const listed = await collector.listedNow();
+  const { files: listed } = await filesNow(files, collector.configuration, manifest);
   const paths = listed.map(({ path }) => path);
   const stale = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
   return stale.map(({ path, message }) => {
@@ -88,20 +88,8 @@ async function staleFindings(
 
 /** Warnings of listed devices that cannot be told from others, or only by their port. */
 async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal): Promise<readonly LocatedFinding[]> {
-  const { files, clock } = machine;
-  const listed = (await collector.listedNow()).filter(({ hardware }) => hardware !== undefined);
-  if (listed.length === 0) return [];
-  const { identify } = await import("../../hardware/identify.ts");
-  const { LIST_LIMIT_MS, listHardware } = await import("../../hardware/list.ts");
-  const { findTwins } = await import("../../hardware/twins.ts");
-  const look = async () => {
-    const looks = listed.map(async ({ path, hardware }) => {
-      const found = hardware === undefined ? null : await identify(hardware.request, files);
-      return found?.kind === "present" ? [{ name: path, by: hardware?.by ?? "serial", facts: found.facts }] : [];
-    });
-    return findTwins((await Promise.all(looks)).flat(), await listHardware(files, signal));
-  };
-  const twins = (await within(look(), LIST_LIMIT_MS, clock, signal)) ?? [];
+  const { files: listed } = listedFiles(collector.configuration, collector.manifest);
+  const { twins } = await examineDevices(listed, machine, signal);
   return twins.map(({ kind, names: [name], message }) => {
     const entry = listed.find(({ path }) => path === name)?.entry ?? 0;
     const loc = collector.manifest?.configuration_files[entry]?.loc ?? "/configuration_files";

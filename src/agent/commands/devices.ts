@@ -1,5 +1,5 @@
 import { hardwareLine } from "../../hardware/hardware.ts";
-import { LIST_LIMIT_MS, type Listed, listHardware } from "../../hardware/list.ts";
+import { LIST_LIMIT_MS, type Listed, listHardware, METADATA } from "../../hardware/list.ts";
 import { findTwins } from "../../hardware/twins.ts";
 import { within } from "../../platform/clock.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
@@ -10,8 +10,8 @@ export async function devices(
   options: CommonOptions,
   { terminal, machine, signal }: CommandContext,
 ): Promise<ExitCode> {
-  const list = await within(listHardware(machine.files, signal), LIST_LIMIT_MS, machine.clock, signal);
-  if (list === null) {
+  const found = await within(listHardware(machine.files, signal), LIST_LIMIT_MS, machine.clock, signal);
+  if (found === null) {
     terminal.problem({
       code: "devices-hang",
       what: `the system did not tell within ${LIST_LIMIT_MS / 1000} s what is plugged in`,
@@ -20,6 +20,7 @@ export async function devices(
     });
     return EXIT.failed;
   }
+  const list = found.filter(({ role }) => role !== METADATA);
   if (options.json === true) terminal.json({ devices: list.map(documentOf) });
   else show(list, terminal);
   return EXIT.ok;

@@ -14,7 +14,7 @@ import {
   type Subject,
 } from "../doctor/check.ts";
 import { checkDaemon, judgeUnit } from "../doctor/daemon.ts";
-import { checkConfiguration, checkFiles, checkManifest } from "../doctor/files.ts";
+import { checkConfiguration, checkDevices, checkFiles, checkManifest } from "../doctor/files.ts";
 import { checkKey, type KeyFacts } from "../doctor/key.ts";
 import {
   checkDns,
@@ -100,7 +100,11 @@ async function* diagnose(subject: Subject): AsyncGenerator<CheckResult, void> {
     yield manifest;
     const listing = manifest.value ?? null;
     if (listing === null) yield* skipAll(subject, ["files"], "manifest");
-    else yield await here("files", () => checkFiles(subject, inForce, listing));
+    else {
+      yield await here("files", () => checkFiles(subject, inForce, listing));
+      if (listing.configuration_files.some(({ hardware }) => hardware !== undefined))
+        yield await here("devices", (signal) => checkDevices(subject.context.machine, inForce, listing, signal));
+    }
     const checked = await here("key", () => checkKey(subject, inForce, status?.identity ?? null));
     key = checked.value ?? null;
     yield checked;

@@ -11,10 +11,11 @@ import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { listRegions, withAccess } from "../doctor/service.ts";
 import { absolute, type Answers, documentsOf, isComplete, isUnitOpen, wrongAnswers } from "../init/answers.ts";
 import type { Detection } from "../init/detect/detect.ts";
-import { type Candidate, homesOf } from "../init/detect/detection.ts";
+import { homesOf } from "../init/detect/detection.ts";
+import { isSure } from "../init/detect/devices.ts";
 import { adopt, proposalLines } from "../init/detect/proposal.ts";
 import { findObstacle, kindOf, type Places, stepsHere, stepsInImage, writeBoth } from "../init/places.ts";
-import { type Interviewed, interview } from "../init/questions.ts";
+import { type Interview, type Interviewed, interview } from "../init/questions.ts";
 import { suggestType } from "../init/type-choice.ts";
 import type { CommonOptions } from "./context.ts";
 import { doctor } from "./doctor.ts";
@@ -79,10 +80,13 @@ export async function init(options: InitOptions, context: InitContext): Promise<
 
   const detection = await lookAround(given, places, options, context);
   const decided = options.yes === true ? (detection?.decided ?? null) : null;
-  const known = decided === null ? given : adopt(given, decided);
-  const candidates = decided === null ? (detection?.candidates ?? []) : [];
+  const sure = detection?.devices.filter(isSure).map(({ entry }) => entry) ?? [];
+  const known = decided === null ? given : { ...adopt(given, decided), devices: sure };
+  const { candidates, devices } = (decided === null ? detection : null) ?? { candidates: [], devices: [] };
   const isSettled = decided !== null && !isUnitOpen(known);
-  const told = isSettled ? withoutQuestions(known) : await ask(known, candidates, places, options, context);
+  const told = isSettled
+    ? withoutQuestions(known)
+    : await ask(known, { candidates, devices }, places, options, context);
   context.signal.throwIfAborted();
   if (told === "undecided") {
     return fail(context, undecided(known, candidates.length), EXIT.invalid);
@@ -176,6 +180,7 @@ function readFlags(options: InitOptions, keyFile: string): Answers {
     unit,
     isExtended,
     files,
+    devices: [],
     ranges: [],
   };
 }
@@ -259,7 +264,7 @@ async function lookAround(
  */
 async function ask(
   given: Answers,
-  candidates: readonly Candidate[],
+  found: Pick<Interview, "candidates" | "devices">,
   { image, key }: Places,
   options: InitOptions,
   context: InitContext,
@@ -273,7 +278,7 @@ async function ask(
     signal: context.signal,
     hostname: image === null ? identity.hostname() : null,
     wantsCredential: image === null && options.enroll !== true && !hasCredential,
-    candidates,
+    ...found,
     kindOf: (path) => kindOf(files, path),
     regionsOf: async (answers) => (options.test === false || image !== null ? [] : regionsOf(answers, context)),
   });

@@ -9,7 +9,7 @@ import { type LogOptions, openLog } from "../../platform/log/log.ts";
 import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { collectSettled, type OneShot, openOneShot, statusFromDisk } from "../one-shot.ts";
-import { forgetMemory, type Memory, readMemory, see, writeMemory } from "../on-demand.ts";
+import { forgetMemory, type KeptFiles, keptFiles, type Memory, readMemory, see, writeMemory } from "../on-demand.ts";
 import { FIRST_CONFIRMATION_MS } from "../registration/confirmation.ts";
 import { type Connection, connect } from "../registration/connect.ts";
 import { createCleanStop } from "../registration/state-file.ts";
@@ -71,7 +71,9 @@ async function lookOnce(folders: Folders, context: CommandContext): Promise<type
     memory !== null &&
     !hasActed &&
     said === keyOf(memory.status) &&
-    (["confirmMs", "inputs", "untilMs", "heartbeatProblem"] as const).every((name) => next[name] === memory[name]);
+    (["confirmMs", "inputs", "untilMs", "heartbeatProblem", "kept"] as const).every(
+      (name) => next[name] === memory[name],
+    );
   if (!isSame) await writeMemory({ ...next, status: said === "" ? null : next.status }, folders, context);
   return EXIT.ok;
 }
@@ -93,11 +95,17 @@ async function find(
   context: CommandContext,
 ): Promise<Result | Problem | null> {
   const { machine, signal } = context;
-  const nowMs = machine.clock.monotonicMs();
-  const opened = await openOneShot({ machine, folders, state: "read", isTrusting: true });
+  const [nowMs, startedMs] = [machine.clock.monotonicMs(), machine.clock.wallMs()];
+  const opened = await openOneShot({
+    machine,
+    folders,
+    state: "read",
+    isTrusting: true,
+    kept: memory?.kept?.files ?? [],
+  });
   if (opened.kind === "problem") return opened.problem;
   const confirmMs = memory?.confirmMs ?? (await firstConfirmation(folders, context));
-  const nothing = { confirmMs, inputs: "", untilMs: 0, heartbeatProblem: null, hasActed: false };
+  const nothing = { confirmMs, inputs: "", untilMs: 0, heartbeatProblem: null, kept: null, hasActed: false };
   if (opened.kind === "invalid") {
     const status = await statusFromDisk(folders, context);
     if ("fix" in status) return status;
@@ -113,13 +121,16 @@ async function find(
     const isDue = seen.status.state === "registered" && nowMs >= confirmMs;
     const registeredAt = oneShot.registration?.registered_at ?? null;
     const known = { ...nothing, heartbeatProblem, registeredAt, log: configuration.log };
-    if (!seen.hasWork && !isDue && !isRenewing) return { ...known, status: seen.status, said: keyOf(seen.status) };
+    const kept = seen.status.state === "registered" ? null : keptFiles(oneShot, memory?.kept ?? null, startedMs);
+    if (!seen.hasWork && !isDue && !isRenewing)
+      return { ...known, kept, status: seen.status, said: keyOf(seen.status) };
     if (seen.inputs === memory?.inputs && nowMs < memory.untilMs) return null;
-    const status = await act(isRenewing, oneShot, folders, context);
+    const status = await act(isRenewing, oneShot, kept, folders, context);
     if (status === null || "fix" in status) return status;
     const pauseMs = PAUSES_MS[status.state] ?? 0;
     return {
       ...known,
+      kept: status.state === "registered" ? null : kept,
       hasActed: true,
       confirmMs: nowMs + (untilConfirmation(status, machine.clock.wallMs()) ?? confirmMs - nowMs),
       inputs: pauseMs === 0 ? "" : seen.inputs,
@@ -184,12 +195,13 @@ async function beat(
 async function act(
   isRenewing: boolean,
   oneShot: OneShot,
+  kept: KeptFiles | null,
   folders: Folders,
   context: CommandContext,
 ): Promise<StatusDocument | Problem | null> {
   // A look that finds nothing does not load them.
   const [{ openAgent }, { register }] = await Promise.all([import("../control/either-agent.ts"), import("./setup.ts")]);
-  const opened = await openAgent(folders, context);
+  const opened = await openAgent(folders, context, { kept: kept?.files });
   if (opened.kind === "problem") return opened.problem;
   if (opened.kind === "invalid") return statusFromDisk(folders, context);
   await using agent = opened.agent;

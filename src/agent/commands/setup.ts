@@ -27,7 +27,7 @@ export const LOOK_PERIOD_MS = 500;
 export const setup: Command<SetupOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   if (options.dryRun === true) return preview(folders, options, context);
-  const opened = await openAgent(folders, context, hashProgress(context.terminal));
+  const opened = await openAgent(folders, context, { onProgress: hashProgress(context.terminal) });
   switch (opened.kind) {
     case "problem":
       return showProblem(opened.problem, {}, options, context.terminal);

@@ -5,7 +5,7 @@
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import { createAgent } from "../agent.ts";
+import { type AgentOptions, createAgent } from "../agent.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { type Document, readConfigurationNow } from "../configuration/documents.ts";
@@ -34,18 +34,20 @@ export type OpenedAgent =
   /** There is no agent, and this configuration has errors. */
   | { readonly kind: "invalid"; readonly configuration: Document<AgentConfiguration> };
 
-/** @param onProgress progress of hashing in this process. */
+/** For the agent in this process. */
+export type HereOptions = Pick<AgentOptions, "kept" | "onProgress">;
+
 export async function openAgent(
   folders: Folders,
   context: CommandContext,
-  onProgress?: (doneBytes: number, totalBytes: number) => void,
+  options: HereOptions = {},
 ): Promise<OpenedAgent> {
   const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
   switch (taken.kind) {
     case "problem":
       return taken;
     case "lock": {
-      const opened = await openHere(taken.lock, folders, context, onProgress);
+      const opened = await openHere(taken.lock, folders, context, options);
       if (opened.kind !== "agent") await taken.lock[Symbol.asyncDispose]();
       return opened;
     }
@@ -75,7 +77,7 @@ async function openHere(
   lock: AsyncDisposable,
   folders: Folders,
   context: CommandContext,
-  onProgress: ((doneBytes: number, totalBytes: number) => void) | undefined,
+  options: HereOptions,
 ): Promise<OpenedAgent> {
   const machine = forCommand(context.machine);
   const configuration = await readConfigurationNow(machine, folders.configPath);
@@ -101,7 +103,7 @@ async function openHere(
     registration: state.registration,
     connect: (current, ownCredential) => connect(current, { ...context, machine, folders }, ownCredential),
     denials,
-    onProgress,
+    ...options,
   });
   const stop = () => agent.stop();
   context.signal.addEventListener("abort", stop);

@@ -6,11 +6,12 @@ import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
 
-/** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. */
+/** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. `devices` only where some are listed. */
 export const CHECK_IDS = [
   "configuration",
   "manifest",
   "files",
+  "devices",
   "key",
   "state",
   "unit",

@@ -1,7 +1,8 @@
 import { explainAccess } from "../../access/access.ts";
-import { unsuitable, systemErrorFinding } from "../../look/findings.ts";
+import { deviceFinding, unsuitable, systemErrorFinding } from "../../look/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { type AgentUser, type Denial, explainDenial } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
@@ -9,7 +10,8 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { readConfigurationNow, readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding } from "../findings.ts";
 import { findStaleCalibrations } from "../init/detect/younger.ts";
-import { checkName, filesNow } from "../robot-setup.ts";
+import { examineDevices } from "../listed-devices.ts";
+import { checkName, filesNow, listedFiles } from "../robot-setup.ts";
 import { combine, fail, type Found, ok, skip, type Subject, type Verdict, warn } from "./check.ts";
 import { isError } from "../../documents/findings.ts";
 
@@ -73,9 +75,12 @@ export async function checkFiles(
   configuration: AgentConfiguration,
   manifest: RobotManifest,
 ): Promise<Verdict> {
-  const resolved = await filesNow(context.machine.files, configuration, manifest);
-  if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
-  const paths = resolved.files.map(({ path }) => path);
+  const { files: listed, findings, finding } = await filesNow(context.machine.files, configuration, manifest);
+  if (finding !== null) return fail(EXIT.invalid, finding.message, ALL_FINDINGS);
+  const [unmatched] = findings.map(({ message }) => split(message));
+  if (unmatched !== undefined) return fail(EXIT.invalid, unmatched.what, unmatched.remedy);
+  const ofFiles = listed.filter(({ hardware }) => hardware === undefined);
+  const paths = ofFiles.map(({ path }) => path);
   const { probe, relation, name: agentName } = agentUser;
   const accesses = probe === null ? new Map() : await explainAccess(probe, paths);
   const limitBytes = configuration.watch.file_limit_bytes;
@@ -98,7 +103,30 @@ export async function checkFiles(
   const [stale] = await findStaleCalibrations(paths, { files, clock, signal, homes: [] });
   if (stale !== undefined) return warn(stale.message, `if the robot uses it, list it in place of ${stale.path}`);
   const reader = probe === null || relation === "absent" ? `user ${context.userId}` : agentName;
-  return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
+  const patterns = Map.groupBy(ofFiles, ({ pattern }) => pattern);
+  const matched = [...patterns].flatMap(([pattern, { length }]) =>
+    pattern === undefined ? [] : [`, ${pattern}: ${length}`],
+  );
+  return ok(`${paths.length} of ${paths.length} can be read by ${reader}${matched.join("")}`);
+}
+
+/** Checks that every listed device is there, and can be told from others. */
+export async function checkDevices(
+  machine: Pick<Machine, "files" | "clock">,
+  configuration: AgentConfiguration,
+  manifest: RobotManifest,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { files } = listedFiles(configuration, manifest);
+  const { present, absent, twins } = await examineDevices(files, machine, signal);
+  const missing = await Promise.all(absent.map(({ path, code }) => deviceFinding(machine.files, path, code)));
+  const there = `${present} of ${present + absent.length} are there`;
+  const troubles = [
+    ...missing.map(({ message }) => split(message)).map(({ what, remedy }) => fail(EXIT.invalid, what, remedy)),
+    ...twins.map(({ message }) => split(message)).map(({ what, remedy }) => warn(what, remedy)),
+  ];
+  const verdict = combine([...troubles, ok(there)]);
+  return troubles.length === 0 ? verdict : { ...verdict, what: `${there}; ${verdict.what}` };
 }
 
 /** @returns `hidden` when this process has no access. */

@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import { isError } from "../../documents/findings.ts";
 import { type JointUnit, lerobotUnit, READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { type CatalogRow, CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+import { FILE_COUNT } from "../../manifest/configuration-files.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
@@ -21,6 +22,8 @@ export interface Answers extends Omit<ConfigurationValues, "name" | "hasHomePath
   readonly isExtended: boolean;
   /** In digest order. */
   readonly files: readonly string[];
+  /** Entries of devices, as the manifest has them. */
+  readonly devices: readonly string[];
   /** How far the joints of a LeRobot arm go, from its calibration: the limits of a manifest that extends a type. */
   readonly ranges: readonly GroupRanges[];
 }
@@ -30,10 +33,11 @@ const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-ag
 /** The texts of the two files that these answers give, and what `check` would say about them. */
 export async function documentsOf(answers: Answers) {
   const { name, type: robotTypeId, unit, files: paths, ranges } = answers;
+  const devices = answers.devices.slice(0, FILE_COUNT.maximum - paths.length);
   const hasHomePaths = paths.some((path) => path.startsWith("~/"));
   const configuration = configurationText({ ...answers, name: name ?? DEFAULTS.robot.name, hasHomePaths }, HINT);
   const base = baseOf(answers);
-  const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute), ranges }, HINT);
+  const manifest = manifestText({ robotTypeId, base, unit, files: paths.map(absolute), devices, ranges }, HINT);
   // The manifest's default path follows from this one, and is right by construction.
   const { findings, value } = readConfiguration(Buffer.from(configuration), "/config.yaml");
   const { findings: ofManifest } = await readManifest(Buffer.from(manifest));

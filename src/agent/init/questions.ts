@@ -9,6 +9,7 @@ import type { Person } from "../../platform/terminal.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
 import { absolute, type Answers, hasOtherLimits, isComplete, isUnitOpen, wrongAnswers } from "./answers.ts";
 import type { Candidate } from "./detect/detection.ts";
+import { isSure, type ProposedDevice } from "./detect/devices.ts";
 import { adopt } from "./detect/proposal.ts";
 import { findTypes } from "./type-choice.ts";
 
@@ -24,6 +25,7 @@ export interface Interview {
   readonly wantsCredential: boolean;
   /** Robots that were found. */
   readonly candidates: readonly Candidate[];
+  readonly devices: readonly ProposedDevice[];
   /** What is at the path, links followed; null when nothing can be seen there. */
   kindOf(path: string): Promise<FileStat["kind"] | null>;
   /** The regions of the service with this address; empty where it does not tell. */
@@ -60,6 +62,7 @@ export async function interview(given: Answers, task: Interview): Promise<Interv
     if (isUnitOpen(answers)) answers = { ...answers, unit: await askUnit(answers, prompts) };
     if (hasOtherLimits(answers)) answers = { ...answers, isExtended: await prompts.confirm(OWN_LIMITS) };
     if (answers.files.length === 0) answers = { ...answers, files: await askFiles(answers, task, prompts) };
+    if (task.devices.length > 0) answers = { ...answers, devices: await askDevices(task.devices, prompts) };
     const credential = task.wantsCredential && isComplete(answers) ? await askCredential(prompts) : LATER;
     return { answers, credential };
   } catch (error) {
@@ -103,6 +106,15 @@ async function askProposal(answers: Answers, candidates: readonly Candidate[], {
   const chosen = await choose("Take what was found", [...offers, none]);
   const found = candidates.find(({ key }) => key === chosen);
   return found === undefined ? answers : adopt(answers, found);
+}
+
+function askDevices(devices: readonly ProposedDevice[], { pick }: Prompts): Promise<readonly string[]> {
+  const options = devices.map(({ entry, reason, question }) => ({
+    value: entry,
+    label: question === null ? reason : `${reason}: ${question}`,
+  }));
+  const sure = devices.filter(isSure).map(({ entry }) => entry);
+  return pick("Devices to list (Space: add or leave out)", options, sure);
 }
 
 function askType(answers: Answers, { search }: Prompts): Promise<string | null> {
@@ -190,7 +202,7 @@ type Prompts = Awaited<ReturnType<typeof openPrompts>>;
 
 /** The prompts of the library, on the terminal of this person. All throw `Cancelled`. */
 async function openPrompts({ person, signal }: Interview) {
-  const { autocomplete, confirm, select, text, updateSettings } = await import("@clack/prompts");
+  const { autocomplete, confirm, multiselect, select, text, updateSettings } = await import("@clack/prompts");
   // Otherwise Node ends the input at Ctrl-D, and the prompt waits for ever; as it does when the terminal is gone.
   updateSettings({ aliases: { [CTRL_D]: "cancel" } });
   const ended = new AbortController();
@@ -227,6 +239,12 @@ async function openPrompts({ person, signal }: Interview) {
     async choose(message: string, options: Option<string>[]): Promise<string> {
       return answered<string>(await select<string>({ ...common, message, options }));
     },
+    /** Any of the options. */
+    async pick(message: string, options: Option<string>[], initialValues: string[]): Promise<readonly string[]> {
+      return answered<string[]>(
+        await multiselect<string>({ ...common, message, options, initialValues, required: false }),
+      );
+    },
     async confirm(message: string): Promise<boolean> {
       return answered<boolean>(await confirm({ ...common, message, initialValue: false }));
     },
@@ -234,7 +252,7 @@ async function openPrompts({ person, signal }: Interview) {
 }
 
 /** The library answers with a symbol when the person, or the signal, ended the prompt. */
-function answered<Value extends string | boolean>(answer: Value | symbol): Value {
+function answered<Value extends string | boolean | readonly string[]>(answer: Value | symbol): Value {
   if (typeof answer === "symbol") throw new Cancelled();
   return answer;
 }

@@ -141,6 +141,8 @@ export interface ManifestValues {
   readonly unit: JointUnit | null;
   /** Paths, in digest order. */
   readonly files: readonly string[];
+  /** Entries of devices, behind the files. */
+  readonly devices?: readonly string[];
   /** The arm's own, as limits. */
   readonly ranges?: readonly GroupRanges[];
 }
@@ -155,9 +157,10 @@ const TYPE_PLACEHOLDER = "<id from: robot-policy-agent catalog>";
  * @param hint the second line: the path of the file and what to do with it.
  */
 export function manifestText(values: ManifestValues, hint: string): string {
-  const { robotTypeId, base, files } = values;
+  const { robotTypeId, base, files, devices = [] } = values;
   const type = base === null ? typeText(robotTypeId) : extensionText(base);
   const isDraft = files.length === 0;
+  const listed = [...files.map((path) => `- ${yamlText(path)}`), ...devices];
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
 
@@ -172,7 +175,7 @@ ${base === null ? "" : `${unitText(base, values)}${base.cameras === "user" ? CAM
 # Files that decide how a command becomes motion: calibration, limits, which arm is left. No logs, data or keys.
 # Their order counts: keep it. Any change of their content registers the robot again.
 # A label is shown instead of a path: {label: left arm, path: /opt/yam/configs/yam_left.yaml}
-${isDraft ? usualFiles(base?.robot_type_id ?? robotTypeId) : `configuration_files:\n${files.map((path) => `  - ${yamlText(path)}`).join("\n")}`}
+${listed.length === 0 ? usualFiles(base?.robot_type_id ?? robotTypeId) : `configuration_files:\n${listed.map((line) => `  ${line}`).join("\n")}`}
 # Cameras and adapters count by what they are: a swap registers the robot again. Their lines: robot-policy-agent devices
 #  - {label: front camera, device: /dev/v4l/by-id/usb-046d_HD_Pro_Webcam_C920_4F3A21DF-video-index0}
 `;

@@ -57,6 +57,9 @@ const fileSchema = z
     return { ...file, stat: { ...known, sizeBytes, mtimeNs, ctimeNs, userId, groupId } };
   });
 
+/** What was hashed, as the state keeps it. */
+export const fingerprintsSchema = z.array(fileSchema);
+
 const registrationSchema = z.object({
   service_url: z.string(),
   /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
@@ -74,7 +77,7 @@ const registrationSchema = z.object({
   /** Another request was sent since, and whether the service took it is unknown. */
   in_doubt: z.boolean(),
   /** What was hashed for it. */
-  files: z.array(fileSchema),
+  files: fingerprintsSchema,
   /** The robot as the service answered. In a file of an earlier agent the texts may be missing that were not known then. */
   robot: robotViewSchema,
   /** ISO 8601, by this machine's clock. */
@@ -170,7 +173,7 @@ export async function saveRegistration(
 }
 
 /** What `fileSchema` reads. */
-function encodeFile(file: FileFingerprint): z.input<typeof fileSchema> {
+export function encodeFile(file: FileFingerprint): z.input<typeof fileSchema> {
   const { device, inode, sizeBytes, mtimeNs, ctimeNs, mode, userId, groupId } = file.stat;
   return {
     ...file,

@@ -1,11 +1,11 @@
-/** `--method owner`: a drop-in of the unit runs the agent as the user that owns the files. Holds however they are written, but is the widest grant. */
+/** `--method owner`: drop-ins of the units run the agent as the user that owns the files. Holds however they are written, but is the widest grant. */
 import { chown } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { explainAccess, probeAs } from "../../access/access.ts";
 import { type Account, accountName, lookUpAccount } from "../../access/account.ts";
 import { OpenEntries, type OpenEntry, openPath } from "../../access/open-path.ts";
-import { DROP_IN_DIRECTORY, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
+import { DROP_IN_DIRECTORIES, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
 import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -19,7 +19,15 @@ export interface OwnerPlan {
   readonly notes: readonly string[];
 }
 
-const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
+const NAME = "50-grant.conf";
+const [SERVICE_DIRECTORY = "", ...OTHER_DIRECTORIES] = DROP_IN_DIRECTORIES;
+/** That of the service, which the record names for all of them. */
+const DROP_IN = `${SERVICE_DIRECTORY}/${NAME}`;
+
+/** With those of the units that look or register without an agent in between. */
+function dropInsOf({ drop_in: path }: OwnerGrant): readonly string[] {
+  return path === DROP_IN ? [path, ...OTHER_DIRECTORIES.map((folder) => `${folder}/${NAME}`)] : [path];
+}
 
 /** @param account the agent's user now. */
 export async function planOwner(
@@ -71,9 +79,10 @@ function refused(what: string, where: string, fix = "another method: --method ac
 }
 
 /** What the grant changes, in words. */
-export function describeOwner({ drop_in: path, text, key }: OwnerGrant, account: Account): readonly string[] {
-  const dropIn = `${path}: a drop-in of the unit: ${text.trimEnd().split("\n").at(-1)}`;
-  return key === null ? [dropIn] : [dropIn, `${key.path}: given to ${accountName(account)}`];
+export function describeOwner(grant: OwnerGrant, account: Account): readonly string[] {
+  const setting = grant.text.trimEnd().split("\n").at(-1);
+  const dropIns = dropInsOf(grant).map((path) => `${path}: a drop-in of the unit: ${setting}`);
+  return grant.key === null ? dropIns : [...dropIns, `${grant.key.path}: given to ${accountName(account)}`];
 }
 
 /** The record comes first, as for access lists. @throws Node system errors. */
@@ -85,21 +94,31 @@ export async function applyOwner(
 ): Promise<void> {
   await writeGrantRecord(files, directory, { ...record, owner: grant });
   if (grant.key !== null) await changeKeyOwner(grant.key.path, grant.key.from_user_id, grant.key.to_user_id);
-  await files.makeDirectory(dirname(grant.drop_in), 0o755);
-  await replaceDurably(files, grant.drop_in, Buffer.from(grant.text), 0o644);
+  for (const path of dropInsOf(grant)) {
+    await files.makeDirectory(dirname(path), 0o755);
+    await replaceDurably(files, path, Buffer.from(grant.text), 0o644);
+  }
 }
 
 /** @returns why it could not be taken back, or null. */
-export async function revokeOwner(files: Files, { drop_in: path, key }: OwnerGrant): Promise<Problem | null> {
+export async function revokeOwner(files: Files, grant: OwnerGrant): Promise<Problem | null> {
+  const { drop_in: where, key } = grant;
   try {
-    await removeIfPresent(files, path);
-    // Before the record goes: a power cut must not bring back a drop-in that no record names.
-    await files.syncDirectory(dirname(path)).catch(ignoreAbsence);
+    for (const path of dropInsOf(grant)) {
+      await removeIfPresent(files, path);
+      // Before the record goes: a power cut must not bring back a drop-in that no record names.
+      await files.syncDirectory(dirname(path)).catch(ignoreAbsence);
+    }
     return key === null ? null : await returnKey(files, key);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return { code: "revoke-failed", what: `it cannot be removed (${code})`, where: path, fix: `rm ${path}` };
+    return {
+      code: "revoke-failed",
+      what: `it cannot be removed (${code})`,
+      where,
+      fix: `rm ${dropInsOf(grant).join(" ")}`,
+    };
   }
 }
 

@@ -16,7 +16,7 @@ import { runInProcess } from "../../support/programs/in-process.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import { type Robot, writeAtOnce } from "../../support/robot/robot.ts";
+import { eventually, type Robot, writeAtOnce } from "../../support/robot/robot.ts";
 import { forgetRobots } from "../../support/service/service.ts";
 import { createScene, savedRegistration, type Scene, storedRobots } from "../../support/service/scene.ts";
 import { approve, enrollAndStop, ENROLLED, installation, readIdentityFile, ServiceClock } from "./enrolment/scene.ts";
@@ -33,7 +33,11 @@ async function traces({ folder }: Robot): Promise<readonly string[]> {
 
 const memoryOf = ({ runtime_directory: folder }: Robot) => join(folder, "look.json");
 const remembered = async (robot: Robot) =>
-  JSON.parse(await readFile(memoryOf(robot), "utf8")) as { confirm_ms: number; status: unknown };
+  JSON.parse(await readFile(memoryOf(robot), "utf8")) as {
+    confirm_ms: number;
+    status: unknown;
+    kept?: { until_ms: number; files: readonly { path: string; sha256: string }[] };
+  };
 const remember = async (robot: Robot, more: object) =>
   writeFile(memoryOf(robot), JSON.stringify({ ...(await remembered(robot)), ...more }));
 
@@ -205,6 +209,35 @@ test("look: trusts the stat of a registered file, and does not read it", async (
   await saveRegistration(systemFiles, robot.state_directory, { ...content, files, request });
   await robot.run(["look"]);
   expect(sent(scene)).toEqual(["POST /v1/robots/setup"]);
+});
+
+test("look: a registration is pending → no file is read again for an hour, unless its stat changes", async () => {
+  await using scene = await createScene();
+  const { robot, service, proxy } = scene;
+  const lookInVain = async () => {
+    proxy.inject({ kind: "answer", status: 503 });
+    await robot.run(["look"]);
+    return (await remembered(robot)).kept ?? null;
+  };
+  // Not before it is clear that no change hides behind the same timestamps.
+  const kept = await eventually(async () => (await lookInVain()) ?? undefined, "files that are kept");
+  // Another hash than that of what is in the files.
+  const files = kept.files.map((file) => ({ ...file, sha256: sha256Hex(file.path) }));
+  await remember(robot, { kept: { ...kept, files } });
+  expect(await lookInVain()).toEqual({ ...kept, files });
+  await robot.run(["look"]);
+  const digest = `sha256:${sha256Hex(files.map(({ sha256 }) => `${sha256}\n`).join(""))}`;
+  expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: digest }]);
+  expect((await remembered(robot)).kept).toBeUndefined();
+
+  const [left = ""] = robot.paths;
+  await writeAtOnce(left, "offset: 6\n");
+  const later = await eventually(async () => (await lookInVain()) ?? undefined, "files that are kept");
+  await remember(robot, { kept: { files, until_ms: systemClock.monotonicMs() - 1 } });
+  expect((await lookInVain())?.files).toEqual(later.files);
+  await writeAtOnce(left, "offset: 7\n");
+  await robot.run(["look"]);
+  expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: await digestOfFiles(...robot.paths) }]);
 });
 
 test("look: enrolled robot → one heartbeat each, within the window of the service, and nothing is written", async () => {

@@ -45,7 +45,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
   /** Shell commands that show the grant, revoke it, and show what remains. */
   function showAndRevoke(): string {
     const showKey = `stat -c 'key of %U' ${folder}/api-key`;
-    const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; ${showKey}`;
+    const show = `cat /etc/systemd/system/robot-policy-agent*.service.d/50-grant.conf | sort | uniq -c; ${showKey}`;
     const showRest = "ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true";
     return `(${show}) 2>&1 || true; ${grantCommand()} --revoke; ${showKey}; ${showRest}`;
   }
@@ -54,16 +54,22 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     run("chown", "-R", "games:games", home);
     expect(await runProgram("owner", { after: showAndRevoke() })).toMatchInlineSnapshot(`
       "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit: User=games
+      /etc/systemd/system/robot-policy-agent-look.service.d/50-grant.conf: a drop-in of the unit: User=games
+      /etc/systemd/system/robot-policy-agent-setup.service.d/50-grant.conf: a drop-in of the unit: User=games
       /api-key: given to games
       the agent can then read whatever games can, and games can read the agent's key and state
       systemd gives the state folder to games at the next start
       games can read them now. To undo this: robot-policy-agent --config /config.yaml --state-dir /state grant --revoke
-      # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      User=games
+            3 # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
+            3 User=games
+            3 [Service]
       key of games
       revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
       key of nobody
+      /etc/systemd/system/robot-policy-agent-look.service.d:
+
+      /etc/systemd/system/robot-policy-agent-setup.service.d:
+
       /etc/systemd/system/robot-policy-agent.service.d:
 
       /var/lib/robot-policy-agent-install:

@@ -45,8 +45,8 @@ test("devices → a table within the terminal, the entries, and what cannot be t
 
     For configuration_files of the manifest, in the order of the robot's software:
       - { device: /dev/v4l/by-id/usb-Logitech_HD_Pro_Webcam_C920_4F3A21DF-video-index0 }
-      - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.1:1.0-video-index0 }
-      - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.2:1.0-video-index0 }
+      - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.1:1.0-video-index0, by: port }
+      - { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.2:1.0-video-index0, by: port }
       - { device: /dev/serial/by-id/usb-FTDI_USB__-__Serial_Converter_FT62AJ8P-if00-port0 }
       - { device: /dev/serial/by-path/pci-0000:00:14.0-usb-0:4.1:1.0-port0, by: port }
       - { device: /dev/serial/by-path/pci-0000:00:14.0-usb-0:4.2:1.0-port0, by: port }

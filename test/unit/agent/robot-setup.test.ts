@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { type AgentConfiguration, readConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import {
-  buildRobotSetup,
-  checkCommonName,
-  checkName,
-  configurationFiles,
-  robotName,
-} from "../../../src/agent/robot-setup.ts";
+import { buildRobotSetup, checkCommonName, checkName, listedFiles, robotName } from "../../../src/agent/robot-setup.ts";
 import { readManifest, type RobotManifest } from "../../../src/manifest/manifest.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
@@ -26,12 +20,12 @@ async function manifestOf(files: string): Promise<RobotManifest> {
   return manifest;
 }
 
-describe("configurationFiles", () => {
+describe("listedFiles", () => {
   const LIST = "[/etc/a.yaml, ~/b.yaml, {label: tool, path: /etc/c.yaml}, {label: hand, path: ~/d/e.yaml}]";
 
   test("files below ~/ and others → the manifest's order and labels", async () => {
-    expect(configurationFiles(configurationOf("name: arm-7, home: /home/robot"), await manifestOf(LIST))).toEqual({
-      kind: "files",
+    expect(listedFiles(configurationOf("name: arm-7, home: /home/robot"), await manifestOf(LIST))).toEqual({
+      finding: null,
       files: [
         { label: "/etc/a.yaml", path: "/etc/a.yaml", entry: 0 },
         { label: "~/b.yaml", path: "/home/robot/b.yaml", entry: 1 },
@@ -42,15 +36,15 @@ describe("configurationFiles", () => {
   });
 
   test("no home, file below ~/ → finding for the first one", async () => {
-    expect(configurationFiles(configurationOf("name: arm-7"), await manifestOf(LIST))).toMatchObject({
-      kind: "finding",
+    expect(listedFiles(configurationOf("name: arm-7"), await manifestOf(LIST))).toMatchObject({
+      files: [],
       finding: { id: "home_missing", loc: "/configuration_files/1", message: expect.stringContaining("~/b.yaml") },
     });
   });
 
   test("no home, files elsewhere → no finding", async () => {
     const manifest = await manifestOf("[/etc/a.yaml]");
-    expect(configurationFiles(configurationOf("name: arm-7"), manifest).kind).toBe("files");
+    expect(listedFiles(configurationOf("name: arm-7"), manifest).finding).toBeNull();
   });
 });
 

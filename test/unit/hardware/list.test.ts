@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { type Listed, listHardware } from "../../../src/hardware/list.ts";
+import { type Listed, listHardware, METADATA } from "../../../src/hardware/list.ts";
 import { findTwins } from "../../../src/hardware/twins.ts";
 import { testFolder } from "../../support/folder.ts";
 import {
@@ -26,7 +26,8 @@ function treeOf(...plugs: readonly Plug[]) {
 }
 
 async function listOf(...plugs: readonly Plug[]): Promise<readonly Listed[]> {
-  return listHardware(treeOf(...plugs).files, AbortSignal.timeout(5000));
+  const list = await listHardware(treeOf(...plugs).files, AbortSignal.timeout(5000));
+  return list.filter(({ role }) => role !== METADATA);
 }
 
 async function linesOf(...plugs: readonly Plug[]): Promise<string> {
@@ -77,11 +78,17 @@ test("twins that share a serial number → by: port, and the path by port", asyn
   ]);
 });
 
-test("twins without a serial number → their ports tell them apart anyway", async () => {
+test("twins without a serial number → by: port, which says that nothing else tells them apart", async () => {
   const list = await listOf(cheapCamera(0, { chain: "1" }), cheapCamera(2, { chain: "2" }));
   expect(list.map(({ entry, twins }) => ({ entry, twins }))).toEqual([
-    { entry: "- { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:1:1.0-video-index0 }", twins: ["/dev/video2"] },
-    { entry: "- { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2:1.0-video-index0 }", twins: ["/dev/video0"] },
+    {
+      entry: "- { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:1:1.0-video-index0, by: port }",
+      twins: ["/dev/video2"],
+    },
+    {
+      entry: "- { device: /dev/v4l/by-path/pci-0000:00:14.0-usb-0:2:1.0-video-index0, by: port }",
+      twins: ["/dev/video0"],
+    },
   ]);
 });
 
@@ -90,7 +97,11 @@ test("a link of the owner's own rule → preferred, and quoted where YAML wants 
   tree.link("/dev/cam_front", "/dev/video0");
   tree.link("/dev/arm, left", "/dev/ttyUSB0");
   const list = await listHardware(tree.files, AbortSignal.timeout(5000));
-  expect(list.map(({ entry }) => entry)).toEqual(["- { device: /dev/cam_front }", '- { device: "/dev/arm, left" }']);
+  const pictures = list.filter(({ role }) => role !== METADATA);
+  expect(pictures.map(({ entry }) => entry)).toEqual([
+    "- { device: /dev/cam_front }",
+    '- { device: "/dev/arm, left" }',
+  ]);
 });
 
 test("codecs of a board, consoles, virtual cameras and ethernet → not listed", async () => {

@@ -4,6 +4,7 @@
  */
 import { FILE_COUNT } from "../../../manifest/configuration-files.ts";
 import { type Candidate, type Environment, findProjects, leftOut, type LeftOut } from "./detection.ts";
+import { findDevices, type ProposedDevice } from "./devices.ts";
 import { findKnown } from "./known.ts";
 import { findLerobot } from "./lerobot.ts";
 import { findRos } from "./ros.ts";
@@ -22,6 +23,9 @@ export interface Detection {
   readonly decided: Candidate | null;
   /** What a person has to say. */
   readonly questions: readonly string[];
+  /** Whatever the robot is. Those with a question are listed only by a person. */
+  readonly devices: readonly ProposedDevice[];
+  readonly leftOutDevices: readonly LeftOut[];
   readonly looked: readonly string[];
   readonly skipped: readonly LeftOut[];
 }
@@ -39,9 +43,13 @@ export async function detect({ environment, root = "/", ...options }: DetectOpti
   const questions =
     second === undefined ? [...(first?.questions ?? [])] : [`which robot does this computer drive? ${all}`];
   if (first !== undefined && search.isCut) questions.push("is that all? The search ended at its limits");
+  const found = await findDevices(Math.max(1, first?.ranges.length ?? 1), options);
+  if (found === null) search.skipped.set("/sys/class", "the system does not answer what is plugged in");
+  const { devices, leftOut: leftOutDevices } = found ?? { devices: [], leftOut: [] };
   const looked = [...homes, ...projects.map(({ path }) => path)];
   const skipped = [...search.skipped].map(([path, reason]) => ({ path, reason }));
-  return { candidates, decided: questions.length === 0 ? (first ?? null) : null, questions, looked, skipped };
+  const decided = questions.length === 0 ? (first ?? null) : null;
+  return { candidates, decided, questions, devices, leftOutDevices, looked, skipped };
 }
 
 /** The description in a workspace is of the robot that was found otherwise, or of none that runs here: a person lists it, if wanted. */

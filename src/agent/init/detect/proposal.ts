@@ -1,20 +1,34 @@
 /** What detection found, in the lines that `init` prints. */
 import type { Answers } from "../answers.ts";
 import type { Detection } from "./detect.ts";
+import { isSure, type ProposedDevice } from "./devices.ts";
 import type { Candidate, LeftOut } from "./detection.ts";
 
 /** Of what is not proposed; the rest is counted. */
 const SHOWN = 12;
 
-export function proposalLines({ candidates, questions, looked, skipped }: Detection): readonly string[] {
-  if (candidates.length === 0) {
-    const places = looked.length === 0 ? ["no home: whose robot is it?"] : looked;
-    return ["No files of a robot were found. Looked in:", ...some(places), ...notes("Not looked at:", skipped)];
-  }
+export function proposalLines(detection: Detection): readonly string[] {
+  const { candidates, questions, looked, skipped } = detection;
+  const places = looked.length === 0 ? ["no home: whose robot is it?"] : looked;
   return [
+    ...(candidates.length === 0 ? ["No files of a robot were found. Looked in:", ...some(places)] : []),
     ...candidates.flatMap(candidateLines),
     ...(questions.length === 0 ? [] : ["To decide:", ...questions.map((question) => `  ${question}`)]),
+    ...deviceLines(detection),
     ...notes("Not looked at:", skipped),
+  ];
+}
+
+/** None where nothing is plugged in. */
+function deviceLines({ devices, leftOutDevices }: Detection): readonly string[] {
+  if (devices.length === 0) return [];
+  const lineOf = ({ entry, reason, question }: ProposedDevice) =>
+    `  ${entry}  ${question === null ? reason : `${reason}; ${question}`}`;
+  const [sure, doubtful] = [devices.filter(isSure), devices.filter((each) => !isSure(each))];
+  return [
+    ...(sure.length === 0 ? [] : ["Devices of the robot:", ...sure.map(lineOf)]),
+    ...(doubtful.length === 0 ? [] : ["Devices to decide about:", ...doubtful.map(lineOf)]),
+    ...notes("Devices left out:", leftOutDevices),
   ];
 }
 

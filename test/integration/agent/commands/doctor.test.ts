@@ -117,6 +117,19 @@ describe("configuration, manifest, files", () => {
     expect(check("files")?.remedy).toBe("list the files in it that matter, or all of them with /* at the end");
   });
 
+  test("files: patterns → how many files each matched; one without → named", async () => {
+    await using scene = await createScene({ files: { "a.stl": "1", "b.stl": "2" } });
+    const { robot } = scene;
+    const list = async (...paths: readonly string[]) => {
+      const text = await readFile(robot.manifestPath, "utf8");
+      const lines = paths.map((path) => `  - ${robot.path(path)}\n`).join("");
+      await writeFile(robot.manifestPath, text.replace(/configuration_files:[^]*/, `configuration_files:\n${lines}`));
+      return (await diagnose(robot)).check("files")?.what.replaceAll(robot.folder, "");
+    };
+    expect(await list("*.stl")).toMatch(/^2 of 2 can be read by .+, \/\*\.stl: 2$/);
+    expect(await list("a.stl", "*.dae")).toBe("Cannot find /*.dae: no file has such a name");
+  });
+
   /** A robot with one file in a folder that only root may enter. */
   async function closedScene() {
     const scene = await createScene({ files: { "open/a.yaml": "a: 1\n", "closed/b.yaml": "b: 1\n" } });

@@ -26,6 +26,7 @@ const NOTHING: Answers = {
   unit: null,
   isExtended: false,
   files: [],
+  devices: [],
   ranges: [],
 };
 /** Empties the line. */
@@ -57,6 +58,7 @@ async function tell(lines: readonly Line[], scene: Scene = {}) {
       hostname: "pi4",
       wantsCredential: false,
       candidates: [],
+      devices: [],
       kindOf: async (path) => (files.includes(path) ? "file" : files.includes(`${path}/`) ? "directory" : null),
       regionsOf: async () => regions,
       ...task,
@@ -120,6 +122,14 @@ const FOUND = candidate({
   unit: "deg",
 });
 const NEAR = candidate({ ...FOUND, key: "koch", robot: "Koch", differs: "other limits", ranges: [] });
+const DEVICES = [
+  { entry: "- { device: /dev/cam }", reason: "colour camera, C920, told by its serial number", question: null },
+  {
+    entry: "- { device: /dev/ttyUSB0 }",
+    reason: "serial adapter, CH340, told by its port",
+    question: "is it the robot's?",
+  },
+];
 const TAKEN = { files: ["/home/pat/arm.json"], unit: "deg" } as const;
 
 test.each<[string, Partial<Answers>, readonly Line[], Partial<Answers>, Partial<Scene>]>([
@@ -144,6 +154,16 @@ test.each<[string, Partial<Answers>, readonly Line[], Partial<Answers>, Partial<
     ],
     { ...TAKEN, type: SO101, ranges: RANGES },
     { candidates: [FOUND, NEAR] },
+  ],
+  [
+    "devices: those of the robot, and another that is picked",
+    { region: null },
+    [
+      ["region", "eu"],
+      ["Devices to list", `${DOWN} `],
+    ],
+    { devices: ["- { device: /dev/cam }", "- { device: /dev/ttyUSB0 }"] },
+    { devices: DEVICES },
   ],
   [
     "what was found, with the arm's own limits",
