@@ -244,7 +244,7 @@ describe("models apply", () => {
 
   it.each([
     ["a missing file", ["apply", "/nowhere/models.yaml", "--data", "/nowhere"], 3, "file_missing"],
-    ["a folder", ["apply", "/", "--data", "/nowhere"], 3, "file_not_regular"],
+    ["a folder", ["apply", "/", "--data", "/nowhere"], 3, "it is not a regular file"],
   ])("%s → an error with a remedy", async (_, argv, exitCode, text) => {
     const ended = await run(...argv);
     expect(ended).toMatchObject({ exitCode, output: expect.stringContaining(text) });

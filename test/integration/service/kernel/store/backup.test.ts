@@ -239,7 +239,7 @@ describe("a file that is no backup of this program", () => {
     await spoil(file);
     const refused = await run("restore", file, "--data", target);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
-    expect((await run("status", "--data", target)).stderr).toContain("[no-store]");
+    expect((await run("orgs", "list", "--data", target)).stderr).toContain("[no-store]");
   });
 
   it("backup of an earlier version, with its seal → restored", async () => {
