@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { ServiceFlags } from "../flags.ts";
 import { contextAt, contextFilesOf, CONTEXT_VARIABLE, NO_HOME, nonEmpty } from "./choose-service.ts";
 import type { ContextFiles, ServiceContext } from "./context-files.ts";
 
@@ -10,7 +10,7 @@ type ChosenContext =
 
 /** Chooses a command's context: the named one, the one with the address of `--url`, or the current one. */
 export async function chooseContext(
-  flags: OperatorFlags,
+  flags: ServiceFlags,
   context: OperatorContext,
   given?: string,
 ): Promise<ChosenContext> {

@@ -4,7 +4,7 @@ import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
 import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { ServiceFlags } from "../flags.ts";
 import { configurationFolder, type ContextFiles, openContextFiles, type ServiceContext } from "./context-files.ts";
 
 export const URL_VARIABLE = "ROBOT_POLICY_URL";
@@ -53,10 +53,7 @@ interface Target {
  *
  * The login and the key file of a context are sent only to that context's address.
  */
-export async function chooseService(
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<ChosenService | NoService> {
+export async function chooseService(flags: ServiceFlags, context: OperatorContext): Promise<ChosenService | NoService> {
   if (flags.keyFile === "") return noService(NO_KEY_FILE);
   const target = await chooseTarget(flags, context);
   if (target.kind === "no-service") return target;
@@ -117,7 +114,7 @@ export function baseUrl(text: string): string {
   return (URL.parse(text)?.href ?? text).replace(/\/+$/, "");
 }
 
-async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Promise<Target | NoService> {
+async function chooseTarget(flags: ServiceFlags, context: OperatorContext): Promise<Target | NoService> {
   const { environment } = context;
   const url = flags.url ?? (flags.context === undefined ? nonEmpty(environment[URL_VARIABLE]) : undefined);
   const contexts = contextFilesOf(context);
@@ -162,7 +159,7 @@ function noService(problem: Problem): NoService {
 
 type Chosen = Pick<ChosenService, "credential" | "loadCredential">;
 
-function chooseCredential(flags: OperatorFlags, target: Target, context: OperatorContext): Chosen {
+function chooseCredential(flags: ServiceFlags, target: Target, context: OperatorContext): Chosen {
   if (flags.keyFile !== undefined) return keyFile(flags.keyFile, "key-file", context);
   const environmentKey = nonEmpty(context.environment[KEY_VARIABLE]);
   const own = contextCredential(target.context, context);

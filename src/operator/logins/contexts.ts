@@ -1,6 +1,7 @@
-import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
-import { showFacts } from "../lists/show-facts.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
+import type { ServiceFlags } from "../flags.ts";
+import { showFacts } from "../lists/show-list.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
@@ -8,8 +9,8 @@ import { CONTEXT_NAME, type FoundContext, type ServiceContext } from "./context-
 import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 import { type Now, nowOf, timeUntil } from "../times.ts";
 
-/** `contexts list`: the operator's services. */
-export const contextsList: OperatorCommand = async (flags, context) => {
+/** The operator's services. */
+export async function contextsList(flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
@@ -36,12 +37,12 @@ export const contextsList: OperatorCommand = async (flags, context) => {
     ["credential"],
   );
   return EXIT.ok;
-};
+}
 
-/** `contexts show [NAME]`: one context, without its token. */
-export const contextsShow: OperatorCommand = async (flags, context, name) => {
+/** One context, without its token. */
+export async function contextsShow(flags: ServiceFlags, context: OperatorContext, name: string): Promise<ExitCode> {
   const { terminal } = context;
-  const chosen = await chooseContext(flags, context, name);
+  const chosen = await chooseContext(flags, context, name === "" ? undefined : name);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
   const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
@@ -58,12 +59,12 @@ export const contextsShow: OperatorCommand = async (flags, context, name) => {
     ["kept in", chosen.contexts.folder],
   ]);
   return EXIT.ok;
-};
+}
 
-/** `contexts use NAME`: makes it the default. */
-export const contextsUse: OperatorCommand = async (flags, context, name) => {
+/** Makes it the default. */
+export async function contextsUse(flags: ServiceFlags, context: OperatorContext, name: string): Promise<ExitCode> {
   const { terminal } = context;
-  const chosen = await chooseContext(flags, context, name);
+  const chosen = await chooseContext(flags, context, name === "" ? undefined : name);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
@@ -73,14 +74,14 @@ export const contextsUse: OperatorCommand = async (flags, context, name) => {
     noteOverridingVariables(context);
   }
   return EXIT.ok;
-};
+}
 
-/** `contexts add NAME --url URL`: saves a service; the first one becomes the default. */
-export const contextsAdd: OperatorCommand = async (flags, context, name) => {
+/** Saves a service; the first one becomes the default. */
+export async function contextsAdd(flags: ServiceFlags, context: OperatorContext, name: string): Promise<ExitCode> {
   const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
+  if (!CONTEXT_NAME.test(name)) return refuse(badName(name), EXIT.usage, terminal);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
     return refuseUsage("the address of the service is missing", fix, terminal);
@@ -118,14 +119,14 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   }
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
   return EXIT.ok;
-};
+}
 
-/** `contexts remove NAME`: deletes it, and ends its login. */
-export const contextsRemove: OperatorCommand = async (flags, context, name) => {
+/** Deletes it, and ends its login. */
+export async function contextsRemove(flags: ServiceFlags, context: OperatorContext, name: string): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
+  if (!CONTEXT_NAME.test(name)) return refuse(badName(name), EXIT.usage, terminal);
   const found = await contexts.find(name);
   // A damaged context can be removed too.
   if (found.kind === "no-context" && found.problem.code === "context-missing")
@@ -141,7 +142,7 @@ export const contextsRemove: OperatorCommand = async (flags, context, name) => {
   if (flags.json === true) terminal.json({ name, removed: true });
   else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
-};
+}
 
 /** For `--json`: everything except the token. */
 function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {

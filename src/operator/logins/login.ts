@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 import { beyondSpec } from "../../api/api.ts";
 import { isoNow } from "../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
-import type { OperatorCommand, OperatorContext } from "../context.ts";
-import type { Failure } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { OperatorContext } from "../context.ts";
+import { type Failure, isUnknownOperation } from "../failure.ts";
+import type { ServiceFlags } from "../flags.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -26,11 +26,13 @@ import {
 import { CONTEXT_NAME, type ContextFiles, type Login, type ServiceContext } from "./context-files.ts";
 import { awaitApproval, secretText, type SignedIn, startLogin } from "./sign-in.ts";
 
+export const LOGIN_SUMMARY = "sign in on a page in a browser, and save the service as a context";
+
 /** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
-/** `login`: signs in on a page in a browser, and saves the login in a context. */
-export const login: OperatorCommand = async (flags, context) => {
+/** Signs in on a page in a browser, and saves the login in a context. */
+export async function login(flags: ServiceFlags, context: OperatorContext, hasBrowser: boolean): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
@@ -40,11 +42,11 @@ export const login: OperatorCommand = async (flags, context) => {
   }
   const target = await chooseTarget(flags, context, contexts);
   if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
-  await using service = openService(withCredential(target, null), flags, context);
-  const isElsewhere = flags.browser === false || isRemoteSession(context.environment);
+  await using service = openService(withCredential(target, null), flags, context, LOGIN_SUMMARY);
+  const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
   const signedIn = isElsewhere ? await byPolling(service) : await byBrowser(service);
   return await finish(signedIn, service, target, contexts);
-};
+}
 
 async function byBrowser(service: Service): Promise<SignedIn> {
   const { context, terminal } = service;
@@ -127,14 +129,15 @@ function failed(failure: Failure, service: Service): ExitCode {
     const fix = "start again, and approve it within ten minutes";
     return refuse({ code: "login-ended", what, fix }, EXIT.unauthorized, service.terminal);
   }
+  if (!isUnknownOperation(failure)) return service.failed(failure);
   const fix = `use a key: robot-policy contexts add NAME --url ${service.chosen.baseUrl} --key-file FILE`;
-  return service.failed(failure, { missing: ["has no logins", fix] });
+  return refuse({ code: "not-offered", what: "this service has no logins", fix }, EXIT.rejected, service.terminal);
 }
 
 /** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
   const signedInAt = isoNow(context.machine.clock);
-  await using service = openService(withCredential(target, token), {}, context);
+  await using service = openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.getSession, {});
   if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
   const { active_organization: activeOrganization, credential } = result.value.value;
@@ -156,7 +159,7 @@ export async function endLogin(
   { token }: Login,
   context: OperatorContext,
 ): Promise<Failure | null> {
-  await using service = openService(withCredential(target, token), {}, context);
+  await using service = openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.endSession, {});
   // 401: it has ended already.
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
@@ -187,7 +190,7 @@ function withCredential(
 type Target = ServiceContext | { readonly problem: Problem };
 
 /** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
-async function chooseTarget(flags: OperatorFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
+async function chooseTarget(flags: ServiceFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
   const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
   const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
   const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts, context.terminal));

@@ -1,13 +1,14 @@
-import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
+import type { ServiceFlags } from "../flags.ts";
 import { failureText } from "../failure.ts";
 import { refuse } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { nonEmpty, URL_VARIABLE } from "./choose-service.ts";
 import { endLogin } from "./login.ts";
 
-/** `logout`: ends the login at the service, and deletes it here even if the service cannot be reached. */
-export const logout: OperatorCommand = async (flags, context) => {
+/** Ends the login at the service, and deletes it here even if the service cannot be reached. */
+export async function logout(flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const url = flags.url ?? nonEmpty(context.environment[URL_VARIABLE]);
   const chosen = await chooseContext(url === undefined ? flags : { ...flags, url }, context);
@@ -32,4 +33,4 @@ export const logout: OperatorCommand = async (flags, context) => {
   if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });
   else terminal.print(`Signed out of ${name}.`);
   return EXIT.ok;
-};
+}

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 import { readConfiguration as readAgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import { hardwareLine } from "../../../src/hardware/hardware.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { operatorProgram } from "../../../src/operator/program.ts";
 import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
 import { commandsOf, plainCommand } from "../../support/documents/commands.ts";

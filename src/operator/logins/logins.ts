@@ -1,70 +1,82 @@
-import type { OperatorRow } from "./operator-flags.ts";
+import { command, localCommand, type OperatorRow } from "../command.ts";
+import { onOff, text } from "../flags.ts";
+import { contextsAdd, contextsList, contextsRemove, contextsShow, contextsUse } from "./contexts.ts";
+import { login, LOGIN_SUMMARY } from "./login.ts";
+import { logout } from "./logout.ts";
+import { whoami } from "./whoami.ts";
 
-/** Logins and contexts. */
-export const accountRows: readonly OperatorRow[] = [
-  {
+/** Logins, and the saved services. */
+export const loginCommands: readonly OperatorRow[] = [
+  localCommand({
     name: "login",
-    summary: "sign in on a page in a browser, and save the service as a context",
-    flags: [
-      { flag: "--no-browser", summary: "open no browser; approve the login in a browser on another computer" },
-      { flag: "--key-file <file>", summary: "not used: a login needs no key", hidden: true },
-    ],
+    summary: LOGIN_SUMMARY,
+    flags: {
+      browser: onOff("open no browser; approve the login in a browser on another computer", { negated: true }),
+      keyFile: text("<file>", "not used: a login needs no key", { hidden: true }),
+    },
     examples: [
       "robot-policy login --url https://policy.example.com",
       "robot-policy login --url https://policy.example.com --context lab --no-browser",
       "robot-policy contexts add lab --url https://policy.example.com --key-file ~/lab.key   # with a key instead",
     ],
-    load: async () => (await import("../operator/logins/login.ts")).login,
-  },
-  {
+    run: ({ browser }, context, flags) => login(flags, context, browser !== false),
+  }),
+  localCommand({
     name: "logout",
     summary: "end the login at the service, and delete it here",
+    flags: {},
     examples: ["robot-policy logout", "robot-policy logout --context lab"],
-    load: async () => (await import("../operator/logins/logout.ts")).logout,
-  },
-  {
+    run: (_own, context, flags) => logout(flags, context),
+  }),
+  command({
     name: "whoami",
     summary: "show the service, the credential, and its organization",
+    flags: {},
     examples: ["robot-policy whoami"],
-    load: async () => (await import("../operator/logins/whoami.ts")).whoami,
-  },
-  {
+    run: whoami,
+  }),
+  localCommand({
     name: "contexts list",
     aliases: ["ls"],
     summary: "list the saved services",
+    flags: {},
     examples: ["robot-policy contexts list"],
-    load: async () => (await import("../operator/logins/contexts.ts")).contextsList,
-  },
-  {
+    run: (_own, context, flags) => contextsList(flags, context),
+  }),
+  localCommand({
     name: "contexts show",
     summary: "show a saved service, by default the current one",
     argument: "[NAME]",
     names: ["contexts"],
+    flags: {},
     examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    load: async () => (await import("../operator/logins/contexts.ts")).contextsShow,
-  },
-  {
+    run: (_own, context, flags, name) => contextsShow(flags, context, name),
+  }),
+  localCommand({
     name: "contexts use",
     summary: "make a saved service the current one, which commands use by default",
     argument: "NAME",
     names: ["contexts"],
+    flags: {},
     examples: ["robot-policy contexts use lab"],
-    load: async () => (await import("../operator/logins/contexts.ts")).contextsUse,
-  },
-  {
+    run: (_own, context, flags, name) => contextsUse(flags, context, name),
+  }),
+  localCommand({
     name: "contexts add",
     summary: "save a service: --url, and --key-file if it needs one",
     argument: "NAME",
+    flags: {},
     examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
-    load: async () => (await import("../operator/logins/contexts.ts")).contextsAdd,
-  },
-  {
+    run: (_own, context, flags, name) => contextsAdd(flags, context, name),
+  }),
+  localCommand({
     name: "contexts remove",
     aliases: ["rm"],
     summary: "delete a saved service, and end its login",
     argument: "NAME",
     names: ["contexts"],
+    flags: {},
     examples: ["robot-policy contexts remove lab"],
-    load: async () => (await import("../operator/logins/contexts.ts")).contextsRemove,
-  },
+    run: (_own, context, flags, name) => contextsRemove(flags, context, name),
+  }),
 ];
