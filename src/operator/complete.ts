@@ -10,7 +10,7 @@ import { isCurrent, listCurrentDeployments } from "./deployments/find.ts";
 import { listEnrolments } from "./enrolments/enrolments.ts";
 import { readFlags } from "./flags.ts";
 import { itemsIn, type Listed } from "./lists/listed.ts";
-import { contextFilesOf } from "./logins/choose-service.ts";
+import { readContexts } from "./logins/contexts-file.ts";
 import { withService } from "./operator.ts";
 import { listRobots } from "./robots/find.ts";
 import type { Service } from "./service.ts";
@@ -36,7 +36,10 @@ export async function namesOfKind(kind: string, given: object, context: Operator
 }
 
 async function askService(kind: string, given: object, context: OperatorContext): Promise<readonly string[]> {
-  if (kind === "contexts") return (await contextFilesOf(context)?.names()) ?? [];
+  if (kind === "contexts") {
+    const contexts = await readContexts(context);
+    return "code" in contexts ? [] : contexts.all.map(({ name }) => name);
+  }
   const flags = readFlags({}, given);
   if ("code" in flags) return [];
   let names: readonly string[] = [];

@@ -1,9 +1,13 @@
+import { beyondSpec, operations } from "../../api/api.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
 import { command, localCommand, type OperatorRow } from "../command.ts";
+import { isUnknownOperation } from "../failure.ts";
 import { onOff, text } from "../flags.ts";
-import { contextsAdd, contextsList, contextsRemove, contextsShow, contextsUse } from "./contexts.ts";
-import { login, LOGIN_SUMMARY } from "./login.ts";
-import { logout } from "./logout.ts";
-import { whoami } from "./whoami.ts";
+import { type Fact, showFacts } from "../lists/show-list.ts";
+import type { Service } from "../service.ts";
+import { timeUntil } from "../times.ts";
+import { contextCommands } from "./contexts.ts";
+import { login, LOGIN_SUMMARY, logout } from "./login.ts";
 
 /** Logins, and the saved services. */
 export const loginCommands: readonly OperatorRow[] = [
@@ -35,48 +39,45 @@ export const loginCommands: readonly OperatorRow[] = [
     examples: ["robot-policy whoami"],
     run: whoami,
   }),
-  localCommand({
-    name: "contexts list",
-    aliases: ["ls"],
-    summary: "list the saved services",
-    flags: {},
-    examples: ["robot-policy contexts list"],
-    run: (_own, context, flags) => contextsList(flags, context),
-  }),
-  localCommand({
-    name: "contexts show",
-    summary: "show a saved service, by default the current one",
-    argument: "[NAME]",
-    names: ["contexts"],
-    flags: {},
-    examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    run: (_own, context, flags, name) => contextsShow(flags, context, name),
-  }),
-  localCommand({
-    name: "contexts use",
-    summary: "make a saved service the current one, which commands use by default",
-    argument: "NAME",
-    names: ["contexts"],
-    flags: {},
-    examples: ["robot-policy contexts use lab"],
-    run: (_own, context, flags, name) => contextsUse(flags, context, name),
-  }),
-  localCommand({
-    name: "contexts add",
-    summary: "save a service: --url, and --key-file if it needs one",
-    argument: "NAME",
-    flags: {},
-    examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
-    run: (_own, context, flags, name) => contextsAdd(flags, context, name),
-  }),
-  localCommand({
-    name: "contexts remove",
-    aliases: ["rm"],
-    summary: "delete a saved service, and end its login",
-    argument: "NAME",
-    names: ["contexts"],
-    flags: {},
-    examples: ["robot-policy contexts remove lab"],
-    run: (_own, context, flags, name) => contextsRemove(flags, context, name),
-  }),
+  ...contextCommands,
 ];
+
+/** Shows the chosen service, the credential, and its organization. */
+async function whoami(service: Service): Promise<ExitCode> {
+  const result = await service.call(beyondSpec.getSession, {});
+  if (result.kind !== "ok") return isUnknownOperation(result) ? showAcceptance(service) : service.failed(result);
+  const { value, document } = result.value;
+  const { active_organization: organization, credential } = value;
+  return service.answer({ ...whereOf(service), session: document }, () =>
+    showFacts(service.terminal, [
+      ...placeFacts(service),
+      ["organization", `${organization.name} (${organization.id})`],
+      ["role", organization.role],
+      ["id", credential?.id ?? ""],
+      ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
+      ["expires", timeUntil(credential?.expires_at, service.now())],
+    ]),
+  );
+}
+
+/** For a service with only the documented operations: shows only whether it accepts the credential. */
+async function showAcceptance(service: Service): Promise<ExitCode> {
+  const result = await service.call(operations.listRobots, { query: { limit: 1 } });
+  if (result.kind !== "ok") return service.failed(result);
+  return service.answer({ ...whereOf(service), session: null }, () => {
+    showFacts(service.terminal, placeFacts(service));
+    service.terminal.note("The service accepts the credential; it does not say whose it is.");
+  });
+}
+
+function placeFacts({ chosen }: Service): readonly Fact[] {
+  return [
+    ["service", chosen.baseUrl],
+    ["context", chosen.context?.name ?? ""],
+    ["credential", chosen.credential.name],
+  ];
+}
+
+function whereOf({ chosen }: Service) {
+  return { url: chosen.baseUrl, context: chosen.context?.name ?? null, credential: chosen.credential.source };
+}

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -220,13 +220,15 @@ describe("contexts", () => {
     expect((await run("add", "../x", "--url", "https://x.example")).exitCode).toBe(2);
     expect((await run("add", "plain", "--url", "http://x.example")).err).toContain("--allow-insecure");
     expect((await run("remove", "other")).out).toContain("no context is current now");
-    await writeFile(join(site.home, ".config/robot-policy/contexts/lab.json"), "{ torn", { mode: 0o600 });
+    const path = join(site.home, ".config/robot-policy/contexts.json");
+    await writeFile(path, "{ torn", { mode: 0o600 });
     for (const args of [
       ["show", "lab"],
       ["add", "lab", "--url", "https://x.example"],
     ])
       expect(await run(...args)).toMatchObject(endedWith(2, "it is damaged"));
-    expect((await run("remove", "lab")).exitCode).toBe(0);
+    expect((await run("remove", "lab")).err).toContain(`→ rm ${path}`);
+    await rm(path);
     expect(JSON.parse((await run("list", "--json")).out)).toEqual([]);
   });
 });
