@@ -7,7 +7,6 @@
  * failure.ts and body.ts report failures in terms of the operator's flags and files.
  */
 import { createOperationClient } from "../client/operation-client.ts";
-import { createUndiciTransport } from "../client/transport/undici-transport.ts";
 import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import type { OperatorContext } from "./context.ts";
 import type { ServiceFlags } from "./flags.ts";
@@ -28,17 +27,19 @@ export async function withService(
 ): Promise<ExitCode> {
   const choice = await chooseService(flags, context);
   if (choice.kind === "no-service") return refuse(choice.problem, EXIT.usage, context.terminal);
-  await using service = openService(choice, flags, context, summary);
+  await using service = await openService(choice, flags, context, summary);
   return await act(service);
 }
 
 /** Opens the service with its chosen credential. */
-export function openService(
+export async function openService(
   chosen: ChosenService,
   flags: ServiceFlags,
   context: OperatorContext,
   summary: string,
-): Service & AsyncDisposable {
+): Promise<Service & AsyncDisposable> {
+  // Loaded here, because help asks no service.
+  const { createUndiciTransport } = await import("../client/transport/undici-transport.ts");
   const { machine, environment, version } = context;
   const { files, clock } = machine;
   const { baseUrl, ca_file: caFile, allow_insecure } = chosen;

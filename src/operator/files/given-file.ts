@@ -2,7 +2,6 @@ import * as z from "zod";
 
 import { renderFindings } from "../../documents/excerpt.ts";
 import { type Finding, pointer } from "../../documents/findings.ts";
-import { readSettings } from "../../documents/read.ts";
 import { formed } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import type { Subject } from "../../documents/yaml.ts";
@@ -81,6 +80,8 @@ export async function readWritten<T>(
   if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)], null);
   const hints = new Map([...fileHints(declared), ...more]);
   const rules = { subject, sizeLimitBytes: LIMIT_BYTES, secretAdvice: "", hints };
+  // Loaded here, because most commands read no YAML.
+  const { readSettings } = await import("../../documents/read.ts");
   const { value, findings, locate } = readSettings(bytes, rules, schema);
   if (value === null) return refuse(findings, bytes);
   return {

@@ -46,7 +46,7 @@ export async function login(flags: ServiceFlags, context: OperatorContext, hasBr
   }
   const target = targetOf(flags, context, contexts);
   if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
-  await using service = openService(withCredential(target, null), flags, context, LOGIN_SUMMARY);
+  await using service = await openService(withCredential(target, null), flags, context, LOGIN_SUMMARY);
   const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
   const signedIn = isElsewhere ? await byPolling(service) : await byBrowser(service);
   return await finish(signedIn, service, target);
@@ -136,7 +136,7 @@ function failed(failure: Failure, service: Service): ExitCode {
 /** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
   const signedInAt = isoNow(context.machine.clock);
-  await using service = openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
+  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.getSession, {});
   if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
   const { active_organization: activeOrganization, credential } = result.value.value;
@@ -158,7 +158,7 @@ export async function endLogin(
   { token }: Login,
   context: OperatorContext,
 ): Promise<Failure | null> {
-  await using service = openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
+  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.endSession, {});
   // 401: it has ended already.
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;

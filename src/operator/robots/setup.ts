@@ -15,8 +15,6 @@ import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags
 import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
-import { hashFiles } from "./hash-files.ts";
-import { readManifestFile } from "./manifest-file.ts";
 import {
   carryOver,
   changeLines,
@@ -67,7 +65,7 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
   const json = service.flags.json === true;
   const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, SETUP, json, context);
   if (file?.kind === "unusable") return file.exitCode;
-  const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, json, context);
+  const read = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
   const fromFlags = defined({
@@ -153,6 +151,12 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
     places,
     show: ({ robot }) => terminal.print(`${robot.name} is registered (${robot.id}) with ${body.configuration_digest}.`),
   });
+}
+
+/** Loaded here, because no other command reads manifests. */
+async function readManifest(path: string, json: boolean, context: OperatorContext) {
+  const { readManifestFile } = await import("./manifest-file.ts");
+  return readManifestFile(path, json, context);
 }
 
 const NO_FILES = "No configuration files: the digest covers nothing. --file names them.";
@@ -245,6 +249,7 @@ async function digestOf(
   }
   const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
   if (files.length === 0 && source.configurationFiles === undefined) return null;
+  const { hashFiles } = await import("./hash-files.ts");
   const snapshot = await hashFiles(files, context);
   return typeof snapshot === "number" ? snapshot : snapshot.digest;
 }
