@@ -22,6 +22,8 @@ export interface Resource<Item> {
   idOf(item: Item): string;
   /** What an operator may call it beside its id. */
   namesOf(item: Item): readonly (string | null | undefined)[];
+  /** No command changes one: an answer that this program cannot read is shown as it is. */
+  readonly isOnlyShown?: true;
   /** A name may be something that no path can have, such as a URL. */
   readonly takesAnyText?: true;
 }
@@ -41,7 +43,8 @@ export async function find<Item>(
     const result = await service.call(get.row, { parameters: { [get.parameter]: name } });
     if (result.kind === "ok") return result.value;
     const isUnknown = isUnknownOperation(result) || isNothingNamed(result);
-    if (!isUnknown) return showAsItIs(result, terminal) ?? service.failed(result);
+    const shown = resource.isOnlyShown === true ? showAsItIs(result, terminal) : null;
+    if (!isUnknown) return shown ?? service.failed(result);
     if (load === undefined || isNothingNamed(result)) return refuseNothing(service, resource, name);
   }
   if (load === undefined) return refuseNothing(service, resource, name);

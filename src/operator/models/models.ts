@@ -39,6 +39,7 @@ const MODEL: Resource<ModelView> = {
   get: { row: operations.getModel, parameter: "slug" },
   idOf: ({ slug }) => slug,
   namesOf: () => [],
+  isOnlyShown: true,
 };
 
 /** A model, with the health of its endpoints. */
