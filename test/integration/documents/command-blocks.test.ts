@@ -226,7 +226,7 @@ const RUNS: readonly Run[] = [
     what: "an operator's commands → read, or show their request",
     blocks: [
       "src/operator/README.md: robot-policy login --url https://policy.example.com",
-      "src/operator/README.md: robot-policy robots pending --watch",
+      "src/operator/README.md: robot-policy robots pending",
     ],
     async run(...blocks) {
       await using site = await openOperatorSite();
@@ -246,7 +246,7 @@ const RUNS: readonly Run[] = [
         // Needs a browser; the same is run with a terminal in test/integration/operator/login.test.ts.
         if (line.startsWith("login")) continue;
         const words = argv
-          .filter((word) => word !== "--wait" && word !== "--watch")
+          .filter((word) => word !== "--wait")
           .map((word) => word.replace("WXYZ-2345", code).replace("batch-7.txt", join(site.home, "batch-7.txt")));
         const input = '{"selector": {"site": "plant-1"}}';
         const ran = await site.runWith({ input }, ...words, ...(canDryRun(line) ? ["--dry-run"] : []));
