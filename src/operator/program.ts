@@ -36,7 +36,7 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
     models: "list and show the models of the catalog",
     deployments: "list, show and retire deployments",
     keys: "create, list and revoke API keys",
-    webhooks: "list, create, change, test and delete webhooks; see and resend what they were sent",
+    webhooks: "list, create, test, rotate and delete webhooks",
     contexts: "manage saved services; without a command, list them",
   },
   alone: { contexts: "list" },

@@ -280,6 +280,9 @@ describe("a login", () => {
     const elsewhere = await site.later("robots", "list", "--url", site.urls.eleven);
     expect(elsewhere.exitCode).toBe(5);
     expect(elsewhere.err).toContain("there is no credential for this service");
+    // Nor where its context is named beside another address.
+    const named = await site.later("robots", "list", "--context", "lab", "--url", site.urls.eleven);
+    expect(named).toMatchObject(endedWith(5, "there is no credential for this service"));
     // --url with the address of the context selects that context.
     expect((await site.later("robots", "list", "--url", `${site.urls.whole}/`)).exitCode).toBe(0);
   });
