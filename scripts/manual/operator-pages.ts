@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { ProgramTable } from "../../src/cli/command-table.ts";
-import { operatorProgram } from "../../src/cli/operator-program.ts";
-import { serviceProgram } from "../../src/cli/service-program.ts";
+import { operatorProgram } from "../../src/operator/program.ts";
+import { serviceProgram } from "../../src/service/program.ts";
 import type { ManPage } from "./pages.ts";
 import { describeCommands, describeUse } from "./program.ts";
 import { bold, example, italic, literal, page, type PageEdition, prose, term } from "./roff.ts";

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configurationSchema } from "../../src/agent/configuration/configuration.ts";
-import { agentProgram } from "../../src/cli/agent-program.ts";
+import { agentProgram } from "../../src/agent/commands/table.ts";
 import { manifestSchema } from "../../src/manifest/custom/keys.ts";
 import { EXIT } from "../../src/platform/terminal.ts";
 import { describeKeys } from "./document.ts";

@@ -1,7 +1,7 @@
-import { agentProgram } from "../../src/cli/agent-program.ts";
+import { agentProgram } from "../../src/agent/commands/table.ts";
 import type { ProgramTable } from "../../src/cli/command-table.ts";
-import { operatorProgram } from "../../src/cli/operator-program.ts";
-import { serviceProgram } from "../../src/cli/service-program.ts";
+import { operatorProgram } from "../../src/operator/program.ts";
+import { serviceProgram } from "../../src/service/program.ts";
 import { agentManPages, type ManPage } from "../manual/pages.ts";
 import { operatorManPages } from "../manual/operator-pages.ts";
 import type { PageEdition } from "../manual/roff.ts";

@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { completionScripts } from "../../src/cli/completion/completion.ts";
+import { completionScripts } from "../../src/cli/completion.ts";
 import { runProgram } from "../support/run-program.ts";
 import { type BundledPackage, bundledPackages, CONSOLE_PART, type Outputs } from "./bundled.ts";
 import type { Release } from "./changelog.ts";
@@ -77,7 +77,7 @@ export async function layOut({ tree, contents, build, built, node, release }: La
     const launcher = await readFile(join(build.folder, `${table.name}.cjs`), "utf8");
     await put(`${folder}/${table.name}.cjs`, startsNode(launcher, `/${folder}/node`), 0o755);
     await symlink(`../lib/${name}/${table.name}.cjs`, join(tree, "usr/bin", table.name));
-    const { bash = "", zsh = "", fish = "" } = Object.fromEntries(completionScripts(table));
+    const { bash = "", zsh = "", fish = "" } = Object.fromEntries(completionScripts(table.name));
     await put(`usr/share/bash-completion/completions/${table.name}`, bash);
     await put(`usr/share/zsh/vendor-completions/_${table.name}`, zsh);
     await put(`usr/share/fish/vendor_completions.d/${table.name}.fish`, fish);

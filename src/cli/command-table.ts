@@ -9,8 +9,10 @@ export interface ProgramTable<Flags, Context> {
   readonly groups?: Readonly<Record<string, string>>;
   /** The default command of a group: `contexts` is `contexts list`. */
   readonly alone?: Readonly<Record<string, string>>;
-  /** The kinds of names that arguments take, for completion, which asks the program for the names: `{ FLEET: "fleets" }`. */
+  /** The kinds of names that arguments take, for completion: `{ FLEET: "fleets" }`. */
   readonly names?: Readonly<Record<string, string>>;
+  /** The names of one kind. @param given the flags that were typed before, by the names that commander gives them. */
+  namesOfKind?(kind: string, given: object, context: Context): Promise<readonly string[]>;
   /** Headings in the list of commands, with the commands or groups under each, in the order of the commands. */
   readonly headings?: Readonly<Record<string, readonly string[]>>;
   readonly examples: readonly string[];
@@ -73,13 +75,18 @@ export interface FlagRow {
   readonly choices?: readonly string[];
   /** The command requires it. */
   readonly required?: true;
-  /** The flag without which it would be ignored: `--watch` of `--interval`. */
+  /** The flag without which it would be ignored: `--wait` of `--timeout`. */
   readonly needs?: string;
   /** Flags that contradict it; named by one of both is enough. */
   readonly excludes?: readonly string[];
   readonly default?: string;
   /** Accepted, but neither shown in help nor offered by completion. */
   readonly hidden?: true;
+}
+
+/** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */
+export function attributeOf(flag: string): string {
+  return flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Of every command that prints JSON. */

@@ -165,7 +165,7 @@ function refuseCombinations(program: Command, command: Command, rows: readonly F
   }
 }
 
-/** `--interval` of `--interval <seconds>`. */
+/** `--timeout` of `--timeout <time>`. */
 function wordOf(flag: string): string {
   return flag.split(" ")[0] ?? flag;
 }

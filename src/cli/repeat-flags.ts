@@ -1,5 +1,5 @@
 import { shellWord } from "../platform/text/shell-word.ts";
-import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
+import { attributeOf, JSON_FLAG, type ProgramTable } from "./command-table.ts";
 
 /**
  * Puts the given flags of every command into the commands that a hint names, so that they work as printed:
@@ -24,9 +24,4 @@ export function repeatFlags<Flags, Context>(
     const missing = flags.filter(({ word }) => !hint.includes(word)).map(({ text }) => text);
     return hint.replaceAll(command, (program) => program + missing.join(""));
   };
-}
-
-/** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */
-function attributeOf(flag: string): string {
-  return flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

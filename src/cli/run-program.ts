@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 
 import { EXIT, type Problem } from "../platform/terminal.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
+import { COMPLETE, complete } from "./completion.ts";
 import { type Arguments, describeProgram } from "./describe-program.ts";
 import { repeatFlags } from "./repeat-flags.ts";
 import type { ProgramTerminal } from "./terminal.ts";
@@ -32,6 +33,7 @@ export async function runProgram<Flags extends object, Context>(
   words: readonly string[],
   options: RunOptions<Context>,
 ): Promise<number> {
+  if (words[0] === COMPLETE) return complete(table, words.slice(1), options.context, options.terminal);
   // `help keys create` is `keys create --help`.
   const given = words[0] === "help" ? [...words.slice(1), "--help"] : words;
   const start = nameStart(given, table.common);

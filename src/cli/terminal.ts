@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 
 import { maskProblem } from "../documents/secrets.ts";
-import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
+import type { Problem, Terminal } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "../platform/text/text-width.ts";
@@ -77,18 +77,6 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     write(output, visibleLine(seal, text));
   }
 
-  function layOut(
-    headers: readonly string[],
-    rows: readonly (readonly string[])[],
-    prose: readonly string[] = [],
-    spare: readonly string[] = [],
-    columns: number = room(),
-  ): TableLayout {
-    // Escaped before the layout, so that the measured width is the drawn width.
-    const cells = rows.map((row) => row.map((cell) => visibleLine(seal, cell)));
-    return layOutTable(headers, cells, columns, prose, spare);
-  }
-
   /** Lines that the terminal would wrap or scroll away cannot be redrawn. */
   function fitToScreen(lines: readonly string[]): readonly string[] {
     const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
@@ -120,9 +108,10 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     json: (value) => printJson(value, 2),
     jsonLine: (value) => printJson(value, 0),
-    layOutTable: layOut,
-    table(headers, rows, prose, spare, columns) {
-      const { lines, hidden } = layOut(headers, rows, prose, spare, columns);
+    table(headers, rows, prose, spare) {
+      // Escaped before the layout, so that the measured width is the drawn width.
+      const cells = rows.map((row) => row.map((cell) => visibleLine(seal, cell)));
+      const { lines, hidden } = layOutTable(headers, cells, room(), prose, spare);
       for (const each of lines) line(stdout, each);
       return hidden;
     },

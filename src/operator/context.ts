@@ -1,14 +1,5 @@
 import type { Machine } from "../platform/machine.ts";
-import type { ExitCode, Questions, Terminal } from "../platform/terminal.ts";
-import type { OperatorFlags } from "./flags.ts";
-
-/** A command of robot-policy. Arguments that were not given are undefined. */
-export type OperatorCommand = (
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-  second: string | undefined,
-) => Promise<ExitCode>;
+import type { Questions, Terminal } from "../platform/terminal.ts";
 
 /** What every operator command gets from its caller. */
 export interface OperatorContext {

@@ -2,9 +2,9 @@ import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult, Unreachable } from "../client/call-result.ts";
 import { looksLikeClock, isUnknownIssuer } from "../client/transport/transport.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
-import { type Places, valueAt } from "./files/places.ts";
+import { type Places, valueAt } from "./body.ts";
 import type { ChosenCredential } from "./logins/choose-service.ts";
-import { refuse, refuseMissingOperation, refuseUnknown } from "./refuse.ts";
+import { refuse, refuseUnknown } from "./refuse.ts";
 
 export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
 type Refusal = Extract<Failure, { kind: "refused" }>;
@@ -15,8 +15,8 @@ export interface Sent {
   readonly places?: Places;
   /** The command's own message for a finding; null for the general one. */
   readonly describe?: (finding: ValidationError) => Problem | null;
-  /** What a service that lacks the operation does not do, and what to do instead; as `refuseMissingOperation` takes them. */
-  readonly missing?: readonly [lack: string, fix: string];
+  /** The operator wrote the request: what an unknown path means is not the command's to say. */
+  readonly isRaw?: true;
   /** What to do where nothing has the name or id. */
   readonly unknownFix?: string;
 }
@@ -25,13 +25,15 @@ interface Reporting extends Sent {
   /** Whether the command has sent anything but reads. */
   readonly hasSentChange: boolean;
   readonly credential: ChosenCredential;
+  /** What the command does, as its help has it. */
+  readonly summary: string;
   readonly terminal: Terminal;
 }
 
 /** Reports a failed call. @returns its exit code. */
 export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
-  const { terminal, missing } = reporting;
-  if (missing !== undefined && isUnknownOperation(failure)) return refuseMissingOperation(...missing, terminal);
+  const { terminal, summary } = reporting;
+  if (reporting.isRaw !== true && isUnknownOperation(failure)) return refuseNotOffered(summary, terminal);
   switch (failure.kind) {
     case "no-credential":
       return refuse(failure.problem, EXIT.unauthorized, terminal);
@@ -52,6 +54,13 @@ export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
     case "refused":
       return showRefusal(failure, reporting);
   }
+}
+
+/** Reports that the service lacks what the command needs. @param summary what it does, of which the first clause is said. */
+export function refuseNotOffered(summary: string, terminal: Terminal): ExitCode {
+  const what = `this service does not offer to ${summary.split(/[,;:]/, 1)[0]}`;
+  const fix = "robot-policy --help lists other commands; a newer service may offer it";
+  return refuse({ code: "not-offered", what, fix }, EXIT.rejected, terminal);
 }
 
 /** The JSON of an answer that this program cannot read further, as of a service with other members; undefined for any other failure. */
@@ -89,6 +98,12 @@ const CONFLICT_FIXES: ReadonlyMap<string, string> = new Map([
   ["robot_online", "make sure that its computer is to be replaced, then repeat the command with --replace ROBOT"],
   ["already_approved", "robot-policy robots deny CODE ends it, unless the computer has its credential already"],
 ]);
+
+/** Whether a wait goes on after this failure, because it may be temporary. */
+export function isTemporary(failure: Failure): boolean {
+  if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
+  return failure.kind === "unreachable" || failure.kind === "undecodable";
+}
 
 /** Why a call failed, for the middle of a sentence. */
 export function failureText(failure: Failure): string {

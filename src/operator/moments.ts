@@ -2,6 +2,9 @@ import { isoTime } from "../platform/clock.ts";
 import type { OperatorContext } from "./context.ts";
 import { refuseFlags } from "./refuse.ts";
 
+/** For the help of a flag. */
+export const SINCE_FORMS = "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)";
+
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** 100 years, which keeps dates within the range of JavaScript's Date. */
 const LONGEST_MS = 100 * 365 * UNITS_MS.d;

@@ -19,9 +19,9 @@ import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import { parseJson } from "../platform/text/parse-json.ts";
 import type { OperatorContext } from "./context.ts";
-import { type Failure, type Sent, showFailure } from "./failure.ts";
-import type { OperatorFlags } from "./flags.ts";
-import { listAll, type Listed, type ListOptions } from "./lists/listed.ts";
+import { type Failure, isUnknownOperation, type Sent, showFailure } from "./failure.ts";
+import type { ServiceFlags } from "./flags.ts";
+import { itemsIn, listAll, type Listed, type ListOptions } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
 import { type Now, nowOf } from "./times.ts";
 
@@ -30,7 +30,9 @@ export type Answer<T> = Pick<Answered<T>, "value" | "document">;
 
 /** An open service, as one run of a command uses it. */
 export interface Service {
-  readonly flags: OperatorFlags;
+  readonly flags: ServiceFlags;
+  /** What the command does, as its help has it. */
+  readonly summary: string;
   readonly context: OperatorContext;
   /** That of the context. */
   readonly terminal: Terminal;
@@ -68,11 +70,12 @@ interface ServiceParts {
   readonly client: OperationClient;
   readonly access: ServiceAccess;
   readonly chosen: ChosenService;
-  readonly flags: OperatorFlags;
+  readonly flags: ServiceFlags;
   readonly context: OperatorContext;
+  readonly summary: string;
 }
 
-export function createService({ client, access, chosen, flags, context }: ServiceParts): Service {
+export function createService({ client, access, chosen, flags, context, summary }: ServiceParts): Service {
   const { terminal, signal } = context;
   let hasSentChange = false;
   const call: Service["call"] = async (row, input) => {
@@ -94,10 +97,11 @@ export function createService({ client, access, chosen, flags, context }: Servic
   const failed: Service["failed"] = (failure, sent = {}) => {
     // Interrupted by the operator: no message.
     if (signal.aborted) return EXIT.interrupted;
-    return showFailure(failure, { ...sent, hasSentChange, credential: chosen.credential, terminal });
+    return showFailure(failure, { ...sent, hasSentChange, credential: chosen.credential, summary, terminal });
   };
   return {
     flags,
+    summary,
     context,
     terminal,
     chosen,
@@ -177,3 +181,28 @@ function showRequest(
   if (!json) terminal.note("Nothing was sent.");
   return EXIT.ok;
 }
+
+/** @returns the answer; null where the service lacks the operation; an exit code after reporting another failure. */
+export async function callIfOffered<T>(
+  service: Service,
+  row: OperationOf<T>,
+  input: OperationInput,
+): Promise<Answered<T> | ExitCode | null> {
+  const result = await service.call(row, input);
+  if (result.kind === "ok") return result.value;
+  return isUnknownOperation(result) ? null : service.failed(result);
+}
+
+/** Fetches the items of a whole list; null where the service lacks the operation. */
+export async function listIfOffered<T, Item>(
+  service: Service,
+  row: OperationOf<T>,
+  itemsOf: (value: T) => readonly Item[],
+): Promise<CallResult<readonly Item[] | null>> {
+  const result = await service.listAll(row, itemsOf);
+  if (result.kind !== "ok") return isUnknownOperation(result) ? NOTHING_LISTED : result;
+  return { ...result, value: itemsIn(result.value) };
+}
+
+/** The result of a list that the service lacks, or that is not needed. */
+export const NOTHING_LISTED = { kind: "ok", status: 200, value: null } as const;

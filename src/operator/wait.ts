@@ -1,12 +1,10 @@
 import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
-import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import { chosenDuration } from "../platform/text/relative-time.ts";
 import { within } from "../platform/clock.ts";
-import { failureText, type Sent } from "./failure.ts";
-import type { OperatorFlags } from "./flags.ts";
-import { isTemporary } from "./lists/show-list.ts";
-import { refuse, refuseFlags } from "./refuse.ts";
+import { failureText, isTemporary } from "./failure.ts";
+import { refuse } from "./refuse.ts";
 import type { Service } from "./service.ts";
 
 /** The default of `--timeout`. */
@@ -34,12 +32,11 @@ export interface Ended {
   readonly problem: Problem | null;
 }
 
-interface Waiting<State> extends Pick<Sent, "missing"> {
+interface Waiting<State> {
   /** The state in the answer to the change. */
   readonly first: State;
   readonly fetch: () => Promise<CallResult<State>>;
   readonly look: (state: State) => Look;
-  readonly timeoutMs: number;
   /** What to do after a timeout, which found this state. */
   readonly later: (last: State) => string;
 }
@@ -49,41 +46,17 @@ export interface Waited<State> {
   readonly last: State;
 }
 
-const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const;
-/** The longest `--timeout`. */
-const LONGEST_MS = 7 * 24 * UNITS_MS.h;
-
-/** Parses `90s`, `10m`, `2h`, or a number of seconds. @returns milliseconds; null for other text. */
-export function readDuration(text: string): number | null {
-  const [, count, unit = "s"] = /^(\d{1,7})([smh]?)$/.exec(text) ?? [];
-  const unitMs = Object.entries(UNITS_MS).find(([name]) => name === (unit === "" ? "s" : unit))?.[1];
-  if (count === undefined || unitMs === undefined) return null;
-  const durationMs = Number(count) * unitMs;
-  return durationMs <= LONGEST_MS ? durationMs : null;
-}
-
-/** `--timeout` in milliseconds; null after reporting an invalid one. */
-export function waitTimeout({ timeout }: OperatorFlags, terminal: Terminal): number | null {
-  if (timeout === undefined) return TIMEOUT_MS;
-  const timeoutMs = readDuration(timeout);
-  if (timeoutMs !== null) return timeoutMs;
-  return refuseFlags(
-    `--timeout '${timeout}' is not a duration`,
-    "write it as 90s, 10m or 2h, a week at most",
-    terminal,
-  );
-}
-
 /**
  * Polls until the change has ended, the time is over, or the operator interrupts. Continues after temporary failures, such as a restart of the
  * service.
  */
 export async function waitUntilEnded<State>(
   service: Service,
-  { first, fetch, look, timeoutMs, later, ...sent }: Waiting<State>,
+  { first, fetch, look, later }: Waiting<State>,
 ): Promise<Waited<State>> {
   const { terminal, machine, signal } = service.context;
   const { clock } = machine;
+  const timeoutMs = service.flags.timeout ?? TIMEOUT_MS;
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   let last = first;
@@ -109,7 +82,7 @@ export async function waitUntilEnded<State>(
       isLost = false;
       backoff.reset();
     } else if (result !== null) {
-      if (!isTemporary(result)) return { exitCode: service.failed(result, sent), last };
+      if (!isTemporary(result)) return { exitCode: service.failed(result), last };
       if (!isLost) terminal.note(`${failureText(result)}; trying again`);
       isLost = true;
       pauseMs = backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null);

@@ -27,7 +27,6 @@ export interface Terminal {
    * A table on stdout, fitted to the terminal. When it is too wide, the columns in `prose` are cut, and those in `spare` are hidden, the
    * last first.
    *
-   * @param columns the maximum width; by default that of the terminal.
    * @returns the headers of the hidden columns, in the order of the table.
    */
   table(
@@ -35,10 +34,7 @@ export interface Terminal {
     rows: readonly (readonly string[])[],
     prose?: readonly string[],
     spare?: readonly string[],
-    columns?: number,
   ): readonly string[];
-  /** The table as text, for `draw`. */
-  layOutTable(...table: Parameters<Terminal["table"]>): TableLayout;
   /** Whether stdout is no terminal: a person reads it later, or a program does. */
   readonly isPiped: boolean;
   /** True on a terminal, where text can be redrawn. */
@@ -60,12 +56,6 @@ export interface Terminal {
   progress(label: string, fraction: number): void;
   /** Styles text for this terminal; returns it unchanged when colour is off. */
   style(style: "good" | "bad" | "warn" | "dim" | "bold", text: string): string;
-}
-
-export interface TableLayout {
-  readonly lines: readonly string[];
-  /** Headers of the hidden columns, in the order of the table. */
-  readonly hidden: readonly string[];
 }
 
 /** Asks a person at the terminal. */

@@ -3,15 +3,14 @@ import type { AuditEntryView } from "../../api/audit.ts";
 import { HISTORY_KEPT, type RegistrationRecord } from "../../api/registrations.ts";
 import { detailsInWords, subjectOf } from "../../api/words/audit.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
+import { isPathParameter } from "../../client/send-request.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { command, type OperatorRow } from "../command.ts";
 import { isNothingNamed } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { type ListView, withColumns } from "../lists/columns.ts";
-import { showRows } from "../lists/show-list.ts";
-import { readMomentFlag } from "../moments.ts";
-import { withService } from "../operator.ts";
-import { refuse, refusePathParameter } from "../refuse.ts";
+import { type Given, LIST, text, texts } from "../flags.ts";
+import { type ListView, showRows } from "../lists/show-list.ts";
+import { readMomentFlag, SINCE_FORMS } from "../moments.ts";
+import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { timeAgo } from "../times.ts";
 
@@ -34,35 +33,49 @@ type Entries = CallResult<readonly Entry[]>;
 
 const SINCE = "30d";
 
-/** `audit`: changes, newest first; with `--robot` the registrations of robots. */
-export const audit: OperatorCommand = async (flags, context) => {
-  const { terminal } = context;
-  const since = readMomentFlag("--since", flags.since ?? SINCE, context);
-  if (since === null) return EXIT.usage;
-  const view = withColumns(viewFor(flags), flags);
-  if ("code" in view) return refuse(view, EXIT.usage, terminal);
-  if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const entries: Entry[] = [];
-    for (const { load, newest } of sourcesFor(flags, since.timeMs)) {
-      const result = await load(service);
-      if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
-      const inPeriod = result.value.filter(({ at }) => Date.parse(at) >= since.timeMs);
-      if (newest !== undefined && inPeriod.length >= newest.maximum) {
-        terminal.note(
-          `The service shows no more than the newest ${newest.maximum} ${newest.what}; there may be earlier ones.`,
-        );
-      }
-      // A call has room for about a hundred thousand arguments, and a log can have more entries.
-      for (const entry of inPeriod) entries.push(entry);
-    }
-    entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
-    const items = entries.map(({ document }) => document);
-    return service.answer({ items }, () => showRows(service, view, entries));
-  });
+const AUDIT = {
+  since: text("<when>", SINCE_FORMS),
+  robot: texts("<robot>", "registrations of this robot that changed something, by name or id; repeatable", {
+    names: "robots",
+  }),
+  ...LIST,
 };
 
-const MISSING = ["does not show who changed what", "ask the administrator of the service for its log"] as const;
+/** Who changed what. */
+export const auditCommands: readonly OperatorRow[] = [
+  command({
+    name: "audit",
+    summary: "show who changed what",
+    flags: AUDIT,
+    examples: ["robot-policy audit --since 7d", "robot-policy audit --robot cell-4"],
+    run: audit,
+  }),
+];
+
+/** Changes, newest first; with `--robot` the registrations of robots. */
+async function audit(service: Service, { since: given, robot = [] }: Given<typeof AUDIT>): Promise<ExitCode> {
+  const { terminal, context } = service;
+  const since = readMomentFlag("--since", given ?? SINCE, context);
+  if (since === null) return EXIT.usage;
+  const strange = robot.find((name) => !isPathParameter(name));
+  if (strange !== undefined) return refuseUsage(`'${strange}' is not a valid name or id`, "give a robot", terminal);
+  const entries: Entry[] = [];
+  for (const { load, newest } of sourcesFor(robot, since.timeMs)) {
+    const result = await load(service);
+    if (result.kind !== "ok") return service.failed(result);
+    const inPeriod = result.value.filter(({ at }) => Date.parse(at) >= since.timeMs);
+    if (newest !== undefined && inPeriod.length >= newest.maximum) {
+      terminal.note(
+        `The service shows no more than the newest ${newest.maximum} ${newest.what}; there may be earlier ones.`,
+      );
+    }
+    // A call has room for about a hundred thousand arguments, and a log can have more entries.
+    for (const entry of inPeriod) entries.push(entry);
+  }
+  entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
+  const items = entries.map(({ document }) => document);
+  return showRows(service, viewFor(robot), entries, { items });
+}
 
 interface Source {
   load(service: Service): Promise<Entries>;
@@ -70,7 +83,7 @@ interface Source {
   readonly newest?: { readonly maximum: number; readonly what: string };
 }
 
-function sourcesFor({ robot = [] }: OperatorFlags, sinceMs: number): readonly Source[] {
+function sourcesFor(robot: readonly string[], sinceMs: number): readonly Source[] {
   if (robot.length === 0) return [{ load: (service) => loadChanges(service, sinceMs) }];
   return robot.map((name) => ({
     load: (service) => loadRegistrations(service, name),
@@ -134,11 +147,10 @@ const ENTRIES: ListView<Entry> = {
   row({ at, what, subject, by, from, details, id }, now) {
     return [timeAgo(at, now), what, subject, by, from, details, id];
   },
-  id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
   empty: "Nothing was changed in this period.",
 };
 
-function viewFor({ robot = [] }: OperatorFlags): ListView<Entry> {
+function viewFor(robot: readonly string[]): ListView<Entry> {
   if (robot.length === 0) return ENTRIES;
   const empty = `No registration of ${robot.join(", ")} changed anything in this period. For a removed robot, give its id.`;
   return { ...ENTRIES, empty };

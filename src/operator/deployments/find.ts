@@ -1,11 +1,9 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { isUnknownOperation } from "../failure.ts";
-import { itemsIn } from "../lists/listed.ts";
-import { refuseUnknown } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import type { Now } from "../times.ts";
 
@@ -24,20 +22,6 @@ export function listDeployments(service: Service) {
 /** Without retired deployments, unless the service does not know the query. */
 export function listCurrentDeployments(service: Service) {
   return service.listAll(beyondSpec.listDeployments, ({ items }) => items, { query: { current: "true" } });
-}
-
-/** @returns the id of a deployment, or an exit code after reporting that there is none. */
-export async function findDeployment(service: Service, name: string): Promise<string | ExitCode> {
-  // An id of our own service needs no lookup.
-  if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
-  const result = await listCurrentDeployments(service);
-  if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
-  const deployments = itemsIn(result.value);
-  if (deployments.some(({ id }) => id === name)) return name;
-  const current = currentOn(name, deployments);
-  if (current !== undefined) return current.id;
-  const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
-  return refuseUnknown(what, "robot-policy deployments list shows all deployments", service.terminal);
 }
 
 /** The current deployment of the robot with this name or id. */

@@ -3,32 +3,35 @@ import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { enrolledName, enrolmentDifferences } from "../../api/words/enrolments.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import { defined } from "../../platform/defined.ts";
+import { isPathParameter } from "../../client/send-request.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { bodyOf, flagPlaces } from "../body.ts";
 import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
-import type { OperatorCommand } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
-import { flagPlaces } from "../files/places.ts";
-import { readLabels } from "../fleets/selection-flags.ts";
-import { withService } from "../operator.ts";
-import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { CHANGE, type Given, labels, text, waiting } from "../flags.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import { warnOfRegion } from "../robots/registration-checks.ts";
 import { differences } from "../robots/registration.ts";
 import { shortDigest, statusText } from "../robots/words.ts";
 import type { Answer, Service } from "../service.ts";
-import { waitTimeout } from "../wait.ts";
 import { waitForRobot } from "./wait.ts";
 import { noteEnrolment, PENDING_REMEDY } from "./words.ts";
 
-const PLACES = flagPlaces({
-  user_code: "CODE",
-  name: "--name",
-  region: "--region",
-  site: "--site",
-  labels: "--label",
-  confirm_replace: "--replace",
-});
+export const APPROVE = {
+  name: text("<name>", "name of the robot (default: the name that the computer asks for)", { place: "name" }),
+  region: text("<region>", "region of the robot (default: the region that the computer says)", {
+    names: "regions",
+    place: "region",
+  }),
+  site: text("<site>", "site of the robot (default: the site that the computer says)", { place: "site" }),
+  label: labels("label of the robot, beside those that the computer says; repeatable", { place: "labels" }),
+  replace: text("<robot>", "replace the computer of this robot, also if it is online", { names: "robots" }),
+  ...waiting("wait until its robot is registered: exit 0, or 6 if it is frozen, 1 after --timeout"),
+  ...CHANGE,
+};
+
+type ApproveFlags = Given<typeof APPROVE>;
 
 /** What the operator agreed to. */
 interface Decision {
@@ -38,66 +41,53 @@ interface Decision {
 }
 
 /**
- * `robots approve CODE`: gives the computer that shows the code a credential of its own. Shows who asks and asks once; to replace the computer
- * of a robot that is online, the operator types the robot's name or gives it with `--replace`.
+ * Gives the computer that shows the code a credential of its own. Shows who asks and asks once; to replace the computer of a robot that is
+ * online, the operator types the robot's name or gives it with `--replace`.
  */
-export const robotsApprove: OperatorCommand = async (flags, context, code) => {
-  const { terminal } = context;
-  const timeoutMs = waitTimeout(flags, terminal);
-  const labels = flags.label === undefined ? undefined : readLabels(flags.label, terminal);
-  if (code === undefined || timeoutMs === null || labels === null || refusePathParameter(code, terminal))
-    return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const shown = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
-    const decision = await decide(shown, labels ?? {}, service);
-    if (typeof decision === "number") return decision;
-    const { name, isReplacing } = decision;
-    const { region, site } = flags;
-    const confirmed = isReplacing ? true : undefined;
-    const body = { user_code: code, ...defined({ name, region, site, labels, confirm_replace: confirmed }) };
-    if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body });
-    const result = await service.call(beyondSpec.approveEnrolment, { body });
-    if (result.kind !== "ok") {
-      const fix = "give the robot an API key: robot-policy keys create LABEL --scope robots:setup";
-      const missing = ["does not enroll robots", fix] as const;
-      return service.failed(result, { body, places: PLACES, missing, unknownFix: PENDING_REMEDY });
-    }
-    const { requested_name: robot, region: chosen, labels: taken } = result.value.value;
-    service.answer(result.value.document, () =>
-      terminal.print(`${robot} is approved, in ${chosen}: its computer gets its credential within seconds.`),
-    );
-    if (taken === undefined && (site !== undefined || labels !== undefined))
-      terminal.note(
-        "This service takes no site and labels with an approval: write them into the robot's configuration.",
-      );
-    if (flags.wait !== true) return EXIT.ok;
-    const fingerprint = shown.kind === "ok" ? shown.value.value.key_fingerprint : null;
-    const exitCode = await waitForRobot(service, robot, fingerprint, timeoutMs);
-    if (exitCode === EXIT.ok && flags.json !== true) terminal.print(`${robot} is registered.`);
-    return exitCode;
-  });
-};
+export async function approve(service: Service, flags: ApproveFlags, code: string): Promise<ExitCode> {
+  const { terminal } = service;
+  if (!isPathParameter(code)) return refuseUsage(`'${code}' is not a code`, PENDING_REMEDY, terminal);
+  const shown = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
+  const decision = await decide(shown, flags, service);
+  if (typeof decision === "number") return decision;
+  const { name, isReplacing } = decision;
+  const replacing = isReplacing ? { confirm_replace: true } : {};
+  const body = { user_code: code, ...bodyOf(APPROVE, { ...flags, name }), ...replacing };
+  if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body });
+  const result = await service.call(beyondSpec.approveEnrolment, { body });
+  if (result.kind !== "ok") {
+    const places = flagPlaces(APPROVE, { user_code: "CODE", confirm_replace: "--replace" });
+    return service.failed(result, { body, places, unknownFix: PENDING_REMEDY });
+  }
+  const { requested_name: robot, region: chosen, labels: taken } = result.value.value;
+  service.answer(result.value.document, () =>
+    terminal.print(`${robot} is approved, in ${chosen}: its computer gets its credential within seconds.`),
+  );
+  if (taken === undefined && (flags.site !== undefined || flags.label !== undefined))
+    terminal.note("This service takes no site and labels with an approval: write them into the robot's configuration.");
+  if (flags.wait !== true) return EXIT.ok;
+  const fingerprint = shown.kind === "ok" ? shown.value.value.key_fingerprint : null;
+  const exitCode = await waitForRobot(service, robot, fingerprint);
+  if (exitCode === EXIT.ok && service.flags.json !== true) terminal.print(`${robot} is registered.`);
+  return exitCode;
+}
 
 /** Shows the enrolment, and asks. @returns an exit code after saying why nothing is approved. */
 async function decide(
   shown: CallResult<Answer<EnrolmentView>>,
-  given: Readonly<Record<string, string>>,
+  flags: ApproveFlags,
   service: Service,
 ): Promise<Decision | ExitCode> {
-  if (shown.kind === "ok") return decideOn(shown.value.value, given, service);
-  if (isUnknownOperation(shown)) return decideUnseen(service);
+  if (shown.kind === "ok") return decideOn(shown.value.value, flags, service);
+  if (isUnknownOperation(shown)) return decideUnseen(flags, service);
   if (!isNothingNamed(shown)) return service.failed(shown);
   // Nothing waits with the code. It may be approved already: the same approval again succeeds, any other is refused.
-  const { name, replace } = service.flags;
+  const { name, replace } = flags;
   return { name, isReplacing: replace !== undefined };
 }
 
-async function decideOn(
-  enrolment: EnrolmentView,
-  given: Readonly<Record<string, string>>,
-  service: Service,
-): Promise<Decision | ExitCode> {
-  const { flags, terminal } = service;
+async function decideOn(enrolment: EnrolmentView, flags: ApproveFlags, service: Service): Promise<Decision | ExitCode> {
+  const { terminal } = service;
   const region = flags.region ?? enrolment.region;
   if (region === null) {
     const fix = "give the region nearest to it: --region REGION";
@@ -116,8 +106,11 @@ async function decideOn(
   const prompt = confirmationPrompt(service);
   if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, terminal) : decision;
   noteEnrolment(enrolment, terminal, service.now());
-  const labels = { ...enrolment.labels, ...given };
-  await noteTarget(service, { ...enrolment, site: flags.site ?? enrolment.site, labels }, target, { name, region });
+  const allLabels = { ...enrolment.labels, ...flags.label };
+  await noteTarget(service, { ...enrolment, site: flags.site ?? enrolment.site, labels: allLabels }, target, {
+    name,
+    region,
+  });
   terminal.note("Compare the code and the key with what the robot shows.");
   if (!isOnline || decision.isReplacing) return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
   const warning = terminal.style("warn", "Another computer is online as this robot.");
@@ -133,8 +126,8 @@ function refuseOnline(name: string, terminal: Terminal): ExitCode {
 }
 
 /** For a service that shows no enrolments: `--replace` also says the name, so that no other robot is replaced. */
-async function decideUnseen(service: Service): Promise<Decision | ExitCode> {
-  const { flags, terminal } = service;
+async function decideUnseen(flags: ApproveFlags, service: Service): Promise<Decision | ExitCode> {
+  const { terminal } = service;
   const decision = { name: flags.name ?? flags.replace, isReplacing: flags.replace !== undefined };
   const prompt = flags.dryRun === true ? null : confirmationPrompt(service);
   if (prompt === null) return decision;

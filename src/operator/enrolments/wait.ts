@@ -22,12 +22,7 @@ const NOTHING: Arrival = { installation: null, registeredAt: null };
  *
  * @param fingerprint of the computer's key; null if the service does not show it, so that any computer of the robot counts.
  */
-export async function waitForRobot(
-  service: Service,
-  name: string,
-  fingerprint: string | null,
-  timeoutMs: number,
-): Promise<ExitCode> {
+export async function waitForRobot(service: Service, name: string, fingerprint: string | null): Promise<ExitCode> {
   // A name that is changed meanwhile no longer finds the robot.
   let robot = name;
   const { exitCode } = await waitUntilEnded(service, {
@@ -38,7 +33,6 @@ export async function waitForRobot(
       return found;
     },
     look: (arrival) => lookAt(arrival, name),
-    timeoutMs,
     later: ({ installation }) => laterFor(installation === null, shellWord(robot)),
   });
   return exitCode;

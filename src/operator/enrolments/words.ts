@@ -1,6 +1,6 @@
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { noteFacts } from "../lists/show-facts.ts";
+import { noteFacts } from "../lists/show-list.ts";
 import { labelsText } from "../robots/words.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
 

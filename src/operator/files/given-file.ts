@@ -1,14 +1,16 @@
-import type * as z from "zod";
+import * as z from "zod";
 
 import { renderFindings } from "../../documents/excerpt.ts";
 import { type Finding, pointer } from "../../documents/findings.ts";
-import { readSettings } from "../../documents/read.ts";
+import { formed } from "../../documents/schemas.ts";
+import { shown } from "../../documents/texts.ts";
 import type { Subject } from "../../documents/yaml.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { fileHints, type Places } from "../body.ts";
 import type { OperatorContext } from "../context.ts";
-import type { Places } from "./places.ts";
+import type { Flags } from "../flags.ts";
 
 /** The file cannot be used: `too-large`, or an errno code. */
 export interface UnreadFile {
@@ -60,21 +62,26 @@ export interface Unusable {
 interface WrittenRules<T> {
   readonly subject: Subject;
   readonly schema: z.ZodType<T>;
-  /** Messages for wrong keys that operators may try. */
-  readonly hints: ReadonlyMap<string, string>;
+  /** The flags of the command, whose names operators may write in place of the members. */
+  readonly declared: Flags;
+  /** Messages for other wrong keys. */
+  readonly hints?: ReadonlyMap<string, string>;
   readonly json: boolean;
 }
 
 /** Reads a YAML file, or stdin for `-`. Reports all findings at once, each at file:line:column. */
 export async function readWritten<T>(
   path: string,
-  { subject, schema, hints, json }: WrittenRules<T>,
+  { subject, schema, declared, hints: more = new Map(), json }: WrittenRules<T>,
   context: OperatorContext,
 ): Promise<Written<T> | Unusable> {
   const name = shownPath(path);
   const bytes = await readGiven(path, LIMIT_BYTES, context);
   if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)], null);
+  const hints = new Map([...fileHints(declared), ...more]);
   const rules = { subject, sizeLimitBytes: LIMIT_BYTES, secretAdvice: "", hints };
+  // Loaded here, because most commands read no YAML.
+  const { readSettings } = await import("../../documents/read.ts");
   const { value, findings, locate } = readSettings(bytes, rules, schema);
   if (value === null) return refuse(findings, bytes);
   return {
@@ -123,3 +130,22 @@ export function unreadable({ code }: UnreadFile, limitBytes: number): Finding {
       : (REASONS.get(code) ?? ["file_unreadable", `the file cannot be read (${code})`]);
   return { id, severity: "error", loc: "", message, line: 1, column: 1 };
 }
+
+/** Labels in file order. The service checks their number and length. */
+export const labelMapping = z.record(z.string(), z.string());
+
+const momentSchema = z.iso.datetime({ offset: true });
+
+/** A date and time with its UTC offset, so that it does not depend on the reader's time zone. */
+export const moment = formed("date_time", (written) =>
+  isMoment(written)
+    ? undefined
+    : `${shown(written)} is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00`,
+);
+
+export function isMoment(text: string): boolean {
+  return momentSchema.safeParse(text).success;
+}
+
+/** A non-empty string. */
+export const words = formed("text_format", (written) => (written === "" ? "expected a non-empty text" : undefined));

@@ -1,147 +1,166 @@
+import * as z from "zod";
+
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
-import { READINESS_MODES } from "../../api/fleets.ts";
+import {
+  OPERATING_WINDOWS_COUNT,
+  PEAK_ACTIVE_ROBOTS,
+  READINESS_MODES,
+  SELECTION_ROBOTS_COUNT,
+} from "../../api/fleets.ts";
 import { fitGroups } from "../../api/words/fit-groups.ts";
-import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
-import { makeChange } from "../change.ts";
+import { integer, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
 import { defined } from "../../platform/defined.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import { bodyOf, type Places, placesIn } from "../body.ts";
+import { makeChange } from "../change.ts";
 import type { Sent } from "../failure.ts";
-import { flagPlaces, type Places } from "../files/places.ts";
-import { readWritten } from "../files/given-file.ts";
-import { isMoment } from "../files/written-readers.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refuseFlags, refuseIncomplete } from "../refuse.ts";
+import { isMoment, labelMapping, moment, readWritten, words } from "../files/given-file.ts";
+import { choice, DRY_RUN, formedTexts, type Given, SELECTOR, text, texts, waiting, wholeNumber } from "../flags.ts";
+import { refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { waitTimeout } from "../wait.ts";
-import { FLEET_HINTS, fleetFile, type WrittenFleet } from "./file.ts";
-import { readSelection, selectorInFlags } from "./selection-flags.ts";
-import { showFleet } from "./show.ts";
-import { endOfCreation, waitForFleet } from "./wait.ts";
-import { namesText, robotsText, withRelativeTimes } from "./words.ts";
 import type { Now } from "../times.ts";
+import { showFleet } from "./show.ts";
+import { endOfCreation, WAIT_SUMMARY, waitForFleet } from "./wait.ts";
+import { namesText, robotsText, withRelativeTimes } from "./words.ts";
 
-const FLAGS = flagPlaces({
-  name: "--name",
-  subject: "--model",
-  "selection.robots": "--robot",
-  "selection.selector": "the selector",
-  "selection.selector.site": "--site",
-  "selection.selector.region": "--region",
-  "selection.selector.robot_type_id": "--type",
-  "selection.selector.labels": "--label",
-  peak_active_robots: "--peak",
-  readiness_mode: "--mode",
-  operating_windows: "--window",
-});
+/** As many robots as may be named may be active. */
+const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
 
-/** `fleets create`: from flags, from a file, or from both: a flag replaces the file's member. */
-export const fleetsCreate: OperatorCommand = async (flags, context) => {
-  const { terminal } = context;
-  const timeoutMs = waitTimeout(flags, terminal);
-  const fromFlags = readFlags(flags, terminal);
-  if (timeoutMs === null || fromFlags === null) return EXIT.usage;
-  const rules = {
-    subject: "fleet",
-    schema: fleetFile(fromFlags),
-    hints: FLEET_HINTS,
-    json: flags.json === true,
-  } as const;
-  const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
-  if (file?.kind === "unusable") return file.exitCode;
-  const written = { ...file?.value, ...fromFlags };
-  const body = withDefaults(written);
-  if (body === null) return refuseMissing(written, flags, terminal);
-  const places: Places = (loc) => {
-    const isFlag = file === null || Object.hasOwn(fromFlags, String(loc[1]));
-    return isFlag ? FLAGS(loc) : file.places(loc);
-  };
-  const describe = describeUnmatched(fromFlags.selection);
-  return withService(flags, context, async (service) => {
-    if (flags.dryRun !== true && flags.json !== true) {
-      const refused = await preview(service, body, places, describe);
-      if (refused !== null) return refused;
-    }
-    return makeChange(service, {
-      row: operations.createFleet,
-      input: { body },
-      places,
-      describe,
-      begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
-      wait: (created) => waitForFleet(service, created, endOfCreation, timeoutMs),
-      show: (fleet) => showFleet(fleet, null, terminal, service.now()),
-    });
-  });
+export const CREATE = {
+  from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),
+  name: text("<name>", "name of the fleet", { place: "name" }),
+  model: text("<model>", "model by its slug, or checkpoint by its id", { names: "models", place: "subject" }),
+  robot: texts("<robot>", "member, by name or id; repeatable", {
+    names: "robots",
+    excludes: ["--site", "--region", "--type", "--label"],
+    place: "selection.robots",
+  }),
+  ...SELECTOR,
+  peak: wholeNumber(
+    "<number>",
+    "maximum number of robots that are active at the same time (default: the number of --robot)",
+    PEAK,
+    { place: "peak_active_robots" },
+  ),
+  mode: choice("<mode>", "when capacity is kept ready (default: always_ready)", READINESS_MODES, "readiness_mode"),
+  window: formedTexts("<start/end>", "operating window, which implies the mode scheduled; repeatable", readWindow, {
+    place: "operating_windows",
+  }),
+  ...waiting(WAIT_SUMMARY),
+  ...DRY_RUN,
 };
 
-/** @returns null after reporting what is wrong with the flags. */
-function readFlags(flags: OperatorFlags, terminal: Terminal): WrittenFleet | null {
-  const { name, model, peak, mode, window } = flags;
-  const selection = readSelection(flags, terminal);
-  if (selection === null) return null;
-  if (peak !== undefined && !/^\d{1,9}$/.test(peak))
-    return refuseFlags(`--peak '${peak}' is not a number`, "give a whole number", terminal);
-  const operatingWindows = window?.map((text) => {
-    const [starts_at = "", ends_at = "", ...more] = text.split("/");
-    return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
-  });
-  const unread = operatingWindows?.indexOf(null) ?? -1;
-  if (unread !== -1) {
-    const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
-    return refuseFlags(`--window '${window?.[unread] ?? ""}' is not START/END`, fix, terminal);
-  }
-  return defined({
-    name,
-    subject: model,
-    selection,
-    peak_active_robots: peak === undefined ? undefined : Number(peak),
-    readiness_mode: READINESS_MODES.find((each) => each === mode),
-    operating_windows: operatingWindows?.filter((each) => each !== null),
-  });
+function readWindow(written: string) {
+  const [starts_at = "", ends_at = "", ...more] = written.split("/");
+  if (more.length === 0 && isMoment(starts_at) && isMoment(ends_at)) return { value: { starts_at, ends_at } };
+  return { isNo: "is not START/END", fix: "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00" };
 }
 
-type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" | "selection">>;
-
-/** Defaults: with windows, `scheduled`; with named robots, all may be active at once. Null where a required member is missing. */
-function withDefaults(written: WrittenFleet): FleetBody | null {
-  const { name, subject, selection, operating_windows: operatingWindows = [] } = written;
-  const peakActiveRobots = written.peak_active_robots ?? selection?.robots?.length;
-  if (name === undefined || subject === undefined || selection === undefined || peakActiveRobots === undefined) {
-    return null;
-  }
-  const readinessMode = written.readiness_mode ?? (operatingWindows.length === 0 ? "always_ready" : "scheduled");
-  return { ...written, name, subject, selection, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode };
-}
-
-function refuseMissing(written: WrittenFleet, { from }: OperatorFlags, terminal: Terminal): ExitCode {
+/** Creates a fleet from flags, from a file, or from both: a flag replaces the file's member. */
+export async function createFleet(service: Service, flags: Given<typeof CREATE>): Promise<ExitCode> {
+  const { terminal, context } = service;
+  const rules = { subject: "fleet", schema: FLEET_FILE, declared: CREATE, json: service.flags.json === true } as const;
+  const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
+  if (file?.kind === "unusable") return file.exitCode;
+  const given = bodyOf(CREATE, flags);
+  const written = file?.value ?? {};
+  const windows = flags.window ?? written.operating_windows ?? [];
+  // All named robots may be active at once.
+  const peak = flags.peak ?? written.peak_active_robots ?? (flags.robot ?? written.selection?.robots)?.length;
+  const usualMode = windows.length === 0 ? "always_ready" : "scheduled";
+  const body: Readonly<Record<string, unknown>> = {
+    ...written,
+    ...given,
+    ...defined({ peak_active_robots: peak }),
+    readiness_mode: flags.mode ?? written.readiness_mode ?? usualMode,
+  };
   const members = [
-    ["name", "--name", written.name],
-    ["subject", "--model", written.subject],
-    ["selection", "--robot, or --site, --region, --type, --label", written.selection],
-    ["peak_active_robots", "--peak", written.peak_active_robots ?? written.selection?.robots],
+    ["name", "--name", body["name"]],
+    ["subject", "--model", body["subject"]],
+    ["selection", "--robot, or --site, --region, --type, --label", body["selection"]],
+    ["peak_active_robots", "--peak", body["peak_active_robots"]],
   ] as const;
-  return refuseIncomplete("fleet", from, members, terminal);
+  if (members.some(([, , value]) => value === undefined))
+    return refuseIncomplete("fleet", flags.from, members, terminal);
+  const places = placesIn(CREATE, given, file?.places ?? null);
+  const describe = describeUnmatched(flags);
+  if (flags.dryRun !== true && service.flags.json !== true) {
+    const refused = await preview(service, body, places, describe);
+    if (refused !== null) return refused;
+  }
+  return makeChange(service, {
+    row: operations.createFleet,
+    input: { body },
+    places,
+    describe,
+    begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
+    wait: (created) => waitForFleet(service, created, endOfCreation),
+    show: (fleet) => showFleet(fleet, null, terminal, service.now()),
+  });
 }
+
+const WINDOWS = { minimum: 0, maximum: OPERATING_WINDOWS_COUNT.maximum };
+
+const selector = z
+  .object({
+    site: words.optional(),
+    region: words.optional(),
+    robot_type_id: words.optional(),
+    labels: labelMapping.optional(),
+  })
+  .transform((written) => defined(written));
+
+const selection = z
+  .object({
+    robots: list(SELECTION_ROBOTS_COUNT, words).optional(),
+    selector: selector.optional(),
+    membership: z.enum(["snapshot"]).optional(),
+  })
+  .superRefine(({ robots, selector }, ctx) => {
+    if ((robots === undefined) !== (selector === undefined)) return;
+    refuse(ctx, { id: "selection", message: "exactly one of robots and selector is required" });
+  }, OF_MAPPING)
+  .transform((written) => defined(written));
+
+/** A fleet file, whose keys are the members of the request; flags may say what it leaves out. */
+const FLEET_FILE = z
+  .object({
+    name: words.optional(),
+    subject: words.optional(),
+    selection: selection.optional(),
+    peak_active_robots: integer(PEAK).optional(),
+    readiness_mode: z.enum(READINESS_MODES).optional(),
+    operating_windows: list(WINDOWS, z.object({ starts_at: moment, ends_at: moment })).optional(),
+  })
+  .transform((written) => defined(written));
 
 /** Reports a selector without a match as the flags that were typed, not as JSON. */
-function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["describe"]> {
+function describeUnmatched(flags: Given<typeof CREATE>): NonNullable<Sent["describe"]> {
   return ({ loc, msg, type }) => {
-    const selector = selection?.selector ?? null;
-    if (selector === null || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
+    const typed = selectorInFlags(flags);
+    if (typed === "" || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
     const fix = "leave one out, or list sites and labels: robot-policy robots list";
-    return { code: type, what: `no robot matches ${selectorInFlags(selector)}`, fix };
+    return { code: type, what: `no robot matches ${typed}`, fix };
   };
+}
+
+/** The flags of the selector, quoted for a shell. */
+function selectorInFlags({ site, region, type, label }: Given<typeof SELECTOR>): string {
+  const labels = Object.entries(label ?? {}).map(([name, value]) => ["--label", `${name}=${value}`] as const);
+  const flags = [["--site", site], ["--region", region], ["--type", type], ...labels] as const;
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
 }
 
 /** Shows the future members. @returns an exit code where the service would refuse them; null also where the service has no preview. */
 async function preview(
   service: Service,
-  { selection, subject }: FleetBody,
+  { selection, subject }: Readonly<Record<string, unknown>>,
   places: Places,
   describe: NonNullable<Sent["describe"]>,
 ): Promise<ExitCode | null> {
-  const body = { ...selection, subject };
+  const body = Object.assign({}, selection, { subject });
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
     showMembersToBe(result.value.value, service.terminal, service.now());

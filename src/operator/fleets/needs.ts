@@ -3,8 +3,7 @@ import type { FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { listIfOffered } from "../if-offered.ts";
-import type { Service } from "../service.ts";
+import { listIfOffered, type Service } from "../service.ts";
 import { blockerOf, firstClause, withRelativeTimes } from "./words.ts";
 import type { Now } from "../times.ts";
 

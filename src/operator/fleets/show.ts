@@ -1,17 +1,10 @@
-import { beyondSpec } from "../../api/api.ts";
 import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, OFFLINE, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { chosenDuration } from "../../platform/text/relative-time.ts";
-import type { OperatorCommand } from "../context.ts";
-import { callIfOffered } from "../if-offered.ts";
-import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import { compareNames } from "../lists/compare-names.ts";
-import { showFacts } from "../lists/show-facts.ts";
+import { compareNames, DOCUMENT_REMEDY, noteHidden, showFacts } from "../lists/show-list.ts";
 import { showEndpoints } from "../models/endpoints.ts";
-import { withNamed } from "../operator.ts";
-import { findFleet } from "./find.ts";
 import { withNeeds } from "./needs.ts";
 import {
   countsAsBar,
@@ -24,18 +17,6 @@ import {
   withRelativeTimes,
 } from "./words.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
-
-/** `fleets show FLEET`: one fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
-export const fleetsShow: OperatorCommand = (flags, context, name) =>
-  withNamed(findFleet, flags, context, name, async (service, { value: fleet, document }) => {
-    const { terminal } = service;
-    const details = await callIfOffered(service, beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
-    if (typeof details === "number") return details;
-    return service.answer(Object.assign({}, document, { details: details?.document ?? null }), () => {
-      showFleet(fleet, details?.value ?? null, terminal, service.now());
-      if (details === null) terminal.note("This service does not show members, windows and generations.");
-    });
-  });
 
 /** Members named per group; the rest is counted. */
 const NAMED_ROBOTS = 12;

@@ -6,6 +6,10 @@ import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
 import { fetchFleet } from "./find.ts";
 import { blockerOf, countsAsBar, countsText, estimateText, statusText } from "./words.ts";
 
+/** Of `--wait`. */
+export const WAIT_SUMMARY =
+  "wait until it is ready: exit 0, or 6 if it needs attention, 7 if another replaces it, 1 after --timeout";
+
 /**
  * Waits for a fleet that was created or updated.
  *
@@ -15,7 +19,6 @@ export function waitForFleet(
   service: Service,
   first: Answer<FleetView>,
   endOf: (fleet: FleetView) => Ended | null,
-  timeoutMs: number,
 ): Promise<Waited<Answer<FleetView>>> {
   const { terminal } = service;
   const { id } = first.value;
@@ -30,7 +33,7 @@ export function waitForFleet(
       ended: endOf(value),
     };
   };
-  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, timeoutMs, later: () => later });
+  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, later: () => later });
 }
 
 const DONE: Ended = { exitCode: EXIT.ok, problem: null };

@@ -1,5 +1,3 @@
-import type { ApiKeyCreate } from "../../api/keys.ts";
-
 /** The form of a key in the service document: `sk_`, a marker of the service, `_`, and the rest. Shortened ones have other characters. */
 const KEY = /^sk_[^_\s]+_[^\s*.…]+$/;
 
@@ -17,28 +15,28 @@ export function keyIn(document: unknown, label: string): string | null {
 }
 
 /** What limits a key, as a body asks for it. */
-interface Restrictions extends Pick<ApiKeyCreate, "expires_at" | "enrollment"> {
-  readonly scopes?: readonly string[] | null | undefined;
+interface Restrictions {
+  readonly scopes: readonly string[] | undefined;
+  /** ISO 8601. */
+  readonly expires_at: string | undefined;
+  readonly uses: number | undefined;
 }
 
 /** The flags of restrictions that the answer does not repeat, under whichever names; empty where it repeats all. */
-export function unconfirmedFlags(asked: Restrictions, document: unknown): string {
-  const { scopes, expires_at: expiresAt, enrollment } = asked;
+export function unconfirmedFlags({ scopes, expires_at: expiresAt, uses }: Restrictions, document: unknown): string {
   const values = valuesIn(document);
+  const isTimed = (timeMs: number) => values.some((value) => isSameTime(value, timeMs));
   const rows = [
     ["--scope", isListed(scopes, values)],
-    [
-      "--expires",
-      expiresAt === undefined || expiresAt === null || values.some((value) => isSameTime(value, Date.parse(expiresAt))),
-    ],
-    ["--uses", (enrollment ?? null) === null || values.includes(enrollment?.uses)],
+    ["--expires", expiresAt === undefined || isTimed(Date.parse(expiresAt))],
+    ["--uses", uses === undefined || values.includes(uses)],
   ] as const;
   return rows.flatMap(([flag, isConfirmed]) => (isConfirmed ? [] : flag)).join(", ");
 }
 
 /** Whether a list has these words and no other; true without words. */
-function isListed(words: readonly string[] | null | undefined, values: readonly unknown[]): boolean {
-  if (words === undefined || words === null) return true;
+function isListed(words: readonly string[] | undefined, values: readonly unknown[]): boolean {
+  if (words === undefined) return true;
   return values.some(
     (value) =>
       Array.isArray(value) &&

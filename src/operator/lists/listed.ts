@@ -6,9 +6,6 @@ import {
   type OperationOf,
 } from "../../client/operation-client.ts";
 
-/** Fetches a list. */
-export type LoadList<Item> = () => Promise<CallResult<Listed<Item>>>;
-
 /** A whole list: parsed items, and the service's answer unchanged. */
 export interface Listed<Item> {
   readonly records: readonly ListedRecord<Item>[];

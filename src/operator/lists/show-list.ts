@@ -1,164 +1,114 @@
 import type { CallResult } from "../../client/call-result.ts";
-import { isoTime } from "../../platform/clock.ts";
-import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { type Failure, failureText, type Sent, showAsItIs } from "../failure.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
-import type { Now } from "../times.ts";
+import { showAsItIs } from "../failure.ts";
+import { wordFix } from "../flags.ts";
+import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { COLUMN_REMEDY, hiddenColumnsText, type ListView, noteHidden, withColumns } from "./columns.ts";
-import { documentOf, itemsIn, type Listed, type LoadList } from "./listed.ts";
+import type { Now } from "../times.ts";
+import { documentOf, itemsIn, type Listed } from "./listed.ts";
 
-/**
- * Shows a list: once, or repeatedly with `--watch`.
- *
- * @param sent for failures. @param loaded the first result, if the list was fetched already.
- */
-export async function showList<Item>(
-  service: Service,
-  load: LoadList<Item>,
-  view: ListView<Item>,
-  sent: Pick<Sent, "missing"> = {},
-  loaded?: CallResult<Listed<Item>>,
-): Promise<ExitCode> {
-  const shown = withColumns(view, service.flags);
-  if ("code" in shown) return refuse(shown, EXIT.usage, service.terminal);
-  if (service.flags.watch === true) return watchList(service, load, shown, sent, loaded);
-  const result = loaded ?? (await load());
-  if (result.kind !== "ok") return showAsItIs(result, service.terminal) ?? service.failed(result, sent);
-  return service.answer(documentOf(result.value), () => showRows(service, shown, itemsIn(result.value)));
+/** How a list is shown as a table. */
+export interface ListView<Item> {
+  readonly headers: readonly string[];
+  /** Headers of columns whose text may be cut. */
+  readonly prose?: readonly string[];
+  /** Headers of columns that a narrow terminal leaves out, the last first. */
+  readonly spare?: readonly string[];
+  /** Cells in the order of the headers. */
+  readonly row: (item: Item, now: Now) => readonly string[];
+  /** Printed for an empty list. */
+  readonly empty: string;
+  /** Prints a column's content below the table where the terminal is too narrow for the column. */
+  readonly below?: { readonly column: string; show(items: readonly Item[], now: Now): void };
 }
 
-/** Prints a table of the items, and names the columns that the terminal is too narrow for. */
+/** The columns of every list, as a flag chooses them. */
+interface ColumnFlags {
+  /** Comma-separated names. */
+  readonly columns?: string | undefined;
+}
+
+/** Shows a fetched list. */
+export function showList<Item>(service: Service, result: CallResult<Listed<Item>>, view: ListView<Item>): ExitCode {
+  if (result.kind !== "ok") return showAsItIs(result, service.terminal) ?? service.failed(result);
+  return showRows(service, view, itemsIn(result.value), documentOf(result.value));
+}
+
+/** Shows items as a table with the columns of `--columns`, or the document with `--json`; names the columns that the terminal is too narrow for. */
 export function showRows<Item>(
   service: Service,
-  { headers, row, prose, spare, below, empty }: ListView<Item>,
-  items: readonly Item[],
-): void {
-  const { flags, terminal } = service;
-  if (items.length === 0) {
-    terminal.note(empty);
-    return;
-  }
-  const now = service.now();
-  const rows = items.map((item) => row(item, now));
-  const columns = flags.wide === true ? Number.POSITIVE_INFINITY : undefined;
-  const hidden = terminal.table(headers, rows, prose, spare, columns);
-  const unnamed = hidden.filter((header) => header !== below?.column);
-  noteHidden(unnamed, COLUMN_REMEDY, terminal);
-  if (below !== undefined && hidden.includes(below.column)) below.show(items, now);
-}
-
-/** Seconds between two requests. */
-const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;
-/** While the service is unreachable. */
-const BACKOFF = { firstMs: 2000, capMs: 60_000 } as const;
-
-interface Row {
-  readonly cells: readonly string[];
-  readonly document: unknown;
-  /** As JSON, to detect changes. */
-  readonly text: string;
-}
-
-/**
- * Shows a list until interrupted. A terminal shows one table that is redrawn; otherwise, and with `--wide`, the list is printed once, then a
- * line for each item that is added, changed or removed. With `--json` each line is a JSON document.
- */
-async function watchList<Item>(
-  service: Service,
-  load: LoadList<Item>,
   view: ListView<Item>,
-  sent: Sent,
-  loaded?: CallResult<Listed<Item>>,
-): Promise<ExitCode> {
-  const { machine, signal, terminal } = service.context;
-  const intervalMs = readInterval(service.flags.interval);
-  if (intervalMs === null) {
-    const what = `--interval is not a number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
-    return refuseUsage(what, `leave it out for ${INTERVAL_S.default}`, terminal);
-  }
-  const backoff = createBackoff({ ...BACKOFF, random: machine.random });
-  const show = createView(view, service);
-  let isLost = false;
-  let isFirst = true;
-  for (let result = loaded ?? (await load()); ; result = await load()) {
-    signal.throwIfAborted();
-    if (result.kind === "ok") {
-      show(result.value);
-      backoff.reset();
-      isFirst = false;
-      isLost = false;
-      await machine.clock.sleep(intervalMs, signal);
-      continue;
-    }
-    if (isFirst || !isTemporary(result)) return service.failed(result, sent);
-    if (!isLost) terminal.note(`${failureText(result)}; trying again`);
-    isLost = true;
-    await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null), signal);
-  }
-}
-
-/** @returns milliseconds; null for an invalid interval. */
-function readInterval(text: string | undefined): number | null {
-  if (text === undefined) return INTERVAL_S.default * 1000;
-  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  return seconds >= INTERVAL_S.minimum && seconds <= INTERVAL_S.maximum ? seconds * 1000 : null;
-}
-
-/** Failures after which `--watch` continues, because they may be temporary. */
-export function isTemporary(failure: Failure): boolean {
-  if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
-  return failure.kind === "unreachable" || failure.kind === "undecodable";
-}
-
-function createView<Item>(view: ListView<Item>, service: Service) {
+  items: readonly Item[],
+  document: unknown,
+): ExitCode {
   const { flags, terminal } = service;
-  let before: ReadonlyMap<string, Row> | null = null;
-  return (listed: Listed<Item>) => {
-    const now = service.now();
-    // Lines that are wider than the terminal cannot be redrawn.
-    if (flags.json !== true && flags.wide !== true && terminal.interactive) {
-      terminal.draw(linesOf(view, itemsIn(listed), now, terminal));
+  const { headers, row, prose, below, empty } = view;
+  const named = namedColumns(flags);
+  const strange = named.find((name) => !headers.includes(name));
+  if (strange !== undefined || (flags.columns !== undefined && named.length === 0)) {
+    const what = `--columns '${strange ?? ""}' is not a column of this list`;
+    return refuse({ code: "usage", what, fix: wordFix(strange ?? "", headers, "it has") }, EXIT.usage, terminal);
+  }
+  return service.answer(document, () => {
+    if (items.length === 0) {
+      terminal.note(empty);
       return;
     }
-    const rows = new Map(
-      listed.records.map(({ value, document }) => {
-        const text = JSON.stringify([document, flags.json === true ? null : view.beside?.(value)]);
-        return [view.id(value), { cells: view.row(value, now), document, text }];
-      }),
-    );
-    if (before === null && flags.json !== true) showRows(service, view, itemsIn(listed));
-    else printChanges(before ?? new Map(), rows, isoTime(now.ms), flags.json === true, terminal);
-    before = rows;
-  };
+    const now = service.now();
+    const rows = items.map((item) => row(item, now));
+    if (named.length > 0) {
+      // Scripts rely on the number of columns: each named one is shown, and an empty cell has a dash.
+      const indexes = named.map((name) => headers.indexOf(name));
+      const chosen = rows.map((cells) => indexes.map((index) => cells[index] || "-"));
+      terminal.table(named, chosen, prose);
+      return;
+    }
+    const hidden = terminal.table(headers, rows, prose, view.spare);
+    const unnamed = hidden.filter((header) => header !== below?.column);
+    noteHidden(unnamed, "--columns shows them", terminal);
+    if (below !== undefined && hidden.includes(below.column)) below.show(items, now);
+  });
 }
 
-function linesOf<Item>(view: ListView<Item>, items: readonly Item[], now: Now, terminal: Terminal): readonly string[] {
-  if (items.length === 0) return [view.empty];
-  const rows = items.map((item) => view.row(item, now));
-  const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
-  // Above the rows, because the end of a long list is not visible.
-  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenColumnsText(hidden, COLUMN_REMEDY)), ...lines];
+/** Headers of the columns in `--columns`: `last-used` is the column `last used`. */
+export function namedColumns({ columns }: ColumnFlags): readonly string[] {
+  const names = columns?.split(",").map((name) => name.trim().toLowerCase().replaceAll(/[-_]/g, " "));
+  return names?.filter((name) => name !== "") ?? [];
 }
 
-function printChanges(
-  before: ReadonlyMap<string, Row>,
-  rows: ReadonlyMap<string, Row>,
-  at: string,
-  json: boolean,
-  terminal: Terminal,
-): void {
-  const report = (change: "new" | "changed" | "gone", { cells, document }: Row) => {
-    if (json) terminal.jsonLine({ at, change, item: document });
-    else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
-  };
-  for (const [id, row] of rows) {
-    const old = before.get(id);
-    if (old === undefined) report("new", row);
-    else if (old.text !== row.text) report("changed", row);
-  }
-  for (const [id, row] of before) {
-    if (!rows.has(id)) report("gone", row);
-  }
+/** Names the columns that a narrow terminal leaves out, if any. */
+export function noteHidden(hidden: readonly string[], remedy: string, terminal: Terminal): void {
+  if (hidden.length === 0) return;
+  terminal.note(
+    `${hidden.length} ${hidden.length === 1 ? "column" : "columns"} hidden: ${hidden.join(", ")}; ${remedy}`,
+  );
+}
+
+/** For a table inside other output. */
+export const DOCUMENT_REMEDY = "a wider terminal or --json shows them";
+
+export type Fact = readonly [name: string, value: string];
+
+/** Prints one name and value per line, without empty values. */
+export function showFacts(terminal: Terminal, facts: readonly Fact[]): void {
+  for (const line of factLines(facts)) terminal.print(line);
+}
+
+/** The same on stderr, for what a person is shown before a question. */
+export function noteFacts(terminal: Terminal, facts: readonly Fact[]): void {
+  for (const line of factLines(facts)) terminal.note(line);
+}
+
+function factLines(facts: readonly Fact[]): readonly string[] {
+  const given = facts.filter(([, value]) => value !== "");
+  const width = Math.max(0, ...given.map(([name]) => name.length));
+  return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+}
+
+let collator: Intl.Collator | undefined;
+
+/** `arm-9` before `arm-10`. The collator is made at the first use: that takes 30 ms, and most commands compare no names. */
+export function compareNames(left: string, right: string): number {
+  collator ??= new Intl.Collator("en", { numeric: true });
+  return collator.compare(left, right);
 }

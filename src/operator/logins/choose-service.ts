@@ -2,13 +2,13 @@ import { type CredentialProblem, KEY_VARIABLE, loadCredential } from "../../clie
 import type { LoadedCredential } from "../../client/operation-client.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
-import type { Problem, Terminal } from "../../platform/terminal.ts";
+import type { Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { configurationFolder, type ContextFiles, openContextFiles, type ServiceContext } from "./context-files.ts";
+import type { ServiceFlags } from "../flags.ts";
+import { type Contexts, NO_CONTEXTS, readContexts, type ServiceContext } from "./contexts-file.ts";
 
-export const URL_VARIABLE = "ROBOT_POLICY_URL";
-export const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";
+const URL_VARIABLE = "ROBOT_POLICY_URL";
+const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";
 
 /** The service of a command, and the credential for it. */
 export interface ChosenService {
@@ -37,39 +37,79 @@ interface NoService {
   readonly problem: Problem;
 }
 
-/** An address, and its context. */
-interface Target {
-  readonly kind: "target";
-  readonly url: string;
+/** What flags and environment say of the service, with the context that they mean. */
+export interface Target {
+  /** Undefined where nobody gave an address. */
+  readonly url: string | undefined;
   /** Who gave the address, for a message: a flag, a variable or a context. */
   readonly source: string;
   readonly context: ServiceContext | null;
+  /** The name of a context that was asked for, by flag, variable or default; null where only an address was given. */
+  readonly name: string | null;
   /** Whether the operator named the context in this command. */
   readonly isNamed: boolean;
 }
+
+/** The context that is named, else the one with the address, else the current one. */
+export function chooseTarget(
+  flags: ServiceFlags,
+  { all, current }: Contexts,
+  environment: OperatorContext["environment"],
+): Target {
+  const given = flags.url ?? (flags.context === undefined ? nonEmpty(environment[URL_VARIABLE]) : undefined);
+  const isNamed = flags.context !== undefined;
+  const name = flags.context ?? nonEmpty(environment[CONTEXT_VARIABLE]) ?? current;
+  const known = all.find((each) => each.name === name) ?? null;
+  if (given === undefined) {
+    return { url: known?.url, source: `context ${name}`, context: known, name, isNamed };
+  }
+  const isThere = ({ url }: ServiceContext) => baseUrl(url) === baseUrl(given);
+  const there = known !== null && isThere(known) ? known : (all.find(isThere) ?? null);
+  const source = flags.url === undefined ? URL_VARIABLE : "--url";
+  return { url: given, source, context: isNamed ? known : there, name: isNamed ? name : null, isNamed };
+}
+
+/** Why there is no context to work with. */
+export function contextProblem({ name, url }: Pick<Target, "name" | "url">): Problem {
+  if (name === null && url !== undefined) return { ...NO_CONTEXT, what: `no context has the address ${url}` };
+  if (name === null) return NO_CONTEXT;
+  const fix = "robot-policy contexts list shows all contexts; robot-policy contexts add NAME --url URL creates one";
+  return { code: "context-missing", what: `there is no context named ${name}`, fix };
+}
+
+const NO_CONTEXT: Problem = {
+  code: "no-context",
+  what: "no context is current",
+  fix: "name one; robot-policy contexts list shows all contexts, robot-policy login --url URL creates one",
+};
 
 /**
  * Chooses service and credential: from flags, else from the environment, else from the context.
  *
  * The login and the key file of a context are sent only to that context's address.
  */
-export async function chooseService(
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<ChosenService | NoService> {
+export async function chooseService(flags: ServiceFlags, context: OperatorContext): Promise<ChosenService | NoService> {
   if (flags.keyFile === "") return noService(NO_KEY_FILE);
-  const target = await chooseTarget(flags, context);
-  if (target.kind === "no-service") return target;
-  const allowInsecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
-  const badUrl = urlProblem(target.url, allowInsecure);
+  const read = await readContexts(context);
+  const isUsable = !("code" in read);
+  const target = chooseTarget(flags, isUsable ? read : NO_CONTEXTS, context.environment);
+  const { url } = target;
+  if (!isUsable && (url === undefined || target.isNamed) && read.code !== "no-home") return noService(read);
+  if (!isUsable && read.code !== "no-home") context.terminal.warning(read.what, read.fix);
+  if (target.isNamed && target.context === null) return noService(contextProblem(target));
+  if (url === undefined) return noService(target.name === null ? NO_SERVICE : contextProblem(target));
+  // A context is known by its address: the login of another one is not sent there.
+  const own = target.context !== null && baseUrl(target.context.url) === baseUrl(url) ? target.context : null;
+  const allowInsecure = flags.allowInsecure ?? own?.allow_insecure ?? false;
+  const badUrl = urlProblem(url, allowInsecure);
   if (badUrl !== null) return noService({ ...badUrl, where: target.source });
   return {
     kind: "service",
-    baseUrl: baseUrl(target.url),
-    ca_file: flags.caFile ?? target.context?.ca_file ?? null,
+    baseUrl: baseUrl(url),
+    ca_file: flags.caFile ?? own?.ca_file ?? null,
     allow_insecure: allowInsecure,
-    context: target.context,
-    ...chooseCredential(flags, target, context),
+    context: own,
+    ...chooseCredential(flags, { url, context: own, isNamed: target.isNamed }, context),
   };
 }
 
@@ -78,12 +118,6 @@ export function overridingVariables({ environment }: OperatorContext): string {
   return [CONTEXT_VARIABLE, URL_VARIABLE, KEY_VARIABLE]
     .filter((name) => nonEmpty(environment[name]) !== undefined)
     .join(" and ");
-}
-
-/** The contexts of the user who runs the command; null for a user without a home directory. */
-export function contextFilesOf({ environment, machine, userId, terminal }: OperatorContext) {
-  const folder = configurationFolder(environment);
-  return folder === null ? null : openContextFiles(folder, machine.files, userId, (text) => terminal.note(text));
 }
 
 /** @returns null for a valid address. */
@@ -95,53 +129,10 @@ export function urlProblem(url: string, allowInsecure: boolean): Problem | null 
   return { code: parsed.code, what: parsed.what, fix };
 }
 
-/** The context with this address, the current one before others; null for none, with a warning where one that cannot be used may have it. */
-export async function contextAt(
-  url: string,
-  contexts: ContextFiles,
-  terminal: Terminal,
-): Promise<ServiceContext | null> {
-  const current = await contexts.current();
-  let unusable: Problem | null = null;
-  for (const name of [...(current === null ? [] : [current]), ...(await contexts.names())]) {
-    const found = await contexts.find(name);
-    if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return found.context;
-    if (found.kind === "no-context" && found.problem.code !== "context-missing") unusable ??= found.problem;
-  }
-  if (unusable !== null) terminal.warning(unusable.what, unusable.fix);
-  return null;
-}
-
 /** The normal form of an address, by which contexts are compared. */
 export function baseUrl(text: string): string {
   return (URL.parse(text)?.href ?? text).replace(/\/+$/, "");
 }
-
-async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Promise<Target | NoService> {
-  const { environment } = context;
-  const url = flags.url ?? (flags.context === undefined ? nonEmpty(environment[URL_VARIABLE]) : undefined);
-  const contexts = contextFilesOf(context);
-  const name = flags.context ?? nonEmpty(environment[CONTEXT_VARIABLE]) ?? (await contexts?.current()) ?? null;
-  const found = name === null ? null : ((await contexts?.find(name)) ?? null);
-  const isNamed = flags.context !== undefined;
-  if (found?.kind === "no-context" && (isNamed || url === undefined)) return noService(found.problem);
-  const known = found?.kind === "context" ? found.context : null;
-  if (url === undefined) {
-    if (known === null) return noService(NO_SERVICE);
-    return { kind: "target", url: known.url, source: `context ${known.name}`, context: known, isNamed };
-  }
-  const isMeant = known !== null && baseUrl(known.url) === baseUrl(url);
-  const own = isMeant || contexts === null ? known : await contextAt(url, contexts, context.terminal);
-  const source = flags.url === undefined ? URL_VARIABLE : "--url";
-  return { kind: "target", url, source, context: own, isNamed };
-}
-
-/** For a user without a home directory, such as a system user. */
-export const NO_HOME: Problem = {
-  code: "no-home",
-  what: "there is no folder to keep contexts in",
-  fix: "set HOME or XDG_CONFIG_HOME; or use --url URL and --key-file FILE, ROBOT_POLICY_URL and ROBOT_POLICY_API_KEY",
-};
 
 const NO_SERVICE: Problem = {
   code: "no-service",
@@ -160,9 +151,14 @@ function noService(problem: Problem): NoService {
   return { kind: "no-service", problem };
 }
 
+/** An address, and its context. */
+interface Addressed extends Pick<Target, "context" | "isNamed"> {
+  readonly url: string;
+}
+
 type Chosen = Pick<ChosenService, "credential" | "loadCredential">;
 
-function chooseCredential(flags: OperatorFlags, target: Target, context: OperatorContext): Chosen {
+function chooseCredential(flags: ServiceFlags, target: Addressed, context: OperatorContext): Chosen {
   if (flags.keyFile !== undefined) return keyFile(flags.keyFile, "key-file", context);
   const environmentKey = nonEmpty(context.environment[KEY_VARIABLE]);
   const own = contextCredential(target.context, context);
@@ -248,11 +244,11 @@ function forOperator(loaded: LoadedCredential): LoadedCredential {
   }
 }
 
-function loginCommand({ context, url }: Target): string {
+function loginCommand({ context, url }: Addressed): string {
   return context === null ? `robot-policy login --url ${url}` : `robot-policy login --context ${context.name}`;
 }
 
 /** An empty variable counts as not set. */
-export function nonEmpty(text: string | undefined): string | undefined {
+function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }

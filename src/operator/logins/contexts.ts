@@ -1,86 +1,163 @@
-import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
-import { showFacts } from "../lists/show-facts.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { localCommand, type OperatorRow } from "../command.ts";
+import type { OperatorContext } from "../context.ts";
+import type { ServiceFlags } from "../flags.ts";
+import { showFacts } from "../lists/show-list.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
-import { chooseContext } from "./choose-context.ts";
-import { baseUrl, contextFilesOf, NO_HOME, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
-import { CONTEXT_NAME, type FoundContext, type ServiceContext } from "./context-files.ts";
-import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 import { type Now, nowOf, timeUntil } from "../times.ts";
+import { baseUrl, chooseTarget, contextProblem, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
+import {
+  absolute,
+  badName,
+  CONTEXT_NAME,
+  type Contexts,
+  contextsPath,
+  readContexts,
+  saveContexts,
+  type ServiceContext,
+  withContext,
+} from "./contexts-file.ts";
+import { endLogin, noteOverridingVariables } from "./login.ts";
 
-/** `contexts list`: the operator's services. */
-export const contextsList: OperatorCommand = async (flags, context) => {
+/** The saved services. */
+export const contextCommands: readonly OperatorRow[] = [
+  localCommand({
+    name: "contexts list",
+    aliases: ["ls"],
+    summary: "list the saved services",
+    flags: {},
+    examples: ["robot-policy contexts list"],
+    run: (_own, context, flags) => withContexts(context, async (contexts) => list(contexts, flags, context)),
+  }),
+  localCommand({
+    name: "contexts show",
+    summary: "show a saved service, by default the current one",
+    argument: "[NAME]",
+    names: ["contexts"],
+    flags: {},
+    examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
+    run: (_own, context, flags, name) =>
+      withContexts(context, async (contexts) => {
+        const chosen = chooseOne(contexts, flags, name, context);
+        return "code" in chosen ? refuse(chosen, EXIT.usage, context.terminal) : show(chosen, contexts, flags, context);
+      }),
+  }),
+  localCommand({
+    name: "contexts use",
+    summary: "make a saved service the current one, which commands use by default",
+    argument: "NAME",
+    names: ["contexts"],
+    flags: {},
+    examples: ["robot-policy contexts use lab"],
+    run: (_own, context, flags, name) =>
+      withContexts(context, async (contexts) => {
+        const chosen = chooseOne(contexts, flags, name, context);
+        return "code" in chosen ? refuse(chosen, EXIT.usage, context.terminal) : use(chosen, contexts, flags, context);
+      }),
+  }),
+  localCommand({
+    name: "contexts add",
+    summary: "save a service: --url, and --key-file if it needs one",
+    argument: "NAME",
+    flags: {},
+    examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
+    run: (_own, context, flags, name) => withContexts(context, (contexts) => add(name, contexts, flags, context)),
+  }),
+  localCommand({
+    name: "contexts remove",
+    aliases: ["rm"],
+    summary: "delete a saved service, and end its login",
+    argument: "NAME",
+    names: ["contexts"],
+    flags: {},
+    examples: ["robot-policy contexts remove lab"],
+    run: (_own, context, flags, name) => withContexts(context, (contexts) => remove(name, contexts, flags, context)),
+  }),
+];
+
+async function withContexts(
+  context: OperatorContext,
+  act: (contexts: Contexts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const read = await readContexts(context);
+  if (!("code" in read)) return act(read);
+  return refuse(read, read.code === "no-home" ? EXIT.failed : EXIT.usage, context.terminal);
+}
+
+/** The context of this name, else the one that the flags mean, else the current one. */
+function chooseOne(
+  contexts: Contexts,
+  flags: ServiceFlags,
+  name: string,
+  { environment }: OperatorContext,
+): ServiceContext | Problem {
+  const { context, url, caFile } = flags;
+  const asked = name === "" ? { context, url, caFile } : { context: name };
+  // An address in the environment is that of a service, and names no context here.
+  const target = chooseTarget(asked, contexts, { ...environment, ROBOT_POLICY_URL: undefined });
+  return target.context ?? contextProblem(target);
+}
+
+function list({ all, current }: Contexts, { json }: ServiceFlags, context: OperatorContext): ExitCode {
   const { terminal } = context;
-  const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
-  const current = await contexts.current();
-  const found: { readonly name: string; readonly entry: FoundContext }[] = [];
-  for (const name of await contexts.names()) found.push({ name, entry: await contexts.find(name) });
-  if (flags.json === true) {
-    terminal.json(found.map(({ name, entry }) => describeEntry(name, entry, name === current)));
+  if (json === true) {
+    terminal.json(all.map((each) => describe(each, each.name === current)));
     return EXIT.ok;
   }
-  if (found.length === 0) {
+  if (all.length === 0) {
     terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
     return EXIT.ok;
   }
   const now = nowOf(context);
-  terminal.table(
-    ["", "name", "service", "credential"],
-    found.map(({ name, entry }) => [
-      name === current ? "*" : "",
-      name,
-      entry.kind === "context" ? entry.context.url : "",
-      entry.kind === "context" ? credentialText(entry.context, now) : terminal.style("bad", entry.problem.what),
-    ]),
-    ["credential"],
-  );
+  const rows = all.map((each) => [each.name === current ? "*" : "", each.name, each.url, credentialText(each, now)]);
+  terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
   return EXIT.ok;
-};
+}
 
-/** `contexts show [NAME]`: one context, without its token. */
-export const contextsShow: OperatorCommand = async (flags, context, name) => {
+function show(
+  chosen: ServiceContext,
+  { current }: Contexts,
+  { json }: ServiceFlags,
+  context: OperatorContext,
+): ExitCode {
   const { terminal } = context;
-  const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
-  const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
-  const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
-  if (flags.json === true) {
-    terminal.json(describeEntry(chosen.context.name, chosen, isCurrent));
+  const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
+  if (json === true) {
+    terminal.json(describe(chosen, name === current));
     return EXIT.ok;
   }
   showFacts(terminal, [
-    ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
+    ["context", `${name}${name === current ? " (current)" : ""}`],
     ["service", url],
-    ["credential", credentialText(chosen.context, nowOf(context))],
+    ["credential", credentialText(chosen, nowOf(context))],
     ["CA file", caFile ?? ""],
     ["plain http", allowInsecure ? "allowed" : ""],
-    ["kept in", chosen.contexts.folder],
+    ["kept in", contextsPath(context) ?? ""],
   ]);
   return EXIT.ok;
-};
+}
 
-/** `contexts use NAME`: makes it the default. */
-export const contextsUse: OperatorCommand = async (flags, context, name) => {
+async function use(
+  chosen: ServiceContext,
+  { all }: Contexts,
+  { json }: ServiceFlags,
+  context: OperatorContext,
+): Promise<ExitCode> {
   const { terminal } = context;
-  const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
-  const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
+  const unsaved = await saveContexts({ all, current: chosen.name }, context);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  if (flags.json === true) terminal.json(describeEntry(chosen.context.name, chosen, true));
+  if (json === true) terminal.json(describe(chosen, true));
   else {
-    terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
+    terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
     noteOverridingVariables(context);
   }
   return EXIT.ok;
-};
+}
 
-/** `contexts add NAME --url URL`: saves a service; the first one becomes the default. */
-export const contextsAdd: OperatorCommand = async (flags, context, name) => {
+/** Saves a service; the first one becomes the default. */
+async function add(name: string, contexts: Contexts, flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
+  if (!CONTEXT_NAME.test(name)) return refuse(badName(name), EXIT.usage, terminal);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
     return refuseUsage("the address of the service is missing", fix, terminal);
@@ -91,10 +168,7 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
   if (badUrl !== null) return refuse(badUrl, EXIT.usage, terminal);
-  const found = await contexts.find(name);
-  if (found.kind === "no-context" && found.problem.code !== "context-missing")
-    return refuse(found.problem, EXIT.usage, terminal);
-  if (found.kind === "context") {
+  if (contexts.all.some((each) => each.name === name)) {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
     const what = `there is a context ${name} already`;
     return refuse({ code: "context-taken", what, fix }, EXIT.conflict, terminal);
@@ -107,10 +181,10 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
     key_file: absolute(flags.keyFile),
     login: null,
   };
-  const isCurrent = (await contexts.current()) === null;
-  const unsaved = (await contexts.save(added)) ?? (isCurrent ? await contexts.setCurrent(name) : null);
+  const isCurrent = contexts.current === null;
+  const unsaved = await saveContexts({ ...withContext(contexts, added), current: contexts.current ?? name }, context);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
+  if (flags.json === true) terminal.json(describe(added, isCurrent));
   else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
   for (const path of [added.ca_file, added.key_file]) {
     if (path !== null && (await machine.files.stat(path).catch(() => null)) === null)
@@ -118,45 +192,36 @@ export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   }
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
   return EXIT.ok;
-};
+}
 
-/** `contexts remove NAME`: deletes it, and ends its login. */
-export const contextsRemove: OperatorCommand = async (flags, context, name) => {
+/** Deletes it, and ends its login. */
+async function remove(
+  name: string,
+  { all, current }: Contexts,
+  { json }: ServiceFlags,
+  context: OperatorContext,
+): Promise<ExitCode> {
   const { terminal } = context;
-  const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, terminal);
-  const found = await contexts.find(name);
-  // A damaged context can be removed too.
-  if (found.kind === "no-context" && found.problem.code === "context-missing")
-    return refuse(found.problem, EXIT.usage, terminal);
-  const wasCurrent = (await contexts.current()) === name;
-  const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
+  const known = all.find((each) => each.name === name);
+  if (known === undefined) {
+    return refuse(contextProblem({ name, url: undefined }), EXIT.usage, terminal);
+  }
+  const wasCurrent = current === name;
+  const rest = { all: all.filter((each) => each !== known), current: wasCurrent ? null : current };
+  const unsaved = await saveContexts(rest, context);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  const known = found.kind === "context" ? found.context : null;
-  // Whether a file that cannot be used holds a login is not known.
-  const isEnded = known !== null && (known.login === null || (await endLogin(known, known.login, context)) === null);
+  const isEnded = known.login === null || (await endLogin(known, known.login, context)) === null;
   if (!isEnded)
-    terminal.note("A login in it could not be ended at the service: it stays valid there until it expires.");
-  if (flags.json === true) terminal.json({ name, removed: true });
+    terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
+  if (json === true) terminal.json({ name, removed: true });
   else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
-};
+}
 
 /** For `--json`: everything except the token. */
-function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
-  if (entry.kind === "no-context") return { name, is_current: isCurrent, problem: entry.problem };
-  const { url, ca_file: caFile, allow_insecure: allowInsecure, key_file: keyFile, login } = entry.context;
+function describe({ name, login, ...rest }: ServiceContext, isCurrent: boolean) {
   const { token: _token, ...signedIn } = login ?? { token: null };
-  return {
-    name,
-    is_current: isCurrent,
-    url,
-    ca_file: caFile,
-    allow_insecure: allowInsecure,
-    key_file: keyFile,
-    login: login === null ? null : signedIn,
-  };
+  return { name, is_current: isCurrent, ...rest, login: login === null ? null : signedIn };
 }
 
 function credentialText({ login, key_file: keyFile }: ServiceContext, now: Now): string {

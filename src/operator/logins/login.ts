@@ -1,11 +1,9 @@
-import { resolve } from "node:path";
-
 import { beyondSpec } from "../../api/api.ts";
 import { isoNow } from "../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
-import type { OperatorCommand, OperatorContext } from "../context.ts";
-import type { Failure } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { OperatorContext } from "../context.ts";
+import { type Failure, failureText, isUnknownOperation } from "../failure.ts";
+import type { ServiceFlags } from "../flags.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -14,37 +12,45 @@ import { listenForCallback } from "./callback.ts";
 import {
   baseUrl,
   type ChosenService,
-  CONTEXT_VARIABLE,
-  contextAt,
-  contextFilesOf,
-  NO_HOME,
-  nonEmpty,
+  chooseTarget,
+  contextProblem,
   overridingVariables,
-  URL_VARIABLE,
   urlProblem,
 } from "./choose-service.ts";
-import { CONTEXT_NAME, type ContextFiles, type Login, type ServiceContext } from "./context-files.ts";
+import {
+  absolute,
+  badName,
+  CONTEXT_NAME,
+  type Contexts,
+  type Login,
+  readContexts,
+  saveContexts,
+  type ServiceContext,
+  withContext,
+} from "./contexts-file.ts";
 import { awaitApproval, secretText, type SignedIn, startLogin } from "./sign-in.ts";
+
+export const LOGIN_SUMMARY = "sign in on a page in a browser, and save the service as a context";
 
 /** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
-/** `login`: signs in on a page in a browser, and saves the login in a context. */
-export const login: OperatorCommand = async (flags, context) => {
+/** Signs in on a page in a browser, and saves the login in a context. */
+export async function login(flags: ServiceFlags, context: OperatorContext, hasBrowser: boolean): Promise<ExitCode> {
   const { terminal } = context;
-  const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
+  const contexts = await readContexts(context);
+  if ("code" in contexts) return refuseContexts(contexts, terminal);
   if (flags.keyFile !== undefined) {
     const fix = "leave it out; with a key: robot-policy contexts add NAME --url URL --key-file FILE";
     return refuseUsage("login does not use --key-file", fix, terminal);
   }
-  const target = await chooseTarget(flags, context, contexts);
+  const target = targetOf(flags, context, contexts);
   if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
-  await using service = openService(withCredential(target, null), flags, context);
-  const isElsewhere = flags.browser === false || isRemoteSession(context.environment);
+  await using service = await openService(withCredential(target, null), flags, context, LOGIN_SUMMARY);
+  const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
   const signedIn = isElsewhere ? await byPolling(service) : await byBrowser(service);
-  return await finish(signedIn, service, target, contexts);
-};
+  return await finish(signedIn, service, target);
+}
 
 async function byBrowser(service: Service): Promise<SignedIn> {
   const { context, terminal } = service;
@@ -80,12 +86,7 @@ function noteCode(userCode: string, terminal: Terminal): void {
   terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another code.`);
 }
 
-async function finish(
-  signedIn: SignedIn,
-  service: Service,
-  target: ServiceContext,
-  contexts: ContextFiles,
-): Promise<ExitCode> {
+async function finish(signedIn: SignedIn, service: Service, target: ServiceContext): Promise<ExitCode> {
   const { terminal, context } = service;
   switch (signedIn.kind) {
     case "denied": {
@@ -97,7 +98,7 @@ async function finish(
     case "signed-in": {
       const login = await describeLogin(target, signedIn.token, context);
       // Save first: an unsaved token is lost.
-      const unsaved = (await contexts.save({ ...target, login })) ?? (await contexts.setCurrent(target.name));
+      const unsaved = await saveLogin({ ...target, login }, context);
       if (unsaved !== null) {
         // End the login: its token is lost, but would stay valid.
         await endLogin(target, login, context);
@@ -127,14 +128,15 @@ function failed(failure: Failure, service: Service): ExitCode {
     const fix = "start again, and approve it within ten minutes";
     return refuse({ code: "login-ended", what, fix }, EXIT.unauthorized, service.terminal);
   }
+  if (!isUnknownOperation(failure)) return service.failed(failure);
   const fix = `use a key: robot-policy contexts add NAME --url ${service.chosen.baseUrl} --key-file FILE`;
-  return service.failed(failure, { missing: ["has no logins", fix] });
+  return refuse({ code: "not-offered", what: "this service has no logins", fix }, EXIT.rejected, service.terminal);
 }
 
 /** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
   const signedInAt = isoNow(context.machine.clock);
-  await using service = openService(withCredential(target, token), {}, context);
+  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.getSession, {});
   if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
   const { active_organization: activeOrganization, credential } = result.value.value;
@@ -156,7 +158,7 @@ export async function endLogin(
   { token }: Login,
   context: OperatorContext,
 ): Promise<Failure | null> {
-  await using service = openService(withCredential(target, token), {}, context);
+  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.endSession, {});
   // 401: it has ended already.
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
@@ -184,23 +186,26 @@ function withCredential(
   };
 }
 
-type Target = ServiceContext | { readonly problem: Problem };
+/** As the file is now: an approval takes minutes, in which other commands may have changed it. */
+async function saveLogin(signedIn: ServiceContext, context: OperatorContext): Promise<Problem | null> {
+  const read = await readContexts(context);
+  if ("code" in read) return read;
+  return saveContexts({ ...withContext(read, signedIn), current: signedIn.name }, context);
+}
 
 /** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
-async function chooseTarget(flags: OperatorFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
-  const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
-  const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
-  const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts, context.terminal));
-  if (name === null) return { problem: NO_URL };
+function targetOf(
+  flags: ServiceFlags,
+  { environment }: OperatorContext,
+  contexts: Contexts,
+): ServiceContext | { readonly problem: Problem } {
+  const { url, name: asked, context: known } = chooseTarget(flags, contexts, environment);
+  if (url === undefined) return { problem: asked === null ? NO_URL : contextProblem({ url, name: asked }) };
+  const name = known?.name ?? asked ?? nameFor(url, contexts);
   if (!CONTEXT_NAME.test(name)) return { problem: badName(name) };
-  const found = await contexts.find(name);
-  if (found.kind === "no-context" && (url === undefined || found.problem.code !== "context-missing")) {
-    return { problem: found.problem };
-  }
-  const known = found.kind === "context" ? found.context : null;
   const target: ServiceContext = {
     name,
-    url: baseUrl(url ?? known?.url ?? ""),
+    url: baseUrl(url),
     ca_file: absolute(flags.caFile) ?? known?.ca_file ?? null,
     allow_insecure: flags.allowInsecure ?? known?.allow_insecure ?? false,
     key_file: known?.key_file ?? null,
@@ -217,26 +222,46 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext, cont
 const NO_URL: Problem = {
   code: "no-service",
   what: "no service is given",
-  fix: `give its address: robot-policy login --url URL, or set ${URL_VARIABLE}`,
+  fix: "give its address: robot-policy login --url URL, or set ROBOT_POLICY_URL",
 };
 
-/** Contexts store absolute paths, because they are used from any folder. */
-export function absolute(path: string | undefined): string | null {
-  return path === undefined ? null : resolve(path);
-}
-
-export function badName(name: string): Problem {
-  const fix = "use at most 64 letters, digits, dots, dashes and underscores, starting with a letter or digit";
-  return { code: "usage", what: `'${name}' is not a valid name for a context`, fix };
-}
-
-/** The name of the context with this address, else a new name after its host. */
-async function nameFor(url: string, contexts: ContextFiles, terminal: Terminal): Promise<string> {
-  const known = await contextAt(url, contexts, terminal);
-  if (known !== null) return known.name;
-  const names = await contexts.names();
+/** A new name after the host of the address. */
+function nameFor(url: string, { all }: Contexts): string {
+  const names = all.map(({ name }) => name);
   const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
   const wanted = (host === "" ? "service" : host).slice(0, 48);
   const numbered = names.map((_, index) => `${wanted}-${index + 2}`);
   return [wanted, ...numbered].find((name) => !names.includes(name)) ?? wanted;
+}
+
+/** Ends the login at the service, and deletes it here even if the service cannot be reached. */
+export async function logout(flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, environment } = context;
+  const contexts = await readContexts(context);
+  if ("code" in contexts) return refuseContexts(contexts, terminal);
+  const target = chooseTarget(flags, contexts, environment);
+  const { context: known } = target;
+  if (known === null) return refuse(contextProblem(target), EXIT.usage, terminal);
+  const { login, name } = known;
+  if (login === null) {
+    if (flags.json === true) terminal.json({ context: name, ended: false, forgotten: false });
+    else terminal.print(`Nobody is signed in to ${name}.`);
+    return EXIT.ok;
+  }
+  // Delete it here first, whether or not the service can be reached.
+  const unsaved = await saveContexts(withContext(contexts, { ...known, login: null }), context);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
+  const failure = await endLogin(known, login, context);
+  if (failure !== null) {
+    const until = login.expires_at === null ? "it expires" : login.expires_at;
+    const why = failureText(failure);
+    terminal.note(`The login could not be ended at the service (${why}): it stays valid there until ${until}.`);
+  }
+  if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });
+  else terminal.print(`Signed out of ${name}.`);
+  return EXIT.ok;
+}
+
+function refuseContexts(problem: Problem, terminal: Terminal): ExitCode {
+  return refuse(problem, problem.code === "no-home" ? EXIT.failed : EXIT.usage, terminal);
 }

@@ -3,9 +3,8 @@ import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { listIfOffered } from "../if-offered.ts";
-import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import type { Service } from "../service.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../lists/show-list.ts";
+import { listIfOffered, type Service } from "../service.ts";
 import { type Now, timeAgo } from "../times.ts";
 
 /** The status of all endpoints in the catalog; null where the service does not show it. */

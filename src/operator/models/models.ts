@@ -3,18 +3,44 @@ import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import { axesInWords, textsIn } from "../../api/words/requirements.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
-import { isUnknownOperation, showAsItIs } from "../failure.ts";
-import { NOTHING_LISTED } from "../if-offered.ts";
-import type { ListView } from "../lists/columns.ts";
-import { type LoadList, mapListed } from "../lists/listed.ts";
-import { type Fact, showFacts } from "../lists/show-facts.ts";
-import { showList } from "../lists/show-list.ts";
-import { withNamed, withService } from "../operator.ts";
-import { refuseUnknown } from "../refuse.ts";
-import type { Answer, Service } from "../service.ts";
-import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
+import { command, type OperatorRow } from "../command.ts";
+import { find, type Resource } from "../find.ts";
+import { LIST } from "../flags.ts";
+import { mapListed } from "../lists/listed.ts";
+import { type Fact, type ListView, showFacts, showList } from "../lists/show-list.ts";
+import { NOTHING_LISTED, type Service } from "../service.ts";
 import { type Now, timeAgo } from "../times.ts";
+import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
+
+/** The models of the catalog. */
+export const modelCommands: readonly OperatorRow[] = [
+  command({
+    name: "models list",
+    aliases: ["ls"],
+    summary: "list the models of the catalog",
+    flags: LIST,
+    examples: ["robot-policy models list", "robot-policy models list --json | jq -r '.models[].slug'"],
+    run: listModels,
+  }),
+  command({
+    name: "models show",
+    summary: "show a model, its checkpoints and their requirements",
+    argument: "MODEL",
+    flags: {},
+    examples: ["robot-policy models show pick-and-place"],
+    run: (service, _flags, slug) => showOne(service, slug),
+  }),
+];
+
+const MODEL: Resource<ModelView> = {
+  noun: "model",
+  list: "models list",
+  by: "name",
+  get: { row: operations.getModel, parameter: "slug" },
+  idOf: ({ slug }) => slug,
+  namesOf: () => [],
+  isOnlyShown: true,
+};
 
 /** A model, with the health of its endpoints. */
 interface ListedModel {
@@ -22,7 +48,7 @@ interface ListedModel {
   readonly health: string;
 }
 
-const modelsView: ListView<ListedModel> = {
+const MODELS: ListView<ListedModel> = {
   headers: ["model", "name", "health", "vendor", "type", "license", "checkpoints", "regions"],
   prose: ["name", "vendor"],
   spare: ["checkpoints", "type", "license", "vendor", "regions"],
@@ -36,51 +62,30 @@ const modelsView: ListView<ListedModel> = {
     String(model.checkpoints?.length ?? ""),
     regionsOf(model).join(" "),
   ],
-  id: ({ model }) => model.slug,
-  beside: ({ health }) => health,
   empty: "The catalog has no models yet.",
 };
 
-/** `models list`: the catalog, with the health of each model's endpoints. */
-export const modelsList: OperatorCommand = (flags, context) =>
-  withService(flags, context, (service) => {
-    const load: LoadList<ListedModel> = async () => {
-      const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
-      if (result.kind !== "ok") return result;
-      const endpoints = flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
-      if (endpoints.kind !== "ok") return endpoints;
-      const withHealth = (model: ModelView) => ({
-        model,
-        health: healthText(model, endpoints.value, service.terminal),
-      });
-      return { ...result, value: mapListed(result.value, withHealth) };
-    };
-    const fix = "robot-policy models show MODEL shows one by its name";
-    return showList(service, load, modelsView, { missing: ["does not list its models", fix] });
-  });
+/** The catalog, with the health of each model's endpoints. */
+async function listModels(service: Service): Promise<ExitCode> {
+  const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
+  if (result.kind !== "ok") return showList(service, result, MODELS);
+  const endpoints = service.flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
+  if (endpoints.kind !== "ok") return service.failed(endpoints);
+  const withHealth = (model: ModelView) => ({ model, health: healthText(model, endpoints.value, service.terminal) });
+  return showList(service, { ...result, value: mapListed(result.value, withHealth) }, MODELS);
+}
 
-/**
- * `models show MODEL`: one model, with its requirements and its endpoints. `--json` prints the service's answer with `endpoints` added, null
- * where the service does not show them.
- */
-export const modelsShow: OperatorCommand = (flags, context, slug) =>
-  withNamed(findModel, flags, context, slug, async (service, { value: model, document }) => {
-    const loaded = await loadEndpoints(service);
-    if (loaded.kind !== "ok") return service.failed(loaded);
-    const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
-    return service.answer(Object.assign({}, document, { endpoints }), () =>
-      showModel(model, endpoints ?? [], service.terminal, service.now()),
-    );
-  });
-
-async function findModel(service: Service, slug: string): Promise<Answer<ModelView> | ExitCode> {
-  const result = await service.call(operations.getModel, { parameters: { slug } });
-  if (result.kind === "ok") return result.value;
-  if (result.kind !== "refused" || result.status !== 404)
-    return showAsItIs(result, service.terminal) ?? service.failed(result);
-  // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
-  const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
-  return refuseUnknown(`no model has the name ${slug}`, fix, service.terminal);
+/** `--json` prints the service's answer with `endpoints` added, null where the service does not show them. */
+async function showOne(service: Service, slug: string): Promise<ExitCode> {
+  const found = await find(service, MODEL, slug);
+  if (typeof found === "number") return found;
+  const { value: model, document } = found;
+  const loaded = await loadEndpoints(service);
+  if (loaded.kind !== "ok") return service.failed(loaded);
+  const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
+  return service.answer(Object.assign({}, document, { endpoints }), () =>
+    showModel(model, endpoints ?? [], service.terminal, service.now()),
+  );
 }
 
 function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, now: Now): void {

@@ -3,22 +3,31 @@ import type { RobotTextName } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
-import { refuseUnknown } from "../refuse.ts";
-import type { Answer, Service } from "../service.ts";
+import { find, type Resource } from "../find.ts";
+import type { Service } from "../service.ts";
 
-/** Finds a robot by id or name. @returns an exit code after reporting that there is none. */
-export async function findRobot(service: Service, name: string): Promise<Answer<IdentifiedRobotView> | ExitCode> {
-  const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
-  if (result.kind === "ok") return result.value;
-  if (isUnknownOperation(result)) {
-    const listed = await service.listAll(operations.listRobots, (robots) => robots);
-    if (listed.kind !== "ok") return service.failed(listed);
-    const { records } = listed.value;
-    const found = records.find(({ value }) => value.id === name) ?? records.find(({ value }) => value.name === name);
-    if (found !== undefined) return found;
-  } else if (!isNothingNamed(result)) return service.failed(result);
-  const fix = "robot-policy robots list shows all robots";
-  return refuseUnknown(`no robot has the name or id ${name}`, fix, service.terminal);
+export const ROBOT: Resource<IdentifiedRobotView> = {
+  noun: "robot",
+  list: "robots list",
+  by: "name or id",
+  get: { row: beyondSpec.getRobot, parameter: "robot" },
+  load: listRobots,
+  idOf: ({ id }) => id,
+  namesOf: ({ name }) => [name],
+};
+
+export function listRobots(service: Service) {
+  return service.listAll(operations.listRobots, (robots) => robots);
+}
+
+/** Runs `act` with the robot of this name or id, if there is one. */
+export async function withRobot(
+  service: Service,
+  name: string,
+  act: (robot: IdentifiedRobotView, document: unknown) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const found = await find(service, ROBOT, name);
+  return typeof found === "number" ? found : act(found.value, found.document);
 }
 
 /** A robot's registration at the service. */
@@ -45,7 +54,7 @@ export async function findRegistered(
   if (isNothingNamed(shown)) return null;
   const isShown = shown.kind !== "undecodable" && !isUnknownOperation(shown);
   if (isShown && !(shown.kind === "refused" && shown.status === 403)) return service.failed(shown);
-  const listed = await service.listAll(operations.listRobots, (robots) => robots);
+  const listed = await listRobots(service);
   if (listed.kind === "ok") return listed.value.records.find(({ value }) => value.name === name)?.value ?? null;
   return listed.kind === "refused" && listed.status === 403 ? "hidden" : service.failed(listed);
 }

@@ -4,16 +4,66 @@ import type { RobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { type Change, makeChange } from "../change.ts";
-import type { OperatorCommand } from "../context.ts";
+import { command, type OperatorRow } from "../command.ts";
 import { ENROLL_COMMAND } from "../enrolments/words.ts";
 import { isNothingNamed } from "../failure.ts";
-import { showFacts } from "../lists/show-facts.ts";
-import { withNamed } from "../operator.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
+import { find } from "../find.ts";
+import { CHANGE, DRY_RUN, wholeNumber } from "../flags.ts";
+import { showFacts } from "../lists/show-list.ts";
+import { refuse } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
-import { findRobot } from "./find.ts";
+import { ROBOT } from "./find.ts";
 import { shortDigest } from "./words.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
+
+const RECOVERY = {
+  times: wholeNumber("<number>", "how often, 0 to 100; restarts the recovery window", RECOVERIES, {
+    required: true,
+    place: "recoveries_remaining",
+  }),
+  ...DRY_RUN,
+};
+
+/** The computers that are enrolled as robots. */
+export const installationCommands: readonly OperatorRow[] = [
+  command({
+    name: "robots installation",
+    summary: "show the computer that is enrolled as this robot, and its credential",
+    argument: "ROBOT",
+    flags: {},
+    examples: ["robot-policy robots installation arm-7"],
+    async run(service, _flags, name) {
+      const found = await findInstallation(service, name);
+      if (typeof found === "number") return found;
+      const { robot, installation } = found;
+      return service.answer(installation.document, () =>
+        showInstallation(robot, installation.value, service.terminal, service.now()),
+      );
+    },
+  }),
+  command({
+    name: "robots thaw",
+    summary: "let a robot that was frozen by a false alarm work again",
+    argument: "ROBOT",
+    flags: CHANGE,
+    examples: ["robot-policy robots thaw arm-7"],
+    async run(service, _flags, name) {
+      const found = await findInstallation(service, name);
+      return typeof found === "number" ? found : thaw(service, found);
+    },
+  }),
+  command({
+    name: "robots allow-recovery",
+    summary: "let a robot that was away for long renew its expired credential",
+    argument: "ROBOT",
+    flags: RECOVERY,
+    examples: ["robot-policy robots allow-recovery arm-7 --times 5"],
+    async run(service, { times = 0 }, name) {
+      const found = await findInstallation(service, name);
+      return typeof found === "number" ? found : allowRecovery(service, found, times);
+    },
+  }),
+];
 
 /** The installation of a robot, and the service's answer. */
 interface FoundInstallation {
@@ -21,25 +71,14 @@ interface FoundInstallation {
   readonly installation: Answer<InstallationView>;
 }
 
-/** `robots installation ROBOT`: the computer that speaks for the robot, its credential, and when it was seen. */
-export const robotsInstallation: OperatorCommand = (flags, context, name) =>
-  withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) =>
-    service.answer(installation.document, () =>
-      showInstallation(robot, installation.value, service.terminal, service.now()),
-    ),
-  );
-
 /** Finds the installation of a robot by the robot's name or id. @returns an exit code after reporting that there is none. */
 async function findInstallation(service: Service, name: string): Promise<FoundInstallation | ExitCode> {
-  const found = await findRobot(service, name);
+  const found = await find(service, ROBOT, name);
   if (typeof found === "number") return found;
   const { value: robot } = found;
   const result = await service.call(beyondSpec.getInstallation, { parameters: { robot: robot.id } });
   if (result.kind === "ok") return { robot, installation: result.value };
-  if (!isNothingNamed(result)) {
-    const fix = "robot-policy robots show ROBOT shows its registration";
-    return service.failed(result, { missing: ["does not show the computers of robots", fix] });
-  }
+  if (!isNothingNamed(result)) return service.failed(result);
   const what = `no computer was ever enrolled as ${robot.name}`;
   const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
   return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
@@ -94,59 +133,35 @@ function remedyOf(installation: InstallationView, name: string, now: Now): strin
   return isLapsed ? `let it come back by itself: robot-policy robots allow-recovery ${robot} --times 5` : null;
 }
 
-/** `robots thaw ROBOT`: lets a frozen robot work again, after a false alarm. Asks once at a terminal. */
-export const robotsThaw: OperatorCommand = (flags, context, name) =>
-  withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) => {
-    const { terminal } = service;
-    const { state, last_seen_at: seenAt, last_address: address } = installation.value;
-    const show = () => terminal.print(`${robot.name} is not frozen; its computer works with its credential.`);
-    if (state === "active" && flags.dryRun !== true) return service.answer(installation.document, show);
-    return changeInstallation(
-      service,
-      { robot, installation },
-      { frozen: false },
-      {
-        explain() {
-          const seen = seenAt === null ? "" : `, seen ${timeAgo(seenAt, service.now())}`;
-          const from = `${seen} from ${address ?? "an unknown address"}`;
-          terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
-          terminal.note("False alarms: two agents on one computer, or a disk set back and then forward again.");
-          terminal.note("If two computers really have it, it freezes again: enroll the right one again instead.");
-          return "Thaw it?";
-        },
-        show,
-      },
-    );
-  });
+/** Lets a frozen robot work again, after a false alarm. */
+async function thaw(service: Service, found: FoundInstallation): Promise<ExitCode> {
+  const { terminal } = service;
+  const { robot, installation } = found;
+  const { state, last_seen_at: seenAt, last_address: address } = installation.value;
+  const show = () => terminal.print(`${robot.name} is not frozen; its computer works with its credential.`);
+  if (state === "active" && service.flags.dryRun !== true) return service.answer(installation.document, show);
+  const explain = () => {
+    const seen = seenAt === null ? "" : `, seen ${timeAgo(seenAt, service.now())}`;
+    const from = `${seen} from ${address ?? "an unknown address"}`;
+    terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
+    terminal.note("False alarms: two agents on one computer, or a disk set back and then forward again.");
+    terminal.note("If two computers really have it, it freezes again: enroll the right one again instead.");
+    return "Thaw it?";
+  };
+  return changeInstallation(service, found, { frozen: false }, { explain, show });
+}
 
-/** `robots allow-recovery ROBOT --times N`: lets a robot that was away for long renew its expired credential. */
-export const robotsAllowRecovery: OperatorCommand = async (flags, context, name) => {
-  const { terminal } = context;
-  const times = /^\d{1,3}$/.test(flags.times ?? "") ? Number(flags.times) : Number.NaN;
-  if (!(times <= RECOVERIES.maximum)) {
-    const what =
-      flags.times === undefined ? "--times is missing" : `--times '${flags.times}' is not a number of recoveries`;
-    return refuseUsage(what, `give a number from 0 to ${RECOVERIES.maximum}: --times 5`, terminal);
-  }
-  return withNamed(findInstallation, flags, context, name, (service, found) =>
-    changeInstallation(
-      service,
-      found,
-      { recoveries_remaining: times },
-      {
-        show() {
-          const { name: robot } = found.robot;
-          const often = times === 1 ? "once" : `${times} times`;
-          terminal.print(
-            times === 0
-              ? `${robot} may not renew an expired credential any more.`
-              : `${robot} may renew an expired credential ${often}; its computer tries by itself, within minutes.`,
-          );
-        },
-      },
-    ),
-  );
-};
+/** Lets a robot that was away for long renew its expired credential. */
+function allowRecovery(service: Service, found: FoundInstallation, times: number): Promise<ExitCode> {
+  const { name } = found.robot;
+  const often = times === 1 ? "once" : `${times} times`;
+  const text =
+    times === 0
+      ? `${name} may not renew an expired credential any more.`
+      : `${name} may renew an expired credential ${often}; its computer tries by itself, within minutes.`;
+  const show = () => service.terminal.print(text);
+  return changeInstallation(service, found, { recoveries_remaining: times }, { show });
+}
 
 async function changeInstallation(
   service: Service,

@@ -1,8 +1,8 @@
 import { renderFindings } from "../../documents/excerpt.ts";
 import { contractSource, MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
+import type { Loc, Places } from "../body.ts";
 import type { OperatorContext } from "../context.ts";
-import type { Loc, Places } from "../files/places.ts";
 import { readGiven, refuseFile, shownPath, unreadable } from "../files/given-file.ts";
 
 /** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */

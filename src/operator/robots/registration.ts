@@ -8,15 +8,10 @@ import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
 import { formed, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import { defined } from "../../platform/defined.ts";
-import type { Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import { readWritten } from "../files/given-file.ts";
-import { labelMapping, words } from "../files/written-readers.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { readLabels } from "../fleets/selection-flags.ts";
-import { refuseFlags } from "../refuse.ts";
+import { labelMapping, readWritten, words } from "../files/given-file.ts";
+import type { Flags } from "../flags.ts";
 import type { RegisteredRobot } from "./find.ts";
-import { clearedTexts, TEXT_FLAGS, type TextFlags } from "./text-flags.ts";
 import { labelsText, shortDigest } from "./words.ts";
 
 /** Same limit as in the agent's manifest. */
@@ -29,17 +24,16 @@ export interface WrittenRegistration extends Partial<Omit<RegistrationBody, "con
 }
 
 const HINTS: ReadonlyMap<string, string> = new Map([
-  ["type", "did you mean robot_type_id?"],
   ["robot_type", "did you mean robot_type_id?"],
   ["digest", "did you mean configuration_digest?"],
   ["files", "did you mean configuration_files?"],
   ["contract", "name the robot manifest it is made of: --manifest FILE"],
 ]);
 
-/** Reads the registration file at `path`. Reports all findings. */
-export function readRegistrationFile(path: string, json: boolean, context: OperatorContext) {
-  const rules = { subject: "registration", schema: registrationFile(path), hints: HINTS, json } as const;
-  return readWritten(path, rules, context);
+/** Reads the registration file at `path`. Reports all findings. @param declared the flags whose names operators may write in it. */
+export function readRegistrationFile(path: string, declared: Flags, json: boolean, context: OperatorContext) {
+  const schema = registrationFile(path);
+  return readWritten(path, { subject: "registration", schema, declared, hints: HINTS, json }, context);
 }
 
 const digest = formed("digest_format", (written) =>
@@ -71,21 +65,6 @@ function registrationFile(path: string) {
     );
 }
 
-/** @returns null after reporting what is wrong with the flags. */
-export function readRegistrationFlags(flags: OperatorFlags, terminal: Terminal): WrittenRegistration | null {
-  const { name, type, region, label, file, configurationDigest: digest } = flags;
-  const labels = label === undefined ? undefined : readLabels(label, terminal);
-  if (labels === null) return null;
-  if (digest !== undefined && !CONFIGURATION_DIGEST_PATTERN.test(digest)) {
-    const fix = "it is sha256: and 64 digits from 0 to f, as the agent's digest prints it";
-    return refuseFlags(`--configuration-digest '${digest}' is not a digest`, fix, terminal);
-  }
-  return {
-    ...givenTexts((text) => flags[TEXT_FLAGS[text].given]),
-    ...defined({ name, robot_type_id: type, region, labels, configuration_digest: digest, configurationFiles: file }),
-  };
-}
-
 /** The body of `POST /v1/robots/setup`. */
 export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName, string>>> {
   readonly name: string;
@@ -99,8 +78,12 @@ export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName,
 /** A registration of which the robot may keep some members. */
 export type GivenRegistration = Pick<RegistrationBody, "name"> & Partial<RegistrationBody>;
 
-/** A robot keeps no texts or labels that are cleared. With a manifest, the contract comes from it, or there is none. */
-type CarryOverFlags = TextFlags & Pick<OperatorFlags, "clearLabels" | "manifest">;
+/** A robot keeps no site or labels that are cleared. With a manifest, the contract comes from it, or there is none. */
+interface CarryOverFlags {
+  readonly clearSite?: boolean | undefined;
+  readonly clearLabels?: boolean | undefined;
+  readonly manifest?: string | undefined;
+}
 
 /**
  * Adds what the robot keeps if it is not given again: type, region, digest, texts and labels, and if its type stays the same, the contract.
@@ -108,13 +91,12 @@ type CarryOverFlags = TextFlags & Pick<OperatorFlags, "clearLabels" | "manifest"
  */
 export function carryOver(body: GivenRegistration, before: RegisteredRobot, flags: CarryOverFlags): GivenRegistration {
   const { labels, contract, robot_type_id: robotTypeId, region, configuration_digest: digest } = before;
-  const cleared = clearedTexts(flags);
   const keepsContract = flags.manifest === undefined && (body.robot_type_id ?? robotTypeId) === robotTypeId;
   return {
     robot_type_id: robotTypeId,
     region,
     ...defined({ configuration_digest: digest }),
-    ...givenTexts((text) => (cleared.includes(text) ? null : before[text])),
+    ...(flags.clearSite === true ? {} : givenTexts((text) => before[text])),
     ...defined({
       labels: flags.clearLabels === true || Object.keys(labels).length === 0 ? undefined : labels,
       contract: keepsContract ? (contract ?? undefined) : undefined,

@@ -1,63 +1,87 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
 import { configurationDigest } from "../../look/digest.ts";
 import { isPattern } from "../../look/patterns.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { flagPlaces, type Places } from "../body.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
-import type { OperatorCommand, OperatorContext } from "../context.ts";
-import { defined } from "../../platform/defined.ts";
+import type { OperatorContext } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
-import { flagPlaces, type Places } from "../files/places.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
+import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags.ts";
 import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
-import { hashFiles } from "./hash-files.ts";
-import { readManifestFile } from "./manifest-file.ts";
 import {
   carryOver,
   changeLines,
   type GivenRegistration,
   keptText,
   readRegistrationFile,
-  readRegistrationFlags,
   type RegistrationBody,
   type WrittenRegistration,
 } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
-import { clearedTexts, TEXT_FLAGS } from "./text-flags.ts";
 import { isEnrolled } from "./words.ts";
 
-const FLAGS = flagPlaces({
-  name: "--name",
-  robot_type_id: "--type",
-  region: "--region",
-  ...eachOf(ROBOT_TEXT_NAMES, (text) => TEXT_FLAGS[text].flag),
-  labels: "--label",
-  configuration_digest: "--file",
-  contract: "--manifest",
-  confirm_replace: "--replace",
-});
+export const SETUP = {
+  from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),
+  name: text("<name>", "unique, stable name of the robot", { place: "name" }),
+  type: text("<type>", "robot type id", { names: "catalog", place: "robot_type_id" }),
+  region: text("<region>", "cloud region nearest to the robot", { names: "regions", place: "region" }),
+  site: text("<site>", "site of the robot", { names: "sites", place: "site" }),
+  clearSite: onOff("remove its site", { excludes: ["--site"] }),
+  label: labels("label of the robot; repeatable, together they replace its labels", { place: "labels" }),
+  clearLabels: onOff("remove its labels", { excludes: ["--label"] }),
+  file: texts("<file>", "configuration file to compute the digest from; repeatable, in digest order"),
+  configurationDigest: formed(
+    "<digest>",
+    "digest of the configuration files, as robot-policy-agent digest prints it",
+    readDigest,
+    { excludes: ["--file"], place: "configuration_digest" },
+  ),
+  manifest: text("<file>", "robot manifest with its type, configuration files and contract"),
+  replace: text("<robot>", "replace the enrolled computer of this robot, also if it is online", { names: "robots" }),
+  ...CHANGE,
+};
+
+type SetupFlags = Given<typeof SETUP>;
+
+function readDigest(written: string) {
+  if (CONFIGURATION_DIGEST_PATTERN.test(written)) return { value: written };
+  return { isNo: "is not a digest", fix: "it is sha256: and 64 digits from 0 to f, as the agent's digest prints it" };
+}
 
 /**
- * `robots setup`: registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract
- * else from the robot manifest. A registered robot keeps what is not given, its digest too, and the operator confirms what changes. An
- * enrolled robot registers itself: without `--replace` it is left alone, because its computer would lose its credential.
+ * Registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract else from the
+ * robot manifest. A registered robot keeps what is not given, its digest too, and the operator confirms what changes. An enrolled robot
+ * registers itself: without `--replace` it is left alone, because its computer would lose its credential.
  */
-export const robotsSetup: OperatorCommand = async (flags, context) => {
-  const { terminal } = context;
-  const fromFlags = readRegistrationFlags(flags, terminal);
-  if (fromFlags === null) return EXIT.usage;
-  const json = flags.json === true;
-  const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, json, context);
+export async function setUpRobot(service: Service, flags: SetupFlags): Promise<ExitCode> {
+  const { terminal, context } = service;
+  const json = service.flags.json === true;
+  const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, SETUP, json, context);
   if (file?.kind === "unusable") return file.exitCode;
-  const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, json, context);
+  const read = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
-  const written = { ...defined({ robot_type_id: manifest?.robot_type_id }), ...file?.value, ...fromFlags };
+  const fromFlags = defined({
+    name: flags.name,
+    robot_type_id: flags.type,
+    region: flags.region,
+    site: flags.site,
+    labels: flags.label,
+    configuration_digest: flags.configurationDigest,
+    configurationFiles: flags.file,
+  });
+  const written: WrittenRegistration = {
+    ...defined({ robot_type_id: manifest?.robot_type_id }),
+    ...file?.value,
+    ...fromFlags,
+  };
   const { name } = written;
   if (name === undefined) return refuseMissing(written, flags, terminal);
   if (flags.replace !== undefined && flags.replace !== name) {
@@ -66,11 +90,10 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
   }
   const digest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
   if (typeof digest === "number") return digest;
-  const cleared = clearedTexts(flags);
   const given: GivenRegistration = {
     name,
-    ...givenTexts((text) => (cleared.includes(text) ? null : written[text])),
     ...defined({
+      site: flags.clearSite === true ? undefined : written.site,
       robot_type_id: written.robot_type_id,
       region: written.region,
       configuration_digest: digest ?? undefined,
@@ -78,11 +101,16 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
       contract: manifest?.contract ?? undefined,
     }),
   };
+  const ofFlags = flagPlaces(SETUP, {
+    configuration_digest: "--file",
+    contract: "--manifest",
+    confirm_replace: "--replace",
+  });
   const places: Places = (loc) => {
     const member = String(loc[1]);
-    if (Object.hasOwn(fromFlags, member)) return FLAGS(loc);
+    if (Object.hasOwn(fromFlags, member)) return ofFlags(loc);
     if (file !== null && Object.hasOwn(file.value, member)) return file.places(loc);
-    return read?.places(loc) ?? FLAGS(loc);
+    return read?.places(loc) ?? ofFlags(loc);
   };
   const mistake = registrationMistake(given);
   if (mistake !== null) {
@@ -92,41 +120,44 @@ export const robotsSetup: OperatorCommand = async (flags, context) => {
     terminal.problem({ code: "usage", what, fix: "every operator can read what is registered; correct it" });
     return Object.hasOwn(fromFlags, member) ? EXIT.usage : EXIT.invalid;
   }
-  return withService(flags, context, async (service) => {
-    const before = await findRegistered(service, name);
-    if (typeof before === "number") return before;
-    const known = before === "hidden" ? null : before;
-    const isReplacing = known === null ? false : await isEnrolledNow(service, name, known);
-    if (typeof isReplacing === "number") return isReplacing;
-    if (isReplacing && flags.replace === undefined) return refuseEnrolled(name, terminal);
-    const registration = known === null ? given : carryOver(given, known, flags);
-    const { robot_type_id: robotTypeId, region } = registration;
-    if (robotTypeId === undefined || region === undefined) return refuseMissing(registration, flags, terminal);
-    if (before !== null && registration.configuration_digest === undefined) return refuseUnknownDigest(name, terminal);
-    if (before === null && digest === null) terminal.note(NO_FILES);
-    const body: RegistrationBody = {
-      ...registration,
-      robot_type_id: robotTypeId,
-      region,
-      configuration_digest: registration.configuration_digest ?? configurationDigest([]),
-      ...defined({ confirm_replace: flags.replace === undefined ? undefined : true }),
-    };
-    if (before === "hidden") terminal.note(HIDDEN);
-    if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
-    if (known?.region !== region) await warnOfRegion(service, region, terminal);
-    if (known !== null && flags.dryRun !== true) {
-      const refused = await refusedChange(service, { given, body, before: known, isReplacing });
-      if (refused !== null) return refused;
-    }
-    return makeChange(service, {
-      row: operations.setupRobot,
-      input: { body },
-      places,
-      show: ({ robot }) =>
-        terminal.print(`${robot.name} is registered (${robot.id}) with ${body.configuration_digest}.`),
-    });
+  const before = await findRegistered(service, name);
+  if (typeof before === "number") return before;
+  const known = before === "hidden" ? null : before;
+  const isReplacing = known === null ? false : await isEnrolledNow(service, name, known);
+  if (typeof isReplacing === "number") return isReplacing;
+  if (isReplacing && flags.replace === undefined) return refuseEnrolled(name, terminal);
+  const registration = known === null ? given : carryOver(given, known, flags);
+  const { robot_type_id: robotTypeId, region } = registration;
+  if (robotTypeId === undefined || region === undefined) return refuseMissing(registration, flags, terminal);
+  if (before !== null && registration.configuration_digest === undefined) return refuseUnknownDigest(name, terminal);
+  if (before === null && digest === null) terminal.note(NO_FILES);
+  const body: RegistrationBody = {
+    ...registration,
+    robot_type_id: robotTypeId,
+    region,
+    configuration_digest: registration.configuration_digest ?? configurationDigest([]),
+    ...defined({ confirm_replace: flags.replace === undefined ? undefined : true }),
+  };
+  if (before === "hidden") terminal.note(HIDDEN);
+  if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
+  if (known?.region !== region) await warnOfRegion(service, region, terminal);
+  if (known !== null && flags.dryRun !== true) {
+    const refused = await refusedChange(service, { given, body, before: known, isReplacing });
+    if (refused !== null) return refused;
+  }
+  return makeChange(service, {
+    row: operations.setupRobot,
+    input: { body },
+    places,
+    show: ({ robot }) => terminal.print(`${robot.name} is registered (${robot.id}) with ${body.configuration_digest}.`),
   });
-};
+}
+
+/** Loaded here, because no other command reads manifests. */
+async function readManifest(path: string, json: boolean, context: OperatorContext) {
+  const { readManifestFile } = await import("./manifest-file.ts");
+  return readManifestFile(path, json, context);
+}
 
 const NO_FILES = "No configuration files: the digest covers nothing. --file names them.";
 
@@ -180,7 +211,7 @@ async function refusedChange(service: Service, { given, body, before, isReplacin
 
 function refuseMissing(
   { name, robot_type_id: robotTypeId, region }: WrittenRegistration,
-  { from }: OperatorFlags,
+  { from }: SetupFlags,
   terminal: Terminal,
 ): ExitCode {
   const members = [
@@ -218,6 +249,7 @@ async function digestOf(
   }
   const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
   if (files.length === 0 && source.configurationFiles === undefined) return null;
+  const { hashFiles } = await import("./hash-files.ts");
   const snapshot = await hashFiles(files, context);
   return typeof snapshot === "number" ? snapshot : snapshot.digest;
 }

@@ -5,58 +5,63 @@ import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords } from "../../api/words/audit.ts";
-import { EXIT, type Terminal } from "../../platform/terminal.ts";
-import type { OperatorCommand } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
-import { callIfOffered } from "../if-offered.ts";
-import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import { type Fact, showFacts } from "../lists/show-facts.ts";
-import { withNamed } from "../operator.ts";
-import { findRobot } from "./find.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import { type Given, onOff } from "../flags.ts";
+import { DOCUMENT_REMEDY, type Fact, noteHidden, showFacts } from "../lists/show-list.ts";
+import { callIfOffered, type Service } from "../service.ts";
 import { warnOfRegion, warnOfType } from "./registration-checks.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
 import { type Now, timeAgo } from "../times.ts";
 
-/**
- * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration and, with
- * `--history`, the history added; each is null where the service does not have it.
- */
-export const robotsShow: OperatorCommand = (flags, context, name) =>
-  withNamed(findRobot, flags, context, name, async (service, { value: robot, document }) => {
-    const { terminal } = service;
-    const input = { parameters: { robot: robot.id } };
-    const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
-    if (typeof registration === "number") return registration;
-    const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
-    if (typeof history === "number") return history;
-    if (flags.json === true) {
-      const more = flags.history === true ? { history: history?.document ?? null } : {};
-      terminal.json(Object.assign({}, document, { registration: registration?.document ?? null }, more));
-      return EXIT.ok;
-    }
-    const now = service.now();
-    showRobot(robot, registration?.value ?? null, flags, terminal, now);
-    if (registration !== null) warnOfType(registration.value, terminal);
-    await warnOfRegion(service, robot.region, terminal);
-    if (flags.contract === true && registration !== null) {
-      const { contract } = registration.value;
-      if (contract === null) terminal.note("It registered by its type alone, without a contract.");
-      else showContract(contract, terminal);
-    }
-    if (history !== null) showHistory(history.value.items, terminal, now);
-    if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
-    if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
-    return EXIT.ok;
-  });
+export const SHOW = {
+  history: onOff("show its registrations, what changed, and who sent them"),
+  contract: onOff("show the cameras and axes that it registered"),
+};
 
-function showRobot(
+/**
+ * Shows one robot, with its registration. `--json` prints the service's answer with the registration and, with `--history`, the history
+ * added; each is null where the service does not have it.
+ */
+export async function showRobot(
+  service: Service,
+  flags: Given<typeof SHOW>,
+  robot: IdentifiedRobotView,
+  document: unknown,
+): Promise<ExitCode> {
+  const { terminal } = service;
+  const input = { parameters: { robot: robot.id } };
+  const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
+  if (typeof registration === "number") return registration;
+  const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
+  if (typeof history === "number") return history;
+  if (service.flags.json === true) {
+    const more = flags.history === true ? { history: history?.document ?? null } : {};
+    terminal.json(Object.assign({}, document, { registration: registration?.document ?? null }, more));
+    return EXIT.ok;
+  }
+  const now = service.now();
+  showRobotFacts(robot, registration?.value ?? null, flags.contract === true, terminal, now);
+  if (registration !== null) warnOfType(registration.value, terminal);
+  await warnOfRegion(service, robot.region, terminal);
+  if (flags.contract === true && registration !== null) {
+    const { contract } = registration.value;
+    if (contract === null) terminal.note("It registered by its type alone, without a contract.");
+    else showContract(contract, terminal);
+  }
+  if (history !== null) showHistory(history.value.items, terminal, now);
+  if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
+  if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
+  return EXIT.ok;
+}
+
+function showRobotFacts(
   robot: IdentifiedRobotView,
   registration: RegistrationView | null,
-  { contract }: OperatorFlags,
+  hasContractBelow: boolean,
   terminal: Terminal,
   now: Now,
 ): void {
-  const isContractTold = registration !== null && contract !== true;
+  const isContractTold = registration !== null && !hasContractBelow;
   showFacts(terminal, [
     ["robot", `${robot.name} (${robot.id})`],
     ["status", statusText(robot, now)],

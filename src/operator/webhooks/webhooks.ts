@@ -2,22 +2,116 @@ import { beyondSpec } from "../../api/api.ts";
 import { SECRET_OVERLAP_HOURS, type WebhookView } from "../../api/webhooks.ts";
 import { EVENT_TYPES } from "../../api/wire/event-types.ts";
 import { receiverOf, webhookState } from "../../api/words/webhooks.ts";
-import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { bodyOf, flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
-import type { OperatorCommand, OperatorContext } from "../context.ts";
-import { flagPlaces } from "../files/places.ts";
-import type { OperatorFlags } from "../flags.ts";
-import type { ListView } from "../lists/columns.ts";
-import { showList } from "../lists/show-list.ts";
-import { withService } from "../operator.ts";
-import { onlyOne, refuse, refuseUsage, wordFix } from "../refuse.ts";
+import { command, type OperatorRow } from "../command.ts";
+import { find, type Resource } from "../find.ts";
+import { CHANGE, DRY_RUN, LIST, wordsOf } from "../flags.ts";
+import { type ListView, showList } from "../lists/show-list.ts";
+import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { timeAgo } from "../times.ts";
 
-const NO_WEBHOOKS = ["has no webhooks", "look at the changes instead: robot-policy audit"] as const;
+const CREATE = {
+  event: wordsOf(
+    "<type>",
+    `type of events to send, repeatable: ${EVENT_TYPES.join(", ")} (default: all, also types added later)`,
+    EVENT_TYPES,
+    "a type of events",
+    { place: "events" },
+  ),
+  ...DRY_RUN,
+};
 
-const webhooksView: ListView<WebhookView> = {
+/** Where the service sends events. */
+export const webhookCommands: readonly OperatorRow[] = [
+  command({
+    name: "webhooks list",
+    aliases: ["ls"],
+    summary: "list the webhooks, whether they work, and why not",
+    flags: LIST,
+    examples: ["robot-policy webhooks list"],
+    run: async (service) => showList(service, await listWebhooks(service), WEBHOOKS),
+  }),
+  command({
+    name: "webhooks create",
+    summary: "create a webhook; prints the secret that verifies its signatures, once",
+    argument: "URL",
+    flags: CREATE,
+    examples: [
+      "robot-policy webhooks create https://hooks.example.com/robots",
+      "robot-policy webhooks create https://hooks.example.com/robots --event robot.frozen --event robot.offline > secret",
+    ],
+    run: (service, flags, url) =>
+      makeChange(service, {
+        row: beyondSpec.createWebhook,
+        input: { body: { url, ...bodyOf(CREATE, flags) } },
+        places: flagPlaces(CREATE, { url: "URL" }),
+        show(webhook) {
+          const { terminal } = service;
+          terminal.note(`The webhook ${webhook.id} sends to ${receiverOf(webhook)}. Its secret is shown only once:`);
+          terminal.print(webhook.secret);
+        },
+      }),
+  }),
+  command({
+    name: "webhooks test",
+    summary: "send a test event to a webhook, named by its id, URL or host; exit 6 if the receiver fails",
+    argument: "WEBHOOK",
+    flags: DRY_RUN,
+    examples: ["robot-policy webhooks test hooks.example.com"],
+    run: (service, _flags, name) => withWebhook(service, name, (webhook) => testWebhook(service, webhook)),
+  }),
+  command({
+    name: "webhooks rotate",
+    summary: "give a webhook a new secret; the former one signs, too, for a day",
+    argument: "WEBHOOK",
+    flags: DRY_RUN,
+    examples: ["robot-policy webhooks rotate hooks.example.com > secret"],
+    run: (service, _flags, name) =>
+      withWebhook(service, name, ({ id }) =>
+        makeChange(service, {
+          row: beyondSpec.rotateWebhook,
+          input: { parameters: { webhook_id: id } },
+          show(rotated) {
+            const { terminal } = service;
+            const receiver = receiverOf(rotated);
+            terminal.note(`For ${SECRET_OVERLAP_HOURS} hours both secrets sign what is sent to ${receiver}.`);
+            terminal.note("The new one is shown only once:");
+            terminal.print(rotated.secret);
+          },
+        }),
+      ),
+  }),
+  command({
+    name: "webhooks remove",
+    aliases: ["rm"],
+    summary: "delete a webhook, and the events that wait for it",
+    argument: "WEBHOOK",
+    flags: CHANGE,
+    examples: ["robot-policy webhooks remove hooks.example.com"],
+    run: (service, _flags, name) =>
+      withWebhook(service, name, (webhook) => {
+        const receiver = receiverOf(webhook);
+        return makeChange(service, {
+          row: beyondSpec.deleteWebhook,
+          input: { parameters: { webhook_id: webhook.id } },
+          explain() {
+            service.terminal.note(`This deletes the webhook to ${receiver}, and what waits to be delivered to it.`);
+            return "Delete it?";
+          },
+          show: () => service.terminal.print(`The webhook to ${receiver} is deleted (${webhook.id}).`),
+        });
+      }),
+  }),
+];
+
+export function listWebhooks(service: Service) {
+  return service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
+}
+
+const WEBHOOKS: ListView<WebhookView> = {
   headers: ["receiver", "state", "last error", "failed", "events", "created", "id"],
   prose: ["last error", "events"],
   spare: ["failed", "events", "created"],
@@ -30,116 +124,41 @@ const webhooksView: ListView<WebhookView> = {
     timeAgo(webhook.created_at, now),
     webhook.id,
   ],
-  id: ({ id }) => id,
   empty: "There are no webhooks. To create one: robot-policy webhooks create https://RECEIVER/PATH",
 };
 
-/** `webhooks list`: where events are sent, and whether that works. */
-export const webhooksList: OperatorCommand = (flags, context) =>
-  withService(flags, context, (service) => {
-    const load = () => service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
-    return showList(service, load, webhooksView, { missing: NO_WEBHOOKS });
-  });
-
-/** `webhooks create URL`: prints the secret once, alone on stdout. */
-export const webhooksCreate: OperatorCommand = async (flags, context, url) => {
-  const { terminal } = context;
-  const strange = flags.event?.find((type) => !EVENT_TYPES.some((each) => each === type));
-  if (strange !== undefined) {
-    return refuseUsage(`--event '${strange}' is not a type of events`, wordFix(strange, EVENT_TYPES), terminal);
-  }
-  if (url === undefined) return EXIT.usage;
-  const body = { url, ...defined({ events: flags.event }) };
-  return withService(flags, context, (service) =>
-    makeChange(service, {
-      row: beyondSpec.createWebhook,
-      input: { body },
-      missing: NO_WEBHOOKS,
-      places: flagPlaces({ url: "URL", events: "--event" }),
-      show(webhook) {
-        terminal.note(`The webhook ${webhook.id} sends to ${receiverOf(webhook)}. Its secret is shown only once:`);
-        terminal.print(webhook.secret);
-      },
-    }),
-  );
+/** An id and a whole URL come before the host, which several may have. */
+const WEBHOOK: Resource<WebhookView> = {
+  noun: "webhook",
+  list: "webhooks list",
+  by: "id, URL or host",
+  load: listWebhooks,
+  idOf: ({ id }) => id,
+  namesOf: (webhook) => [webhook.url, receiverOf(webhook)],
+  takesAnyText: true,
 };
 
-/** `webhooks test WEBHOOK`: sends an event that says nothing, and shows what the receiver answered. */
-export const webhooksTest: OperatorCommand = (flags, context, name) =>
-  withWebhook(flags, context, name, async (service, webhook) => {
-    const input = { parameters: { webhook_id: webhook.id } };
-    if (flags.dryRun === true) return service.showRequest(beyondSpec.testWebhook, input);
-    const result = await service.call(beyondSpec.testWebhook, input);
-    if (result.kind !== "ok") return service.failed(result, { missing: NO_WEBHOOKS });
-    const { value, document } = result.value;
-    const receiver = receiverOf(webhook);
-    if (!value.delivered) {
-      const what = `the test event was not delivered to ${receiver}: ${value.error ?? "unknown"}`;
-      return refuse(
-        { code: "not-delivered", what, fix: "mend the receiver, then test it again" },
-        EXIT.rejected,
-        service.terminal,
-      );
-    }
-    return service.answer(document, () => service.terminal.print(`The test event is delivered to ${receiver}.`));
-  });
-
-/** `webhooks rotate WEBHOOK`: prints the new secret once, alone on stdout. */
-export const webhooksRotate: OperatorCommand = (flags, context, name) =>
-  withWebhook(flags, context, name, (service, { id }) =>
-    makeChange(service, {
-      row: beyondSpec.rotateWebhook,
-      input: { parameters: { webhook_id: id } },
-      missing: NO_WEBHOOKS,
-      show(rotated) {
-        const receiver = receiverOf(rotated);
-        service.terminal.note(`For ${SECRET_OVERLAP_HOURS} hours both secrets sign what is sent to ${receiver}.`);
-        service.terminal.note("The new one is shown only once:");
-        service.terminal.print(rotated.secret);
-      },
-    }),
-  );
-
-/** `webhooks remove WEBHOOK`: also what was still to be sent. Asks once at a terminal. */
-export const webhooksRemove: OperatorCommand = (flags, context, name) =>
-  withWebhook(flags, context, name, (service, webhook) => {
-    const receiver = receiverOf(webhook);
-    return makeChange(service, {
-      row: beyondSpec.deleteWebhook,
-      input: { parameters: { webhook_id: webhook.id } },
-      explain() {
-        service.terminal.note(`This deletes the webhook to ${receiver}, and what waits to be delivered to it.`);
-        return "Delete it?";
-      },
-      missing: NO_WEBHOOKS,
-      show: () => service.terminal.print(`The webhook to ${receiver} is deleted (${webhook.id}).`),
-    });
-  });
-
-/** Runs `act` with the webhook of this id, URL or host, if there is exactly one. */
 async function withWebhook(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-  act: (service: Service, webhook: WebhookView) => Promise<ExitCode>,
+  service: Service,
+  name: string,
+  act: (webhook: WebhookView) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  // No path parameter: a URL is a name, too.
-  if (name === undefined || name.trim() === "") {
-    return refuseUsage("the webhook has no name", "give its id, URL or host, as list shows it", terminal);
+  const found = await find(service, WEBHOOK, name);
+  return typeof found === "number" ? found : act(found.value);
+}
+
+/** Sends an event that says nothing, and shows what the receiver answered. */
+async function testWebhook(service: Service, webhook: WebhookView): Promise<ExitCode> {
+  const input = { parameters: { webhook_id: webhook.id } };
+  if (service.flags.dryRun === true) return service.showRequest(beyondSpec.testWebhook, input);
+  const result = await service.call(beyondSpec.testWebhook, input);
+  if (result.kind !== "ok") return service.failed(result);
+  const { value, document } = result.value;
+  const receiver = receiverOf(webhook);
+  if (!value.delivered) {
+    const what = `the test event was not delivered to ${receiver}: ${value.error ?? "unknown"}`;
+    const fix = "mend the receiver, then test it again";
+    return refuse({ code: "not-delivered", what, fix }, EXIT.rejected, service.terminal);
   }
-  return withService(flags, context, async (service) => {
-    const result = await service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
-    if (result.kind !== "ok") return service.failed(result, { missing: NO_WEBHOOKS });
-    const webhooks = result.value.records.map(({ value }) => value);
-    const own = webhooks.filter(({ id, url }) => id === name || url === name);
-    const found = own.length > 0 ? own : webhooks.filter((webhook) => receiverOf(webhook) === name);
-    const words = {
-      none: `no webhook has the id, URL or host ${name}`,
-      fix: "robot-policy webhooks list shows all webhooks",
-      several: `webhooks send to ${name}`,
-    };
-    const webhook = onlyOne(found, ({ id }) => id, words, terminal);
-    return typeof webhook === "number" ? webhook : act(service, webhook);
-  });
+  return service.answer(document, () => service.terminal.print(`The test event is delivered to ${receiver}.`));
 }

@@ -11,7 +11,7 @@ import type { Reload } from "../../../src/agent/agent.ts";
 import { askDaemon } from "../../../src/agent/control/client.ts";
 import { type ControlledAgent, createControlSocket } from "../../../src/agent/control/socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Log } from "../../../src/platform/log/log.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";

@@ -11,7 +11,7 @@ import type { StatusDocument } from "../../../src/agent/status.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 import { readConfiguration as readAgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import { hardwareLine } from "../../../src/hardware/hardware.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { operatorProgram } from "../../../src/operator/program.ts";
 import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
 import { commandsOf, plainCommand } from "../../support/documents/commands.ts";
@@ -226,7 +226,7 @@ const RUNS: readonly Run[] = [
     what: "an operator's commands → read, or show their request",
     blocks: [
       "src/operator/README.md: robot-policy login --url https://policy.example.com",
-      "src/operator/README.md: robot-policy robots pending --watch",
+      "src/operator/README.md: robot-policy robots pending",
     ],
     async run(...blocks) {
       await using site = await openOperatorSite();
@@ -246,7 +246,7 @@ const RUNS: readonly Run[] = [
         // Needs a browser; the same is run with a terminal in test/integration/operator/login.test.ts.
         if (line.startsWith("login")) continue;
         const words = argv
-          .filter((word) => word !== "--wait" && word !== "--watch")
+          .filter((word) => word !== "--wait")
           .map((word) => word.replace("WXYZ-2345", code).replace("batch-7.txt", join(site.home, "batch-7.txt")));
         const input = '{"selector": {"site": "plant-1"}}';
         const ran = await site.runWith({ input }, ...words, ...(canDryRun(line) ? ["--dry-run"] : []));

@@ -32,7 +32,7 @@ describe("audit", () => {
     expect(await audited(site, "--since", "2020-01-01")).toEqual(await audited(site));
   });
 
-  it("shows names; ids only with --wide and --json", async () => {
+  it("shows names; ids only with --columns and --json", async () => {
     await using site = await openSiteInTime();
     await site.run("fleets", "create", "--name", "line 4", "--model", "pi0.5", "--robot", "arm-1");
     const { id } = await site.json("fleets", "show", "line 4");
@@ -42,8 +42,8 @@ describe("audit", () => {
     expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +deployment\.retire +pi0\.5 on arm-1 +bootstrap/m);
     expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +fleet\.create +line 4 +bootstrap/m);
     expect(narrow.out).not.toMatch(/(?:fleet|dep|rob|ckpt|key)_01/);
-    expect(narrow.err).toContain("column hidden: id; --wide or --columns");
-    expect((await site.run("audit", "--wide")).out).toMatch(new RegExp(`fleet\\.create +line 4 +.* ${id}$`, "m"));
+    expect(narrow.err).toContain("column hidden: id; --columns shows them");
+    expect((await site.run("audit", "--columns", "what,id")).out).toContain(`fleet.create       ${id}\n`);
     expect(await audited(site)).toContainEqual(expect.objectContaining({ subject_id: id, subject_name: "line 4" }));
   });
 
@@ -99,21 +99,21 @@ describe("usage", () => {
   });
   afterAll(() => used[Symbol.asyncDispose]());
 
-  it("--json, --by and --csv: the ledger, its sums, and comma-separated values", async () => {
-    const { items } = await used.json("usage");
-    expect(items.length).toBeGreaterThan(0);
-    expect((await used.run("usage", "--by", "robot")).out).toMatch(/^arm-1 +1\.5 h +█{20}$/m);
+  it("--json, --by and --csv: the sums of a period", async () => {
+    expect((await used.run("usage")).out).toMatch(/^ROBOT +QUANTITY +SHARE\narm-1 +1\.5 h +█{20}$/m);
     const sums = await used.json("usage", "--by", "model", "--since", "1d");
-    expect(sums).toMatchObject({ by: "model", items: [{ name: "pi0.5", unit: "second", amount_cents: null }] });
-    const total = items.reduce((sum: number, { quantity }: { quantity: number }) => sum + quantity, 0);
-    expect(sums.items[0].quantity).toBe(total);
-    expect((await used.run("usage", "--csv")).out.split("\n")[0]).toBe(
-      "id,created_at,usage_type,sku,quantity,unit,amount_cents,deployment_id,robot,model_slug,period_start,period_end",
+    expect(sums).toMatchObject({
+      by: "model",
+      items: [{ name: "pi0.5", quantity: expect.any(Number), unit: "second", amount_cents: null }],
+    });
+    expect((await used.run("usage", "--csv")).out).toMatch(
+      /^robot,quantity,unit,amount_cents\narm-1,54\d\d,second,\n$/,
     );
     expect((await used.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
     // The default period is the 30 days before --until, which lie in the future.
-    expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("--since sets an earlier start");
-    expect((await used.json("usage", "--since", "2d", "--until", "2098-01-01")).items).toEqual(items);
+    expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("Nothing was used");
+    const whole = await used.json("usage", "--by", "model", "--since", "2d", "--until", "2098-01-01");
+    expect(whole.items).toEqual(sums.items);
   });
 
   it.each([

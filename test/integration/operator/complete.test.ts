@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
-import type { Ran } from "../../support/programs/in-process.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {
@@ -28,62 +27,58 @@ afterAll(() => site[Symbol.asyncDispose]());
 /** Lengthens the command's own time limit, for busy machines. */
 const PATIENT_CLOCK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(60 * ms, signal) };
 
-/** Runs `__complete` and waits until it has its answer. */
-async function complete(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran> {
+/** What completes the last of these words, after the program has answered. */
+async function complete(line: string, environment?: Readonly<Record<string, string>>) {
   const answered = new AbortController();
   const surroundings = { signal: answered.signal, clock: PATIENT_CLOCK, ...(environment && { environment }) };
-  const ran = await site.runWith(surroundings, "__complete", ...args);
+  const { exitCode, out, err } = await site.runWith(surroundings, "__complete", ...line.split(" "));
   answered.abort();
-  return ran;
+  expect([exitCode, err]).toEqual([0, ""]);
+  const [kind, ...lines] = out.trimEnd().split("\n");
+  expect(kind).toBe("words");
+  return lines.map((each) => each.split("\t")[0]);
 }
 
 it.each([
-  ["robots", ["arm-1", "arm-2"]],
-  ["fleets", ["night shift"]],
-  ["deployments", ["arm-2"]],
-  ["keys", ["bootstrap", "cell 4"]],
-  ["contexts", ["lab"]],
-  ["sites", ["hall 1", "hall 2"]],
-  ["regions", ["moon", "us-west-2"]],
-  ["types", ["so101_follower", "wheelbarrow"]],
-  ["labels", ["line=4", "shift=day"]],
-])("%s: %j", async (kind, names) => {
-  const { exitCode, out, err } = await complete([kind, "robot-policy", "some", "command"]);
-  expect([exitCode, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
-});
-
-it("models → their slugs", async () => {
-  expect((await complete(["models"])).out.split("\n")).toContain("pi0.5");
-});
-
-it("catalog → the robot types of the catalog and those of registered robots", async () => {
-  const { out } = await complete(["catalog"]);
-  expect(out.split("\n")).toEqual(expect.arrayContaining(["lerobot.so101-follower.v1", "wheelbarrow"]));
+  ["robots show ", ["arm-1", "arm-2"]],
+  ["fleets show ", ["night shift"]],
+  ["deployments retire ", ["arm-2"]],
+  ["keys revoke ", ["bootstrap", "cell 4"]],
+  ["contexts use l", ["lab"]],
+  ["robots list --site ", ["hall 1", "hall 2"]],
+  ["robots list --region=m", ["--region=moon"]],
+  ["robots list --type ", ["so101_follower", "wheelbarrow"]],
+  ["robots list --label ", ["line=4", "shift=day"]],
+  ["models show pi0", ["pi0.5"]],
+  ["robots setup --type w", ["wheelbarrow"]],
+  ["robots setup --type lerobot.so", ["lerobot.so101-follower.v1"]],
+])("%j: %j", async (line, names) => {
+  expect(await complete(line)).toEqual(names);
 });
 
 it("incomplete command line with --context or --url → the names of that service", async () => {
   const environment = { ROBOT_POLICY_API_KEY: site.service.key };
-  for (const args of [
-    ["--context", "lab", "robots"],
-    ["robots", "show", "--history", `--url=${site.urls.whole}`, "--"],
-  ]) {
-    const { out } = await complete(["robots", "robot-policy", ...args], environment);
-    expect([args, out]).toEqual([args, "arm-1\narm-2\n"]);
+  for (const line of ["--context lab robots show ", `robots show --history --url=${site.urls.whole} `]) {
+    expect([line, await complete(line, environment)]).toEqual([line, ["arm-1", "arm-2"]]);
   }
 });
 
 it.each([
-  ["no service", {}, ["robots"]],
-  ["no credential", { ROBOT_POLICY_URL: "http://127.0.0.1:1" }, ["robots"]],
-  ["an unknown context", {}, ["robots", "--context", "moon"]],
-  ["--url without an address", {}, ["fleets", "--url"]],
-  ["an unknown kind", {}, ["moons"]],
-])("%s → no names, exit 0", async (_case, environment, args) => {
-  expect(await site.runWith({ environment }, "__complete", ...args)).toMatchObject({ exitCode: 0, out: "" });
+  ["no service", {}, "robots show "],
+  ["no credential", { ROBOT_POLICY_URL: "http://127.0.0.1:1" }, "robots show "],
+  ["an unknown context", {}, "robots show --context moon "],
+])("%s → no names, exit 0", async (_case, environment, line) => {
+  expect(await site.runWith({ environment }, "__complete", ...line.split(" "))).toMatchObject({
+    exitCode: 0,
+    out: "words\n",
+  });
 });
 
 it("a service without the list → no names, exit 0", async () => {
-  expect(await site.run("__complete", "models", "--url", site.urls.eleven)).toMatchObject({ exitCode: 0, out: "" });
+  expect(await site.run("__complete", "models", "show", "--url", site.urls.eleven, "")).toMatchObject({
+    exitCode: 0,
+    out: "words\n",
+  });
 });
 
 it("a service that does not answer → no names, exit 0, before the usual request timeout", async () => {
@@ -92,10 +87,8 @@ it("a service that does not answer → no names, exit 0, before the usual reques
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
   const startedMs = performance.now();
-  expect(await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`)).toMatchObject({
-    exitCode: 0,
-    out: "",
-  });
+  const words = ["robots", "show", "--url", `http://127.0.0.1:${port}`, ""];
+  expect(await site.run("__complete", ...words)).toMatchObject({ exitCode: 0, out: "words\n" });
   // Other commands wait 15 seconds for an answer.
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });

@@ -44,7 +44,7 @@ describe("robots pending", () => {
       "CODE       NAME    ROBOT                  FROM       SITE     STARTED  EXPIRES
       WXYZ-2345  arm-21  new                    127.0.0.1           now      in 10 min
       WXYZ-2345  arm-20  exists, not monitored  127.0.0.1  plant-1  now      in 10 min
-      3 columns hidden: region, type, key; --wide or --columns
+      3 columns hidden: region, type, key; --columns shows them
       "
     `);
     const { items } = await freshSite.json("robots", "pending");
@@ -274,12 +274,12 @@ describe("keys create --enroll", () => {
 
   it.each([
     [["--enroll", "--expires", "7d"], "--enroll needs --uses"],
-    [["--enroll", "--uses", "many", "--expires", "7d"], "--uses 'many' is not a number of robots"],
-    [["--enroll", "--uses", "100001", "--expires", "7d"], "--uses '100001' is not a number of robots"],
+    [["--enroll", "--uses", "many", "--expires", "7d"], "--uses 'many' is not a number from 1 to 100000"],
+    [["--enroll", "--uses", "100001", "--expires", "7d"], "--uses '100001' is not a number from 1"],
     [["--enroll", "--uses", "5"], "--enroll needs --expires"],
     [["--enroll", "--uses", "5", "--expires", "7d", "--scope", "robots:read"], "--enroll and --scope exclude"],
     [["--uses", "5"], "--uses needs --enroll"],
-    [["--scope", "robots:enroll"], "give --enroll --uses 500 --expires 7d instead"],
+    [["--scope", "robots:enroll"], "--scope 'robots:enroll' is not a scope"],
   ])("%j → exit 2", async (args, message) => {
     expect(await site.run("keys", "create", "x", ...args)).toMatchObject(endedWith(2, message));
   });

@@ -54,15 +54,8 @@ describe("fleets create", () => {
 
   it("an endpoint does not answer → the preview names its robots before the question", async () => {
     const preview = async () => {
-      const { out } = await site.run(
-        "api",
-        "POST",
-        "/v1/fleets/preview",
-        "--raw-field",
-        `subject=${DEAD.slug}`,
-        "--raw-field",
-        "robots[]=arm-1",
-      );
+      const input = JSON.stringify({ subject: DEAD.slug, robots: ["arm-1"] });
+      const { out } = await site.runWith({ input }, "api", "POST", "/v1/fleets/preview", "--input", "-");
       return JSON.parse(out).robots[0].reason;
     };
     await create("dead", DEAD.slug, ...ARMS);
@@ -159,7 +152,6 @@ describe("fleets create", () => {
     expect([exitCode, heads]).toEqual([
       3,
       [
-        "1:1: error missing: name is required",
         "1:1: error unknown_key: unknown key nmae; did you mean name?",
         "2:10: error text_format: expected a non-empty text",
         "4:3: error selection: exactly one of robots and selector is required",

@@ -109,7 +109,7 @@ describe("fleets list at 80 columns", () => {
     expect(out.replaceAll(/\s+/g, " ")).toMatch(
       /list-alike-1.*: No robot of this fleet can run picky-vla\. → Set up robots again so that they fit/,
     );
-    expect(err).toBe("1 column hidden: id; --wide or --columns\n");
+    expect(err).toBe("1 column hidden: id; --columns shows them\n");
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 

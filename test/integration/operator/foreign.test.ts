@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { endedWith, HASTY_CLOCK, runOperator } from "../../support/operator/operator.ts";
+import { endedWith, runOperator } from "../../support/operator/operator.ts";
 import type { Ran, Surroundings } from "../../support/programs/in-process.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";
@@ -66,12 +66,17 @@ describe("answers", () => {
   });
 
   it("usage of a period → only that is requested; what a service sends beyond it is left out", async () => {
-    const items = ["2026-01-31T23:00:00Z", "2026-02-01T00:00:00Z"].map((at) => ({ id: at, period_start: at }));
+    const items = ["2026-01-31T23:00:00Z", "2026-02-01T00:00:00Z"].map((at, index) => {
+      return { id: at, period_start: at, robot: "arm-1", quantity: 10 ** index, unit: "second" };
+    });
     const { run, requests } = await startForeign((_request, response) => json(response, 200, { items }));
     const { out } = await run("usage", "--since", "2026-02-01T00:00:00Z", "--until", "2026-03-01T00:00:00Z", "--json");
-    expect(JSON.parse(out)).toEqual({ items: items.slice(1) });
+    expect(JSON.parse(out)).toMatchObject({ by: "robot", items: [{ name: "arm-1", quantity: 10 }] });
     const [since, until] = ["2026-02-01T00%3A00%3A00.000Z", "2026-03-01T00%3A00%3A00.000Z"];
-    expect(requests).toEqual([`GET /v1/me/usage?since=${since}&until=${until}&limit=1000`]);
+    expect(requests).toEqual([
+      `GET /v1/me/usage/summary?by=robot&since=${since}&until=${until}`,
+      `GET /v1/me/usage?since=${since}&until=${until}&limit=1000`,
+    ]);
   });
 
   it.each([
@@ -333,39 +338,6 @@ it("the answer to a read is lost → does not speak of a change", async () => {
   expect(await run("keys", "list")).toMatchObject(endedWith(4, /→ check the network, and try again$/m));
 });
 
-it("--watch: a request fails → says so, and goes on", async () => {
-  const interruption = new AbortController();
-  const { runWith } = await startForeign((_request, response, count) => {
-    if (count === 2) response.destroy();
-    else json(response, 200, { items: [key(`look-${count}`)] });
-  });
-  let output = "";
-  const onOutput = (text: string) => {
-    output += text;
-    if (output.includes("look-3")) interruption.abort(new Error("interrupted"));
-  };
-  const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
-  const { exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
-  expect([exitCode, out]).toEqual([130, ""]);
-  expect(err).toMatch(/look-1[\s\S]*; trying again\n[\s\S]*look-3/);
-});
-
-it("--watch: the health of a model changes, and nothing else → a line for it", async () => {
-  const interruption = new AbortController();
-  const endpoint = { model_slug: "pi0.5", checkpoint_id: "c", region: "us-west-2", since: null, checked_at: null };
-  let looks = 0;
-  const { runWith } = await startForeign((request, response) => {
-    if ((request.url ?? "").startsWith("/v1/models")) return json(response, 200, { models: [{ slug: "pi0.5" }] });
-    looks += 1;
-    // Interrupted in any case, should no line come.
-    if (looks === 5) interruption.abort(new Error("interrupted"));
-    return json(response, 200, { items: [{ ...endpoint, status: looks < 3 ? "healthy" : "unhealthy", detail: null }] });
-  });
-  const surroundings = { signal: interruption.signal, clock: HASTY_CLOCK };
-  const { out } = await runWith(surroundings, "models", "list", "--watch");
-  expect(out).toMatch(/^MODEL +HEALTH\npi0\.5 +healthy\n\S+Z {2}changed {2}pi0\.5 {2}unhealthy\n$/);
-});
-
 describe("a service that does not show enrolments or the status of robots", () => {
   const approved = { approval_id: "a", user_code: "WXYZ-2345", status: "approved", requested_name: "arm-7" };
   const approving = () =>
@@ -400,7 +372,7 @@ describe("a service that does not show enrolments or the status of robots", () =
     const { run } = await startForeign((_request, response) => json(response, 200, [robot]));
     expect((await run("robots", "list")).out).toMatch(/^NAME +TYPE +REGION +ADDED +ID\narm-7/);
     expect(await run("robots", "list", "--offline")).toMatchObject(
-      endedWith(6, "this service does not say which robots are online [not-offered]"),
+      endedWith(6, "this service does not offer to say which robots are online [not-offered]"),
     );
   });
 });

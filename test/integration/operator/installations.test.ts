@@ -85,7 +85,7 @@ it("allow-recovery: a number from 0 to 100 → the recoveries left; anything els
   expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
   for (const times of ["101", "-1", "many", "1.5"]) {
     expect(await site.run("robots", "allow-recovery", "arm-53", `--times=${times}`)).toMatchObject(
-      endedWith(2, "give a number from 0 to 100: --times 5"),
+      endedWith(2, "is not a number from 0 to 100"),
     );
   }
   expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });

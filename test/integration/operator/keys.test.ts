@@ -125,7 +125,7 @@ describe("keys", () => {
     const ambiguous = await site.run("keys", "revoke", "twin");
     expect([ambiguous.exitCode, ambiguous.err]).toEqual([
       2,
-      expect.stringMatching(/2 keys are labelled twin.*\n.*key_\w+, key_\w+/),
+      expect.stringMatching(/2 keys have the id or label twin.*\n.*key_\w+, key_\w+/),
     ]);
     expect(
       (await keys()).filter(({ label, revoked_at: revokedAt }) => label === "twin" && revokedAt === null),

@@ -198,6 +198,14 @@ it("login --no-browser: polls until it is approved, denied or expired", async ()
   expect(await late.ended).toMatchObject(endedWith(5, "[login-ended]"));
 });
 
+const fileOf = (site: Scene) => join(folderOf(site), "contexts.json");
+
+/** The token of the one context. */
+async function savedToken(site: Scene): Promise<string> {
+  const { contexts } = JSON.parse(await readFile(fileOf(site), "utf8"));
+  return contexts[0].login.token;
+}
+
 describe("a login", () => {
   async function signedIn(): Promise<Scene> {
     const site = await scene();
@@ -205,16 +213,12 @@ describe("a login", () => {
     return site;
   }
 
-  it("is stored in files that only its user can read", async () => {
+  it("is stored in a file that only its user can read", async () => {
     const site = await signedIn();
     const folder = folderOf(site);
-    const modes = await Promise.all(
-      [folder, join(folder, "contexts"), join(folder, "contexts/lab.json")].map(
-        async (path) => (await stat(path)).mode & 0o777,
-      ),
-    );
-    expect(modes.map((mode) => mode.toString(8))).toEqual(["700", "700", "600"]);
-    expect(await readdir(join(folder, "contexts"))).toEqual(["lab.json"]);
+    const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+    expect([await modeOf(folder), await modeOf(join(folder, "contexts.json"))]).toEqual(["700", "600"]);
+    expect(await readdir(folder)).toEqual(["contexts.json"]);
   });
 
   it("cannot be stored → ended at the service", async () => {
@@ -231,25 +235,17 @@ describe("a login", () => {
   });
 
   it.each([
-    ["contexts/lab.json", "0640", "chmod 600"],
-    ["contexts", "0777", "chmod 700"],
+    ["contexts.json", "0640", "chmod 600"],
+    ["", "0777", "chmod 700"],
   ])("%s with mode %s → refused, with the chmod that fixes it", async (name, mode, fix) => {
     const site = await signedIn();
-    const path = join(folderOf(site), name);
+    const path = join(folderOf(site), name).replace(/\/$/, "");
     await chmod(path, Number.parseInt(mode, 8));
     const refused = await site.later("robots", "list");
     expect(refused.exitCode).toBe(2);
     expect(refused.err).toContain(`${fix} ${path}`);
     const byAddress = await site.later("robots", "list", "--url", site.urls.whole);
     expect(byAddress).toMatchObject({ exitCode: 5, err: expect.stringContaining(`${fix} ${path}`) });
-  });
-
-  it("contexts remove, but its file cannot be used → says that the login stays valid", async () => {
-    const site = await signedIn();
-    await chmod(join(folderOf(site), "contexts/lab.json"), 0o644);
-    const removed = await site.later("contexts", "remove", "lab");
-    expect(removed.out).toContain("lab is removed");
-    expect(removed.err).toContain("stays valid there until it expires");
   });
 
   it("expired, or ended by the service → the error names the login", async () => {
@@ -268,7 +264,7 @@ describe("a login", () => {
 
   it("its token in ROBOT_POLICY_API_KEY → works without a home directory", async () => {
     const site = await signedIn();
-    const { token } = JSON.parse(await readFile(join(folderOf(site), "contexts/lab.json"), "utf8")).login;
+    const token = await savedToken(site);
     const environment = { HOME: "/nowhere", ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: token };
     const who = await site.runWith({ environment }, "whoami");
     expect(who.out).toMatch(/^credential +the login token in ROBOT_POLICY_API_KEY$/m);
@@ -284,16 +280,18 @@ describe("a login", () => {
     const elsewhere = await site.later("robots", "list", "--url", site.urls.eleven);
     expect(elsewhere.exitCode).toBe(5);
     expect(elsewhere.err).toContain("there is no credential for this service");
+    // Nor where its context is named beside another address.
+    const named = await site.later("robots", "list", "--context", "lab", "--url", site.urls.eleven);
+    expect(named).toMatchObject(endedWith(5, "there is no credential for this service"));
     // --url with the address of the context selects that context.
     expect((await site.later("robots", "list", "--url", `${site.urls.whole}/`)).exitCode).toBe(0);
   });
 
   it("logout → ended at the service and deleted here", async () => {
     const site = await signedIn();
-    const file = join(folderOf(site), "contexts/lab.json");
-    const { token } = JSON.parse(await readFile(file, "utf8")).login;
+    const token = await savedToken(site);
     expect(await site.later("logout")).toMatchObject({ exitCode: 0, out: "Signed out of lab.\n", err: "" });
-    expect(await readFile(file, "utf8")).not.toContain(token);
+    expect(await readFile(fileOf(site), "utf8")).not.toContain(token);
     const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(401);
     expect(await site.later("logout")).toMatchObject({ exitCode: 0, out: "Nobody is signed in to lab.\n" });
@@ -347,15 +345,14 @@ describe("a login", () => {
     const out = await site.later("logout");
     expect(out).toMatchObject({ exitCode: 0, out: "Signed out of lab.\n" });
     expect(out.err).toContain("could not be ended at the service");
-    expect(await readFile(join(folderOf(site), "contexts/lab.json"), "utf8")).not.toContain("rps_session_");
+    expect(await readFile(fileOf(site), "utf8")).not.toContain("rps_session_");
   });
 
   it("next login → replaces it and ends the old one", async () => {
     const site = await signedIn();
-    const file = join(folderOf(site), "contexts/lab.json");
-    const { token } = JSON.parse(await readFile(file, "utf8")).login;
+    const token = await savedToken(site);
     expect((await site.signIn("--context", "lab")).exitCode).toBe(0);
-    expect(JSON.parse(await readFile(file, "utf8")).login.token).not.toBe(token);
+    expect(await savedToken(site)).not.toBe(token);
     const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(401);
   });

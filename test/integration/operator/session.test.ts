@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { expect, it } from "vitest";
 
-import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { operatorProgram } from "../../../src/operator/program.ts";
 import { runSession, SESSION, steadyText } from "../../support/operator/operator-session.ts";
 
 const GOLDEN = "../../golden/operator-session";

@@ -84,7 +84,9 @@ it("list: state, last error and events; a narrow terminal keeps receiver, state,
 it("remove: asks once; two webhooks with one host → their URL or id is required", async () => {
   await site.run("webhooks", "create", receiver.url);
   await site.run("webhooks", "create", `${receiver.url}2`);
-  expect(await site.run("webhooks", "remove", host)).toMatchObject(endedWith(2, `2 webhooks send to ${host}`));
+  expect(await site.run("webhooks", "remove", host)).toMatchObject(
+    endedWith(2, `2 webhooks have the id, URL or host ${host}`),
+  );
   const declined = await site.runWith({ answers: ["n"] }, "webhooks", "rm", receiver.url);
   expect([declined.exitCode, neat(declined.err)]).toEqual([
     1,

@@ -76,7 +76,7 @@ export const SESSION: readonly SessionStep[] = [
     words: words("fleets create --name packing --model pi0.5 --site hall-2 --peak 2 --wait"),
     unsteady: true,
   },
-  { words: words("fleets create --name empty --model pi0.5 --robot nobody --peak 0") },
+  { words: words("fleets create --name empty --model pi0.5 --robot nobody") },
   { words: words("fleets list") },
   { words: words("fleets show packing") },
   { words: words("fleets reconcile packing") },

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 
 import { endpointListSchema } from "../../../src/api/endpoints.ts";
-import { runOperatorProgram } from "../../../src/cli/operator-program.ts";
+import { runOperatorProgram } from "../../../src/operator/program.ts";
 import type { ProcessContext } from "../../../src/cli/process-context.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";

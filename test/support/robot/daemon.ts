@@ -5,7 +5,7 @@ import { request as sendRequest } from "node:http";
 import { askDaemon } from "../../../src/agent/control/client.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import { Interrupted } from "../../../src/cli/process-context.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { eventually } from "../eventually.ts";
 import { startProgram } from "../programs/children.ts";

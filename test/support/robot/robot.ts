@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { endWithTest } from "../programs/children.ts";
 import { runInProcess } from "../programs/in-process.ts";

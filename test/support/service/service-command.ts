@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { runServiceProgram } from "../../../src/cli/service-program.ts";
+import { runServiceProgram } from "../../../src/service/program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { eventually } from "../robot/robot.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { type Hold, readHoldNow, writeHold } from "../../../src/agent/hold.ts";
-import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../src/agent/program.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock, temporaryFolder } from "../look/machine.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";

@@ -50,7 +50,6 @@ async function registeredRobot() {
     json: shown,
     jsonLine: shown,
     table: () => [],
-    layOutTable: () => ({ lines: [], hidden: [] }),
     draw() {},
     note: shown,
     problem: shown,

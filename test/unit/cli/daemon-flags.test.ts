@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { daemonFlags } from "../../../src/cli/daemon-flags.ts";
+import { daemonFlags } from "../../../src/agent/daemon-flags.ts";
 
 test.each([
   [["run"], {}],

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { agentProgram } from "../../../src/cli/agent-program.ts";
+import { agentProgram } from "../../../src/agent/commands/table.ts";
 import { flagsOf, type ProgramTable } from "../../../src/cli/command-table.ts";
-import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { operatorProgram } from "../../../src/operator/program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { Terminal } from "../../../src/platform/terminal.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 
 import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
-import { runServiceProgram } from "../../../src/cli/service-program.ts";
+import { runServiceProgram } from "../../../src/service/program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 
 let out = "";

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import { type Failure, isUnknownOperation, showFailure } from "../../../src/operator/failure.ts";
-import { flagPlaces } from "../../../src/operator/files/places.ts";
+import { flagPlaces } from "../../../src/operator/body.ts";
+import { text, texts } from "../../../src/operator/flags.ts";
 
 function open() {
   let err = "";
@@ -15,6 +16,7 @@ function open() {
 }
 
 const hasSentChange = true;
+const summary = "list the robots, oldest first";
 const credential = { source: "key-file", name: "the key in /k", another: "put another key into /k" } as const;
 
 const refused = (status: number, detail: string): Extract<Failure, { kind: "refused" }> => {
@@ -40,7 +42,12 @@ describe("showFailure", () => {
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
     ["a key that lacks a scope", refused(403, "It lacks robots:read"), 5, "sent with the key in /k"],
     ["an unknown resource", refused(404, "Robot not found"), 6, "list shows valid ones"],
-    ["an operation the service lacks", refused(404, "Not Found"), 6, "does not know this operation"],
+    [
+      "an operation the service lacks",
+      refused(404, "Not Found"),
+      6,
+      "this service does not offer to list the robots [",
+    ],
     ["an existing name", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
     ["too many requests", { ...refused(429, "slow down"), retryAfterMs: 2500 }, 6, "wait 3 s"],
     ["an unavailable service", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
@@ -48,7 +55,7 @@ describe("showFailure", () => {
     ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],
   ])("showFailure: %s", (_case, failure, exitCode, expected) => {
     const { terminal, err } = open();
-    expect(showFailure(failure, { credential, hasSentChange, terminal })).toBe(exitCode);
+    expect(showFailure(failure, { credential, hasSentChange, summary, terminal })).toBe(exitCode);
     expect(err()).toContain(expected);
   });
 
@@ -57,7 +64,7 @@ describe("showFailure", () => {
     const key = `sk_live_${"Secret".repeat(5)}`;
     const validation = [{ loc: ["body", "site"], msg: "too long", type: "rule" }];
     const body = { site: `${"x".repeat(40)}${key}` };
-    showFailure({ ...refused(422, ""), validation }, { credential, hasSentChange, terminal, body });
+    showFailure({ ...refused(422, ""), validation }, { credential, hasSentChange, summary, terminal, body });
     expect(err()).toContain("sk_…");
     expect(err()).not.toContain("Secret");
   });
@@ -75,12 +82,12 @@ describe("showFailure", () => {
     ];
     const body = { peak_active_robots: 0, selection: { selector: { site: "s".repeat(100) } }, robots: ["a", "b"] };
     const places = flagPlaces({
-      peak_active_robots: "--peak",
-      "selection.selector": "--selector",
-      "robots.*": "--robot",
+      peak: text("<number>", "", { place: "peak_active_robots" }),
+      selector: text("<x>", "", { place: "selection.selector" }),
+      robot: texts("<robot>", "", { place: "robots" }),
     });
     const failure = { ...refused(422, ""), validation };
-    expect(showFailure(failure, { credential, hasSentChange, terminal, body, places })).toBe(6);
+    expect(showFailure(failure, { credential, hasSentChange, summary, terminal, body, places })).toBe(6);
     const lines = err()
       .split("\n")
       .filter((line) => line.startsWith("error"));
@@ -105,7 +112,7 @@ test.each([
 ])("showFailure: %j %s → %s", (loc, msg, fix) => {
   const { terminal, err } = open();
   const failure = { ...refused(422, ""), validation: [{ loc, msg, type: "value_error" }] };
-  showFailure(failure, { credential, hasSentChange, terminal });
+  showFailure(failure, { credential, hasSentChange, summary, terminal });
   expect(err()).toMatch(new RegExp(`\\n  → ${fix}\\n$`));
 });
 

@@ -1,11 +1,10 @@
-/** Text formats of the command line: times, sums, fields, comma-separated values. */
+/** Text formats of the command line: times, sums, pages. */
 import { describe, expect, test } from "vitest";
 
 import { readNextCursor } from "../../../src/client/operation-client.ts";
-import { readFields } from "../../../src/operator/api/fields.ts";
 import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
-import { isWithin, quantityText, sumUsage } from "../../../src/operator/usage/sums.ts";
+import { isWithin, quantityText, sumUsage } from "../../../src/operator/usage/usage.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -33,43 +32,6 @@ test.each([
   ["2026-06-01", "ahead", "in the past"],
 ] as const)("readMoment: %j %s is refused: %s", (text, direction, why) => {
   expect(readMoment(text, direction, NOW_MS)).toMatchObject({ what: expect.stringContaining(why) });
-});
-
-describe("readFields", () => {
-  test.each<[string, string[], string[], unknown]>([
-    ["texts stay texts", ["a=1", "b=true"], [], { a: "1", b: "true" }],
-    [
-      "typed fields are parsed",
-      [],
-      ["a=1", "b=true", "c=null", "d=-1.5", "e=01", "f=x"],
-      { a: 1, b: true, c: null, d: -1.5, e: "01", f: "x" },
-    ],
-    ["members of members", ["s[site]=hall", "s[labels][line]=a"], [], { s: { site: "hall", labels: { line: "a" } } }],
-    ["lists", ["r[]=a", "r[]=b"], [], { r: ["a", "b"] }],
-    ["a value with = and [", ["a=b=[c]"], [], { a: "b=[c]" }],
-  ])("readFields: %s", (_case, raw, typed, body) => {
-    expect(readFields(raw, typed)).toMatchObject({ kind: "fields", body });
-  });
-
-  test("readFields: names such as __proto__ → ordinary members", () => {
-    const fields = readFields(["__proto__[x]=1"], []);
-    expect(JSON.stringify(fields)).toContain('"body":{"__proto__":{"x":"1"}}');
-    expect("x" in {}).toBe(false);
-  });
-
-  const DEEP = `a${"[b]".repeat(16)}=1`;
-  test.each([
-    [["a"], "'a' is not a field"],
-    [["=b"], "'=b' is not a field"],
-    [["a[=b"], "'a[=b' is not a field"],
-    [["a[][b]=1"], "'a[][b]=1' is not a field"],
-    [[DEEP], `'${DEEP}' is not a field`],
-    [["a=1", "a=2"], "'a=2' contradicts another field"],
-    [["a=1", "a[b]=2"], "'a[b]=2' contradicts another field"],
-    [["a[]=1", "a[b]=2"], "'a[b]=2' contradicts another field"],
-  ])("readFields: %s → refused: %s", (raw, what) => {
-    expect(readFields(raw, [])).toEqual({ kind: "bad-field", what });
-  });
 });
 
 test.each([

@@ -4,14 +4,15 @@ import type { FleetView } from "../../../src/api/fleets.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/call-result.ts";
 import type { OperatorContext } from "../../../src/operator/context.ts";
+import { readDuration } from "../../../src/operator/flags.ts";
 import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
 import { countsAsBar, countsText, withRelativeTimes, reasonOf } from "../../../src/operator/fleets/words.ts";
 import type { Service } from "../../../src/operator/service.ts";
-import { type Look, readDuration, waitUntilEnded } from "../../../src/operator/wait.ts";
+import { type Look, waitUntilEnded } from "../../../src/operator/wait.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
 
-function open() {
+function open(timeout = 60_000) {
   let err = "";
   let nowMs = 0;
   const pauses: number[] = [];
@@ -35,6 +36,7 @@ function open() {
   const context = { terminal, machine, signal: new AbortController().signal } as unknown as OperatorContext;
   const service = {
     context,
+    flags: { timeout },
     failed: () => {
       err += "failed\n";
       return EXIT.rejected;
@@ -65,10 +67,10 @@ const forbidden: CallResult<Look> = {
 };
 
 /** A wait that starts in state `a` and then fetches these states in turn; the last one repeats. */
-function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
+function waiting(...results: readonly CallResult<Look>[]) {
   let index = 0;
   const fetch = async () => results[Math.min(index++, results.length - 1)] ?? lost;
-  return { first: state("a"), fetch, look: (each: Look) => each, timeoutMs, later: () => "look later" };
+  return { first: state("a"), fetch, look: (each: Look) => each, later: () => "look later" };
 }
 
 describe("waitUntilEnded", () => {
@@ -76,7 +78,7 @@ describe("waitUntilEnded", () => {
     const { service, pauses, err } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = [...Array.from({ length: 7 }, () => look("a")), look("ready", ended)];
-    const { exitCode, last } = await waitUntilEnded(service, waiting(60_000, ...steps));
+    const { exitCode, last } = await waitUntilEnded(service, waiting(...steps));
     expect([exitCode, err(), last.summary]).toEqual([0, "a\n", "ready"]);
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
@@ -84,14 +86,14 @@ describe("waitUntilEnded", () => {
   it("line feed in what a robot says → does not start a new line", async () => {
     const { service, err } = open();
     const steps = [look("not ready: a\n→ b"), look("ready", { exitCode: EXIT.ok, problem: null })];
-    await waitUntilEnded(service, waiting(60_000, ...steps));
+    await waitUntilEnded(service, waiting(...steps));
     expect(err()).toBe("a\nnot ready: a → b\n");
   });
 
   it("outage → continues, reports it once", async () => {
     const { service, err } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
-    const steps = waiting(600_000, lost, lost, lost, look("a"), look("b", ended));
+    const steps = waiting(lost, lost, lost, look("a"), look("b", ended));
     expect((await waitUntilEnded(service, steps)).exitCode).toBe(0);
     expect(err()).toBe("a\nconnection refused; trying again\n");
   });
@@ -99,7 +101,7 @@ describe("waitUntilEnded", () => {
   it("busy service → waits at least its Retry-After", async () => {
     const { service, pauses } = open();
     const busy: CallResult<Look> = { ...forbidden, status: 503, retryAfterMs: 7000 };
-    const steps = waiting(60_000, busy, look("b", { exitCode: EXIT.ok, problem: null }));
+    const steps = waiting(busy, look("b", { exitCode: EXIT.ok, problem: null }));
     expect((await waitUntilEnded(service, steps)).exitCode).toBe(0);
     expect(pauses).toHaveLength(2);
     expect(pauses[1]).toBeGreaterThanOrEqual(7000);
@@ -107,20 +109,20 @@ describe("waitUntilEnded", () => {
 
   it("permanent failure → ends at once", async () => {
     const { service, err } = open();
-    expect((await waitUntilEnded(service, waiting(60_000, forbidden))).exitCode).toBe(6);
+    expect((await waitUntilEnded(service, waiting(forbidden))).exitCode).toBe(6);
     expect(err()).toBe("a\nfailed\n");
   });
 
   it("--timeout → never waits longer, polls once more at the end, and prints the next step", async () => {
-    const { service, err, nowMs } = open();
-    expect((await waitUntilEnded(service, waiting(5000, look("a")))).exitCode).toBe(1);
+    const { service, err, nowMs } = open(5000);
+    expect((await waitUntilEnded(service, waiting(look("a")))).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
     expect(err()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
   });
 
   it("--timeout, and the service does not answer → ends all the same", async () => {
-    const { service, err, nowMs } = open();
-    const steps = { ...waiting(5000), fetch: () => new Promise<never>(() => {}) };
+    const { service, err, nowMs } = open(5000);
+    const steps = { ...waiting(), fetch: () => new Promise<never>(() => {}) };
     expect((await waitUntilEnded(service, steps)).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
     expect(err()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
@@ -181,7 +183,8 @@ describe("text formats", () => {
     ["", null],
     ["9".repeat(400), null],
   ])("readDuration(%j) is %j", (text, expected) => {
-    expect(readDuration(text)).toBe(expected);
+    const read = readDuration(text);
+    expect("value" in read ? read.value : null).toBe(expected);
   });
 
   it.each<[counts: FleetView["robots"], bar: string, text: string]>([

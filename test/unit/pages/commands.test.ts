@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { agentProgram } from "../../../src/cli/agent-program.ts";
+import { agentProgram } from "../../../src/agent/commands/table.ts";
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
-import { operatorProgram } from "../../../src/cli/operator-program.ts";
+import { operatorProgram } from "../../../src/operator/program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
-import { serviceProgram } from "../../../src/cli/service-program.ts";
+import { serviceProgram } from "../../../src/service/program.ts";
 import { commandsOf, plainCommand, splitLine } from "../../support/documents/commands.ts";
 import { blocksOf, proseOf, readPages, ROOT } from "../../support/documents/pages.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 
 import { describe, expect } from "vitest";
 
-import { agentProgram } from "../../../../src/cli/agent-program.ts";
-import { runAgentProgram } from "../../../../src/cli/run-agent-program.ts";
+import { agentProgram } from "../../../../src/agent/commands/table.ts";
+import { runAgentProgram } from "../../../../src/agent/program.ts";
 import { runInProcess } from "../../../support/programs/in-process.ts";
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { runAgent } from "../../../support/robot/robot.ts";
@@ -103,10 +103,10 @@ describe("usage", () => {
     expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
   });
 
-  test.each(["bash", "zsh", "fish"])("completion %s → contains every command", async (shell) => {
-    const { code, stdout } = await runAgent(["completion", shell]);
+  test("__complete → offers every command", async () => {
+    const { code, stdout } = await runAgent(["__complete", ""]);
     expect(code).toBe(0);
-    for (const command of COMMANDS) expect(stdout).toContain(command);
+    for (const command of COMMANDS) expect(stdout).toContain(`\n${command}\t`);
   });
 
   test("completion bash → can be sourced as the help says", { tags: "needs/program" }, () => {

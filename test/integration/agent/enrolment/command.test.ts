@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { runAgentProgram } from "../../../../src/cli/run-agent-program.ts";
+import { runAgentProgram } from "../../../../src/agent/program.ts";
 import { startCommand, startOnTerminal } from "../../../support/programs/command.ts";
 import { runInProcess } from "../../../support/programs/in-process.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";

@@ -1,10 +1,10 @@
 import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
-import type { CommandContext } from "../service/commands/command.ts";
-import { LOG_LEVELS } from "../service/kernel/log-level.ts";
-import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
-import type { ProcessContext } from "./process-context.ts";
-import { runProgram } from "./run-program.ts";
-import { VERSION } from "./version.ts";
+import type { CommandContext } from "./commands/command.ts";
+import { LOG_LEVELS } from "./kernel/log-level.ts";
+import { JSON_FLAG, type ProgramTable } from "../cli/command-table.ts";
+import type { ProcessContext } from "../cli/process-context.ts";
+import { runProgram } from "../cli/run-program.ts";
+import { VERSION } from "../cli/version.ts";
 
 /** Flags that name the store; a command needs one of them. */
 const STORE_FLAGS = [
@@ -66,7 +66,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service serve --config /etc/robot-policy-service/config.yaml",
       ],
       // Loaded lazily: `--help` needs neither database nor web framework.
-      load: async () => (await import("../service/commands/serve.ts")).serve,
+      load: async () => (await import("./commands/serve.ts")).serve,
     },
     {
       name: "models apply",
@@ -74,7 +74,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "FILE",
       flags: [...STORE_FLAGS, { flag: "--dry-run", summary: "show the changes; make none" }, JSON_FLAG],
       examples: ["robot-policy-service models apply models.yaml --data /srv/robot-policy --dry-run"],
-      load: async () => (await import("../service/commands/models.ts")).modelsApply,
+      load: async () => (await import("./commands/models.ts")).modelsApply,
     },
     {
       name: "orgs create",
@@ -82,14 +82,14 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "NAME",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ["robot-policy-service orgs create warehouse --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/organizations.ts")).orgsCreate,
+      load: async () => (await import("./commands/organizations.ts")).orgsCreate,
     },
     {
       name: "orgs list",
       summary: "list the organizations, with the numbers of their robots and keys",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ["robot-policy-service orgs list --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/organizations.ts")).orgsList,
+      load: async () => (await import("./commands/organizations.ts")).orgsList,
     },
     {
       name: "keys create",
@@ -114,7 +114,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service keys create --data /srv/robot-policy --label operator",
         "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup",
       ],
-      load: async () => (await import("../service/commands/keys.ts")).keysCreate,
+      load: async () => (await import("./commands/keys.ts")).keysCreate,
     },
     {
       name: "keys revoke",
@@ -122,7 +122,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "ID",
       flags: [...STORE_FLAGS, { flag: "--yes", summary: "revoke it even if other keys end with it" }, JSON_FLAG],
       examples: ["robot-policy-service keys revoke key_01jz0000000000000000000000 --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/keys.ts")).keysRevoke,
+      load: async () => (await import("./commands/keys.ts")).keysRevoke,
     },
     {
       name: "backup",
@@ -130,7 +130,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       argument: "FILE",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ['robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy'],
-      load: async () => (await import("../service/commands/copies.ts")).backup,
+      load: async () => (await import("./commands/copies.ts")).backup,
     },
     {
       name: "restore",
@@ -141,7 +141,7 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
         "robot-policy-service restore robots.db --data /srv/robot-policy",
         "robot-policy-service restore robots.db --database postgres://robots:PASSWORD@db/robots",
       ],
-      load: async () => (await import("../service/commands/copies.ts")).restore,
+      load: async () => (await import("./commands/copies.ts")).restore,
     },
   ],
   examples: ["robot-policy-service serve --data ./data --listen 127.0.0.1:0 --bootstrap-key-file ./api-key"],

@@ -1,10 +1,10 @@
-import type { CommandContext, CommonOptions } from "../agent/commands/context.ts";
+import type { CommandContext, CommonOptions } from "./commands/context.ts";
 import { systemClock } from "../platform/clock.ts";
 import { systemMachine } from "../platform/machine.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { daemonFlags } from "./daemon-flags.ts";
-import type { ProcessContext } from "./process-context.ts";
-import { VERSION } from "./version.ts";
+import type { ProcessContext } from "../cli/process-context.ts";
+import { VERSION } from "../cli/version.ts";
 
 /** Runs robot-policy-agent with these arguments. The daemon and the timer's look start without the table of commands and without commander. */
 export async function runAgentProgram(
@@ -19,18 +19,18 @@ export async function runAgentProgram(
   if (flags !== null) {
     if (argv.length > 1) {
       const [{ agentProgram }, { repeatFlags }] = await Promise.all([
-        import("./agent-program.ts"),
-        import("./repeat-flags.ts"),
+        import("./commands/table.ts"),
+        import("../cli/repeat-flags.ts"),
       ]);
       own.terminal.completeHints(repeatFlags(agentProgram, flags));
     }
     if (argv[0] === "look") return runLook(flags, context);
-    const { run } = await import("../agent/commands/run.ts");
+    const { run } = await import("./commands/run.ts");
     return run(flags, context);
   }
   const [{ agentProgram }, { runProgram }] = await Promise.all([
-    import("./agent-program.ts"),
-    import("./run-program.ts"),
+    import("./commands/table.ts"),
+    import("../cli/run-program.ts"),
   ]);
   // Only what would never end by itself: an installation goes on when the connection to the robot breaks.
   if (argv.includes("--watch")) own.stopWithTerminal();
@@ -38,7 +38,7 @@ export async function runAgentProgram(
 }
 
 async function runLook(flags: CommonOptions, context: CommandContext): Promise<number> {
-  const { look } = await import("../agent/commands/look.ts");
+  const { look } = await import("./commands/look.ts");
   try {
     return await look(flags, context);
   } catch (error) {

@@ -1,8 +1,8 @@
-import type { InitContext } from "../agent/commands/init.ts";
-import { READY_CATALOG } from "../manifest/catalog/ids.ts";
-import { JSON_FLAG, type ProgramTable } from "./command-table.ts";
-import { completionRow } from "./completion-row.ts";
-import type { ProcessContext } from "./process-context.ts";
+import { JSON_FLAG, type ProgramTable } from "../../cli/command-table.ts";
+import { completionRow, completionScripts } from "../../cli/completion.ts";
+import type { ProcessContext } from "../../cli/process-context.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import type { InitContext } from "./init.ts";
 
 type AgentContext = InitContext & Pick<ProcessContext, "readInput" | "readSecret">;
 
@@ -34,7 +34,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent --setup --dry-run",
         "robot-policy-agent --setup --if-changed",
       ],
-      load: async () => (await import("../agent/commands/setup.ts")).setup,
+      load: async () => (await import("./setup.ts")).setup,
     },
     {
       name: "init",
@@ -85,7 +85,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "  --file /opt/yam/configs/yam_left.yaml --file /opt/yam/configs/yam_right.yaml",
         "sudo robot-policy-agent init --detect --yes --url https://policy.example.com --region eu-central-1",
       ],
-      load: async () => (await import("../agent/commands/init.ts")).init,
+      load: async () => (await import("./init.ts")).init,
     },
     {
       name: "run",
@@ -95,7 +95,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent run",
         "robot-policy-agent run --config ./config.yaml --state-dir ./state --runtime-dir ./run",
       ],
-      load: async () => (await import("../agent/commands/run.ts")).run,
+      load: async () => (await import("./run.ts")).run,
     },
     {
       name: "look",
@@ -103,35 +103,35 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "look once, register what changed, and end: what robot-policy-agent.timer does each minute in place of run",
       flags: [],
       examples: ["robot-policy-agent look"],
-      load: async () => (await import("../agent/commands/look.ts")).look,
+      load: async () => (await import("./look.ts")).look,
     },
     {
       name: "check",
       summary: "check configuration, manifest and files, without network",
       flags: [{ flag: "--strict", summary: "fail on warnings, too" }, JSON_FLAG],
       examples: ["robot-policy-agent check", "robot-policy-agent check --json"],
-      load: async () => (await import("../agent/commands/check.ts")).check,
+      load: async () => (await import("./check.ts")).check,
     },
     {
       name: "digest",
       summary: "print the digest of the configuration files",
       flags: [{ flag: "--explain", summary: "show how it is computed, and a command that reproduces it" }, JSON_FLAG],
       examples: ["robot-policy-agent digest", "robot-policy-agent digest --explain"],
-      load: async () => (await import("../agent/commands/digest.ts")).digest,
+      load: async () => (await import("./digest.ts")).digest,
     },
     {
       name: "status",
       summary: "show what is registered and whether it is up to date; the exit code tells the health",
       flags: [{ flag: "--watch", summary: "show it again after each change" }, JSON_FLAG],
       examples: ["robot-policy-agent status", "robot-policy-agent status --watch", "robot-policy-agent status --json"],
-      load: async () => (await import("../agent/commands/status.ts")).status,
+      load: async () => (await import("./status.ts")).status,
     },
     {
       name: "reload",
       summary: "make the running agent apply edited files now; fails if they are invalid",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent reload", "systemctl reload robot-policy-agent"],
-      load: async () => (await import("../agent/commands/reload.ts")).reload,
+      load: async () => (await import("./reload.ts")).reload,
     },
     {
       name: "hold",
@@ -151,7 +151,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent hold -- ./calibrate.sh",
       ],
       load: async () => {
-        const { hold } = await import("../agent/commands/hold.ts");
+        const { hold } = await import("./hold.ts");
         return (flags, context, _first, _second, words) => hold(flags, context, words);
       },
     },
@@ -160,7 +160,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       summary: "end a hold, and register what was changed",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent release"],
-      load: async () => (await import("../agent/commands/hold.ts")).release,
+      load: async () => (await import("./hold.ts")).release,
     },
     {
       name: "rebind",
@@ -170,14 +170,14 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         JSON_FLAG,
       ],
       examples: ["robot-policy-agent rebind", "robot-policy-agent rebind --same-robot"],
-      load: async () => (await import("../agent/commands/rebind.ts")).rebind,
+      load: async () => (await import("./rebind.ts")).rebind,
     },
     {
       name: "doctor",
       summary: "find out why this robot is not registered: checks files, network, key, clock and more",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent doctor", "robot-policy-agent doctor --json"],
-      load: async () => (await import("../agent/commands/doctor.ts")).doctor,
+      load: async () => (await import("./doctor.ts")).doctor,
     },
     {
       name: "set-key",
@@ -185,7 +185,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "store the API key where the agent reads it and no other user can; asks for the key, or reads it from stdin",
       flags: [{ flag: "--from <file>", summary: "read the key from this file" }, JSON_FLAG],
       examples: ["robot-policy-agent set-key", "robot-policy-agent set-key --from /media/usb/api-key"],
-      load: async () => (await import("../agent/commands/set-key.ts")).setKey,
+      load: async () => (await import("./set-key.ts")).setKey,
     },
     {
       name: "enroll",
@@ -204,7 +204,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent enroll --no-wait --json",
         "robot-policy-agent enroll --migrate",
       ],
-      load: async () => (await import("../agent/commands/enroll.ts")).enroll,
+      load: async () => (await import("./enroll.ts")).enroll,
     },
     {
       name: "grant",
@@ -226,8 +226,8 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent grant --revoke",
       ],
       load: async () => {
-        const { grant } = await import("../installer/grant/grant.ts");
-        const { readGrantInputs } = await import("../agent/access/check-access.ts");
+        const { grant } = await import("../../installer/grant/grant.ts");
+        const { readGrantInputs } = await import("../access/check-access.ts");
         return (flags, context) => grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) });
       },
     },
@@ -241,7 +241,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent contract --diff",
         "robot-policy-agent contract --json ./robot-manifest.yaml",
       ],
-      load: async () => (await import("../agent/commands/contract.ts")).contract,
+      load: async () => (await import("./contract.ts")).contract,
     },
     {
       name: "catalog",
@@ -250,14 +250,14 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       argument: "[ID]",
       suggestions: [...READY_CATALOG.keys()],
       examples: ["robot-policy-agent catalog", "robot-policy-agent catalog yam.bimanual-joint-position.v1"],
-      load: async () => (await import("../agent/commands/catalog.ts")).catalog,
+      load: async () => (await import("./catalog.ts")).catalog,
     },
     {
       name: "devices",
       summary: "list cameras, serial adapters and CAN interfaces, with the lines that a manifest needs for them",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent devices", "robot-policy-agent devices --json"],
-      load: async () => (await import("../agent/commands/devices.ts")).devices,
+      load: async () => (await import("./devices.ts")).devices,
     },
     {
       name: "schema",
@@ -266,7 +266,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       argument: "DOCUMENT",
       choices: ["manifest", "config"],
       examples: ["robot-policy-agent schema manifest > robot-manifest.schema.json"],
-      load: async () => (await import("../agent/commands/schema.ts")).schema,
+      load: async () => (await import("./schema.ts")).schema,
     },
     {
       name: "install",
@@ -291,9 +291,8 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         "robot-policy-agent install --on-demand",
       ],
       load: async () => {
-        const { install } = await import("../installer/install.ts");
-        const { completionScripts } = await import("./completion/completion.ts");
-        return (flags, context) => install(flags, { ...context, completions: completionScripts(agentProgram) });
+        const { install } = await import("../../installer/install.ts");
+        return (flags, context) => install(flags, { ...context, completions: completionScripts(agentProgram.name) });
       },
     },
     {
@@ -306,11 +305,11 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       ],
       examples: ["robot-policy-agent uninstall --dry-run", "robot-policy-agent uninstall --purge"],
       load: async () => {
-        const { uninstall } = await import("../installer/uninstall.ts");
+        const { uninstall } = await import("../../installer/uninstall.ts");
         return (flags, context) => uninstall(flags, context);
       },
     },
-    completionRow("robot-policy-agent", () => agentProgram),
+    completionRow("robot-policy-agent"),
   ],
   examples: [
     "robot-policy-agent init                 write a commented configuration and manifest",

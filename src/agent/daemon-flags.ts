@@ -1,4 +1,4 @@
-import type { FolderOptions } from "../agent/configuration/folders.ts";
+import type { FolderOptions } from "./configuration/folders.ts";
 
 /**
  * Parses `run` and `look` as the units start them: only flags for folders, each at most once.

@@ -1,0 +1,248 @@
+/**
+ * Shell completion: the script of a shell only calls the program, `PROGRAM __complete WORDS…`, with the words typed so far. The answer is made of
+ * the rows that commander parses: a line with what to offer (`words`, `files` or `folders`), then each word with a tab and its summary.
+ */
+import { visible } from "../platform/text/visible.ts";
+import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
+import { attributeOf, type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "./command-table.ts";
+
+/** The hidden command that the scripts call. */
+export const COMPLETE = "__complete";
+
+interface Offered {
+  readonly kind: "words" | "files" | "folders";
+  readonly words: readonly (readonly [word: string, summary: string])[];
+}
+
+/** Prints what completes the last of these words. */
+export async function complete<Flags, Context>(
+  table: ProgramTable<Flags, Context>,
+  typed: readonly string[],
+  context: Context,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const last = typed.at(-1) ?? "";
+  const { kind, words } = await offer(table, readTyped(table, typed.slice(0, -1)), last, context);
+  terminal.print(kind);
+  const offered = new Map(words.filter(([word]) => word.startsWith(last)));
+  // The scripts take each line as it is, so names with control characters are left out.
+  const isPlain = (word: string) => !/\p{Cc}/u.test(word) && visible(word) === word;
+  const lines = [...offered].flatMap(([word, summary]) => (isPlain(word) ? `${word}\t${summary}` : []));
+  // One text, because a tab in a printed line would become a blank.
+  if (lines.length > 0) terminal.printText(lines.join("\n"));
+  return EXIT.ok;
+}
+
+/** The command line before the word that is completed. */
+interface Typed<Flags, Context> {
+  readonly row: CommandRow<Flags, Context> | undefined;
+  /** The words of the command's name, else all. */
+  readonly name: readonly string[];
+  readonly arguments: readonly string[];
+  /** A flag whose value comes next. */
+  readonly open: FlagRow | undefined;
+  /** By their names as commander has them. */
+  readonly flags: Readonly<Record<string, string | true>>;
+}
+
+function readTyped<Flags, Context>(
+  table: ProgramTable<Flags, Context>,
+  words: readonly string[],
+): Typed<Flags, Context> {
+  const all = [...table.common, ...table.commands.flatMap(({ flags = [] }) => flags)];
+  const plain: string[] = [];
+  const flags = new Map<string, string | true>();
+  let open: FlagRow | undefined;
+  for (const word of words) {
+    if (open !== undefined) {
+      flags.set(attributeOf(wordOf(open)), word);
+      open = undefined;
+    } else if (word.startsWith("-")) {
+      const [flag = "", ...value] = word.split("=");
+      const row = all.find((each) => wordOf(each) === flag);
+      if (value.length > 0) flags.set(attributeOf(flag), value.join("="));
+      else if (row !== undefined && takesValue(row)) open = row;
+      else flags.set(attributeOf(flag), true);
+    } else plain.push(word);
+  }
+  const row = table.commands.find(({ name, aliases = [] }) => {
+    const [group = "", command] = name.split(" ");
+    return plain[0] === group && (command === undefined || [command, ...aliases].includes(plain[1] ?? ""));
+  });
+  const length = row?.name.split(" ").length ?? plain.length;
+  const own = row?.flags?.find((each) => open !== undefined && wordOf(each) === wordOf(open));
+  return {
+    row,
+    name: plain.slice(0, length),
+    arguments: plain.slice(length),
+    open: own ?? open,
+    flags: Object.fromEntries(flags),
+  };
+}
+
+function offer<Flags, Context>(
+  table: ProgramTable<Flags, Context>,
+  typed: Typed<Flags, Context>,
+  last: string,
+  context: Context,
+): Promise<Offered> | Offered {
+  const { row, open } = typed;
+  const namesOf = async (kind: string) => (await table.namesOfKind?.(kind, typed.flags, context)) ?? [];
+  const flags = row === undefined ? programFlags(table) : flagsOf(row, table.common);
+  if (open !== undefined) return offerValue(open, "", namesOf);
+  if (last.startsWith("-")) {
+    const [flag = "", ...value] = last.split("=");
+    const given = flags.find((each) => wordOf(each) === flag);
+    if (value.length > 0 && given !== undefined) return offerValue(given, `${flag}=`, namesOf);
+    const shown = [...flags, HELP].filter(({ hidden }) => hidden !== true);
+    return { kind: "words", words: shown.map((each) => [wordOf(each), each.summary] as const) };
+  }
+  return row === undefined ? offerNames(table, typed.name) : offerArgument(table, row, typed, namesOf);
+}
+
+const HELP: FlagRow = { flag: "--help", summary: "show help" };
+
+/** Of the program itself: those of every command, and commands that are flags. */
+function programFlags<Flags, Context>({ common, commands }: ProgramTable<Flags, Context>): readonly FlagRow[] {
+  const own = commands.filter(({ name }) => name.startsWith("--"));
+  const words = own.map(({ name, summary }): FlagRow => ({ flag: name, summary }));
+  const flags = own.flatMap(({ flags: more = [] }) => more);
+  return [...words, ...flags, ...common, { flag: "--version", summary: "print the version" }];
+}
+
+/** The words that continue the name of a command. */
+function offerNames<Flags, Context>(table: ProgramTable<Flags, Context>, name: readonly string[]): Offered {
+  const words = table.commands.flatMap((row): readonly (readonly [string, string])[] => {
+    const parts = row.name.split(" ");
+    const next = parts[name.length];
+    if (next === undefined || next.startsWith("-") || name.some((word, index) => word !== parts[index])) return [];
+    return [[next, parts.length > name.length + 1 ? (table.groups?.[next] ?? "") : row.summary]];
+  });
+  return { kind: "words", words };
+}
+
+async function offerArgument<Flags, Context>(
+  { names: kinds = {} }: ProgramTable<Flags, Context>,
+  { argument = "", names, choices, suggestions }: CommandRow<Flags, Context>,
+  typed: Typed<Flags, Context>,
+  namesOf: (kind: string) => Promise<readonly string[]>,
+): Promise<Offered> {
+  const index = typed.arguments.length;
+  const word = argument.split(" ")[index] ?? "";
+  const kind = names?.[index] ?? kinds[word];
+  const fixed = index === 0 ? (choices ?? suggestions ?? []) : [];
+  const offered = kind === undefined ? fixed : await namesOf(kind);
+  return { kind: word === "FILE" || word === "[FILE]" ? "files" : "words", words: offered.map((each) => [each, ""]) };
+}
+
+async function offerValue(
+  { flag, choices, suggestions, names }: FlagRow,
+  prefix: string,
+  namesOf: (kind: string) => Promise<readonly string[]>,
+): Promise<Offered> {
+  const [, placeholder = ""] = flag.split(" ");
+  if (placeholder === "<file>") return { kind: "files", words: [] };
+  if (placeholder === "<dir>") return { kind: "folders", words: [] };
+  const offered = names === undefined ? (choices ?? suggestions ?? []) : await namesOf(names);
+  return { kind: "words", words: offered.map((each) => [`${prefix}${each}`, ""]) };
+}
+
+/** `--interval` of `--interval <seconds>`. */
+function wordOf({ flag }: FlagRow): string {
+  return flag.split(" ")[0] ?? flag;
+}
+
+function takesValue({ flag }: FlagRow): boolean {
+  return flag.includes(" ");
+}
+
+/** The command that prints the completion script of a shell. */
+export function completionRow(program: string): CommandRow<object, { readonly terminal: Terminal }> {
+  return {
+    name: "completion",
+    summary: "print the completion script of a shell",
+    argument: "SHELL",
+    choices: ["bash", "zsh", "fish"],
+    examples: [
+      `source <(${program} completion bash)`,
+      `${program} completion zsh > "\${fpath[1]}/_${program}"`,
+      `${program} completion fish > ~/.config/fish/completions/${program}.fish`,
+    ],
+    load:
+      async () =>
+      async (_flags, { terminal }, shell) => {
+        const script = [...completionScripts(program)].find(([each]) => each === shell)?.[1];
+        if (script === undefined) return EXIT.usage;
+        terminal.printText(script.trimEnd());
+        return EXIT.ok;
+      },
+  };
+}
+
+/** The script of every shell. */
+export function completionScripts(program: string): ReadonlyMap<"bash" | "zsh" | "fish", string> {
+  const name = `_${program.replaceAll("-", "_")}`;
+  return new Map([
+    ["bash", bashScript(program, name)],
+    ["zsh", zshScript(program, name)],
+    ["fish", fishScript(program, `_${name}`)],
+  ]);
+}
+
+/** bash ≥ 4.4 takes words apart at = and :, so the line is read as a whole, and what stands before the last of these is cut from each offer. */
+function bashScript(program: string, name: string): string {
+  return `# bash completion for ${program}
+${name}() {
+  local -a words; local last cut kind= each
+  read -a words <<< "\${COMP_LINE:0:COMP_POINT}x"
+  last=\${words[-1]%x} words[-1]=\${words[-1]%x} cut=\${last%"\${last##*[=:]}"}
+  COMPREPLY=()
+  while IFS=$'\\t' read -r each _; do
+    if [[ -z $kind ]]; then kind=$each; continue; fi
+    printf -v each %q "$each"
+    COMPREPLY+=("\${each#"$cut"}")
+  done < <(${program} ${COMPLETE} "\${words[@]:1}" 2>/dev/null)
+  [[ $kind == files || $kind == folders ]] || return
+  compopt -o filenames 2>/dev/null
+  [[ $kind == files ]] && each=-f || each=-d
+  mapfile -t COMPREPLY < <(compgen $each -- "\${last#"$cut"}")
+}
+complete -F ${name} ${program}
+`;
+}
+
+/** zsh: `PROGRAM completion zsh > "${fpath[1]}/_PROGRAM"`. */
+function zshScript(program: string, name: string): string {
+  return `#compdef ${program}
+${name}() {
+  local -a lines=("\${(@f)$(${program} ${COMPLETE} "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  case $lines[1] in
+    files) _files ;;
+    folders) _files -/ ;;
+    *)
+      local -a offers=("\${(@)lines[2,-1]//:/\\\\:}")
+      offers=("\${(@)offers//$'\\t'/:}")
+      _describe -t words '${program}' offers ;;
+  esac
+}
+if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi
+`;
+}
+
+/** fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
+function fishScript(program: string, name: string): string {
+  return `# fish completion for ${program}
+function ${name}
+  set -l lines (${program} ${COMPLETE} (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  switch "$lines[1]"
+    case files
+      __fish_complete_path (commandline -ct | string replace -r '^--[^=]*=' '')
+    case folders
+      __fish_complete_directories (commandline -ct)
+    case '*'
+      string join \\n -- $lines[2..]
+  end
+end
+complete -c ${program} -f -a '(${name})'
+`;
+}
