@@ -41,7 +41,7 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/webhooks", /^Webhooks/],
   ["/usage", /^Usage/],
   ["/audit", /^Audit/],
-  [`/usage?by=model&days=${times(90, 365)}`, /^Usage/],
+  [`/usage?by=model&time=${times(90, 365)}`, /^Usage/],
 ];
 /** Pages that look the same on every display. */
 const EMPTY_PAGES: readonly PageCase[] = [
