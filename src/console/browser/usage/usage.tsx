@@ -5,7 +5,7 @@ import { csvLine } from "../../../platform/text/csv.ts";
 import { type Outcome, request } from "../data/request.ts";
 import { serviceNow } from "../data/service-clock.ts";
 import { useAnswer } from "../data/use-answer.ts";
-import { modelPath } from "../models/data.ts";
+import { modelPath } from "../models/catalog.tsx";
 import { FieldError, SelectField, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";

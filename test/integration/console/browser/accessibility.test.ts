@@ -49,7 +49,7 @@ const EMPTY_PAGES: readonly PageCase[] = [
   ["/robots/nobody", /^nobody/],
   ["/models/none", /^none/],
   ["/deployments?show=retired", /^Deployments/],
-  ["/deployments/none", /^Deployment/],
+  ["/deployments?open=none", /^Deployments/],
   ["/usage?from=tomorrow", /^Usage/],
   ["/nowhere/robots", /^No such page/],
 ];
