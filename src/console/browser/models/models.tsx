@@ -237,9 +237,14 @@ function Fit({ model }: { readonly model: ModelView }) {
 
 /** Every robot of the organization. */
 function RobotsThatFit({ subject }: { readonly subject: string }) {
-  const robots = useRobotViews().value?.map(({ id }) => id) ?? [];
-  const preview = usePreview(robots.length === 0 ? null : { robots, subject });
-  return <PreviewList preview={preview} hint="No robot is known yet." opensElsewhere={false} />;
+  const robots = useRobotViews();
+  const ids = robots.value?.map(({ id }) => id) ?? [];
+  const preview = usePreview(ids.length === 0 ? null : { robots: ids, subject });
+  return (
+    <Loaded data={robots} what="the robots" lines={3}>
+      {() => <PreviewList preview={preview} hint="No robot is registered yet." opensElsewhere={false} />}
+    </Loaded>
+  );
 }
 
 interface CheckpointNoteProps {

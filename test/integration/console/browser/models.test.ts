@@ -88,6 +88,28 @@ describeConsole("models", start, (demo) => {
     await page.getByText(`60 robots; ${suitedCount} can run the model`).waitFor();
   });
 
+  it("more robots than one request may name → asked in parts, one result", async () => {
+    const page = await open("/keys");
+    const asked: number[] = [];
+    await page.route("**/v1/robots", async (route) => {
+      const response = await route.fetch();
+      const [robot] = (await response.json()) as readonly object[];
+      await route.fulfill({ json: Array.from({ length: 1500 }, (_, index) => ({ ...robot, id: `rob_${index}` })) });
+    });
+    await page.route("**/v1/fleets/preview", (route) => {
+      const { robots } = route.request().postDataJSON() as { readonly robots: readonly string[] };
+      asked.push(robots.length);
+      const judged = { robot: "arm", robot_type_id: "t", region: "eu", site: null, fits: true, reason: null };
+      return route.fulfill({
+        json: { robots: robots.map((id) => ({ ...judged, robot_id: id })), total: robots.length },
+      });
+    });
+    await page.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("link", { name: "SmolVLA" }).click();
+    await page.getByText("1,500 robots; all can run the model", { exact: true }).waitFor();
+    expect(asked).toEqual([1000, 500]);
+  });
+
   it("answer with the robots arrives while the dialog opens → offered", async () => {
     const { page } = await borrowWindow();
     const [requested, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
