@@ -12,7 +12,7 @@ import {
   robotCounts,
   severityOf,
   stateWord,
-} from "../../../src/console/browser/fleets/rows.ts";
+} from "../../../src/console/browser/fleets/data.ts";
 import { formErrors } from "../../../src/console/browser/parts/form/form-errors.ts";
 
 const NEED = { reason: "The endpoint of pi0.5 in eu has been unhealthy.", action: "Get it to answer again." };

@@ -2,7 +2,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
-import { startOfDay, startOfDayLater } from "../../../src/console/browser/fleets/local-days.ts";
 import { expiryOf } from "../../../src/console/browser/keys/expiry.ts";
 
 describe.each([
@@ -28,21 +27,6 @@ describe.each([
     inZone();
     expect([expiryOf("at", "2026-01-31T22:30"), expiryOf("at", "2026-07-31T22:30")]).toEqual([winter, summer]);
   });
-
-  it.each(["2026-03-20", "2026-10-20"])("the two weeks of a timeline from %s begin at midnight each", (first) => {
-    inZone();
-    const days = Array.from({ length: 15 }, (_, day) => startOfDayLater(Date.parse(`${first}T12:00`), day));
-    expect(days.map((ms) => new Date(ms).getHours())).toEqual(days.map(() => 0));
-    expect(new Set(days.map((ms) => new Date(ms).getDate())).size).toBe(15);
-  });
-});
-
-it("the first day of a timeline has no midnight → the others begin at midnight", () => {
-  vi.stubEnv("TZ", "America/Santiago");
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const first = startOfDay(Date.parse("2026-09-06T12:00"));
-  const hours = [0, 1, 2].map((day) => new Date(startOfDayLater(first, day)).getHours());
-  expect(hours).toEqual([1, 0, 0]);
 });
 
 it("an invalid time is sent unchanged, and the service refuses it", () => {

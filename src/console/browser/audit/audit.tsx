@@ -25,6 +25,29 @@ interface Entry {
   readonly details: string;
 }
 
+const COLUMNS: readonly Column<Entry>[] = [
+  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 1.2fr)" }, ({ what }) => what),
+  timeColumn({ id: "when", name: "When", track: "7rem" }, ({ at }) => at),
+  textColumn(
+    {
+      id: "subject",
+      name: "Subject",
+      track: "minmax(7rem, 1fr)",
+      cell: ({ subject, subjectId }) => <span title={subjectId}>{subject || <None />}</span>,
+    },
+    ({ subject }) => subject,
+  ),
+  textColumn({ id: "by", name: "By", track: "minmax(6rem, 0.8fr)" }, ({ by }) => by),
+  textColumn({ id: "from", name: "From", track: "8rem", from: "wide" }, ({ from }) => from),
+  {
+    id: "details",
+    name: "Details",
+    track: "minmax(10rem, 2fr)",
+    cell: ({ details }) => <span title={details}>{details}</span>,
+    isWideOnCard: true,
+  },
+];
+
 const FILTERING: Filtering<Entry> = {
   filters: [
     { id: "what", label: "What", valuesOf: ({ what }) => [what] },
@@ -77,26 +100,3 @@ function entryOfChange(entry: AuditEntryView): Entry {
     details: withTimes(detailsInWords(entry)),
   };
 }
-
-const COLUMNS: readonly Column<Entry>[] = [
-  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 1.2fr)" }, ({ what }) => what),
-  timeColumn({ id: "when", name: "When", track: "7rem" }, ({ at }) => at),
-  textColumn(
-    {
-      id: "subject",
-      name: "Subject",
-      track: "minmax(7rem, 1fr)",
-      cell: ({ subject, subjectId }) => <span title={subjectId}>{subject || <None />}</span>,
-    },
-    ({ subject }) => subject,
-  ),
-  textColumn({ id: "by", name: "By", track: "minmax(6rem, 0.8fr)" }, ({ by }) => by),
-  textColumn({ id: "from", name: "From", track: "8rem", from: "wide" }, ({ from }) => from),
-  {
-    id: "details",
-    name: "Details",
-    track: "minmax(10rem, 2fr)",
-    cell: ({ details }) => <span title={details}>{details}</span>,
-    isWideOnCard: true,
-  },
-];

@@ -4,6 +4,7 @@ import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
+import { useData } from "../data/use-data.ts";
 import { useWrite } from "../data/use-write.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Form } from "../parts/form/form.tsx";
@@ -12,8 +13,7 @@ import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { present } from "../parts/text.ts";
-import { useRegions, useTarget } from "./data.ts";
-import { TargetNotice } from "./target.tsx";
+import { TargetNotice, useTarget } from "./target.tsx";
 
 /** The answer to an approval or a denial. */
 export interface Decided {
@@ -141,4 +141,10 @@ function regionHint(region: string, regions: readonly string[]): string {
   return region === "" || regions.length === 0 || regions.includes(region)
     ? "The cloud region nearest to the robot."
     : `No endpoint is in the region ${region}; they are in ${regions.join(", ")}.`;
+}
+
+/** The regions with endpoints; none where they are not known. */
+function useRegions(): readonly string[] {
+  const data = useData<{ readonly regions: readonly string[] }>("/v1/regions", ["models"]);
+  return data.state === "ready" ? data.value.regions : [];
 }

@@ -3,18 +3,21 @@ import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
+import { request } from "../data/request.ts";
+import { useAnswer } from "../data/use-answer.ts";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
-import { useEnrolment } from "./data.ts";
 import { type Decided, Decision } from "./decision.tsx";
 
 /** `/enrolments/CODE`: who asks, what an approval changes, and the buttons to approve and deny it. */
 export function Enrolment({ name: code }: PageParameters) {
-  const enrolment = useEnrolment(code);
+  const path = `/v1/robot-enrollments/${encodeURIComponent(code)}`;
+  // Not fetched again by itself: a code that is wrong or has ended counts as a guess.
+  const enrolment = useAnswer(code, (signal) => request<EnrolmentView>("GET", path, { signal }));
   const [decided, setDecided] = useState<Decided | null>(null);
   const shown = enrolment.value?.user_code ?? code;
   return (

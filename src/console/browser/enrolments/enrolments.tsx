@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
+import type * as z from "zod";
 
-import type { EnrolmentView } from "../../../api/enrolments.ts";
+import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
+import { type Data, useData } from "../data/use-data.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";
@@ -10,13 +12,52 @@ import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { present, withSpaces } from "../parts/text.ts";
 import { navigate, useLocation } from "../router.ts";
-import { enrolmentPath, useEnrolments } from "./data.ts";
+
+const COLUMNS: readonly Column<EnrolmentView>[] = [
+  {
+    id: "code",
+    name: "Code",
+    track: "7.5rem",
+    cell: ({ user_code: code }) => <span class="mono">{code}</span>,
+    sortBy: ({ user_code: code }) => code,
+  },
+  textColumn({ id: "name", name: "Asks for", track: "minmax(6rem, 1.2fr)" }, ({ requested_name: name }) => name),
+  {
+    id: "robot",
+    name: "Robot",
+    track: "minmax(8rem, 1fr)",
+    cell: ({ robot }) => {
+      if (robot === null) return <span class="muted">new</span>;
+      return robot.status === "online" ? (
+        <StatusBadge status="online" />
+      ) : (
+        `exists, ${withSpaces(presenceOf(robot) ?? "not online")}`
+      );
+    },
+    sortBy: ({ robot }) => robot?.status ?? "new",
+  },
+  textColumn({ id: "site", name: "Site", track: "minmax(4.5rem, 0.8fr)" }, ({ site }) => site),
+  textColumn({ id: "address", name: "From", track: "minmax(6.75rem, 0.9fr)" }, ({ address }) => address),
+  textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
+  fingerprintColumn({ track: "minmax(7rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
+  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
+  endColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
+];
 
 const FILTERING: Filtering<EnrolmentView> = {
   filters: [{ id: "site", label: "Site", valuesOf: ({ site }) => present(site) }],
   textOf: ({ user_code: code, requested_name: name, address, site, key_fingerprint: fingerprint }) =>
     [code, name, address, site, fingerprint].join(" "),
 };
+
+/** The enrolments that wait, as far as the organization may see them without their codes. */
+export function useEnrolments(): Data<z.output<typeof enrolmentListSchema>> {
+  return useData("/v1/robot-enrollments", ["enrolments"]);
+}
+
+function enrolmentPath(code: string): string {
+  return `/enrolments/${encodeURIComponent(code)}`;
+}
 
 /** `/enrolments`: robot computers that wait for approval, and a field for the code of one. */
 export function Enrolments() {
@@ -62,37 +103,6 @@ function CodeForm() {
     </form>
   );
 }
-
-const COLUMNS: readonly Column<EnrolmentView>[] = [
-  {
-    id: "code",
-    name: "Code",
-    track: "7.5rem",
-    cell: ({ user_code: code }) => <span class="mono">{code}</span>,
-    sortBy: ({ user_code: code }) => code,
-  },
-  textColumn({ id: "name", name: "Asks for", track: "minmax(6rem, 1.2fr)" }, ({ requested_name: name }) => name),
-  {
-    id: "robot",
-    name: "Robot",
-    track: "minmax(8rem, 1fr)",
-    cell: ({ robot }) => {
-      if (robot === null) return <span class="muted">new</span>;
-      return robot.status === "online" ? (
-        <StatusBadge status="online" />
-      ) : (
-        `exists, ${withSpaces(presenceOf(robot) ?? "not online")}`
-      );
-    },
-    sortBy: ({ robot }) => robot?.status ?? "new",
-  },
-  textColumn({ id: "site", name: "Site", track: "minmax(4.5rem, 0.8fr)" }, ({ site }) => site),
-  textColumn({ id: "address", name: "From", track: "minmax(6.75rem, 0.9fr)" }, ({ address }) => address),
-  textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
-  fingerprintColumn({ track: "minmax(7rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
-  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
-  endColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
-];
 
 function NoEnrolments() {
   return (

@@ -1,10 +1,48 @@
+/** The robot whose place a computer that enrolls takes. */
+import type { RegistrationView } from "../../../api/registrations.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import type { EnrolmentDifference } from "../../../api/words/enrolments.ts";
+import { request } from "../data/request.ts";
+import { useAnswer } from "../data/use-answer.ts";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { capitalized } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
-import type { Target } from "./data.ts";
+
+/** The robot whose place the computer takes, and the digest that it registered last. */
+export interface Target {
+  /** Null for a new robot; undefined while it is looked up; "hidden" if that fails, as for a key that may not see robots. */
+  readonly robot: IdentifiedRobotView | null | undefined | "hidden";
+  readonly digest: string | null;
+  retry(): void;
+}
+
+const TYPING_MS = 300;
+
+/** The robot of the name that was typed. */
+export function useTarget(name: string): Target {
+  const path = `/v1/robots/${encodeURIComponent(name)}`;
+  const isName = name !== "" && !/^\.+$/.test(name);
+  const robot = useAnswer(
+    name,
+    isName ? (signal) => request<IdentifiedRobotView>("GET", path, { signal }) : null,
+    TYPING_MS,
+  );
+  const isThere = robot.state === "ready" && !robot.isAsking && robot.value.name === name;
+  const registration = useAnswer(
+    name,
+    isThere ? (signal) => request<RegistrationView>("GET", `${path}/registration`, { signal }) : null,
+  );
+  // While it is asked for, the value is that of the name before.
+  const digest = registration.isAsking ? null : (registration.value?.configuration_digest ?? null);
+  const { retry } = robot;
+  if (robot.isAsking) return { robot: undefined, digest: null, retry };
+  // The operation accepts ids too, but the name is never meant as an id.
+  if (robot.state === "ready") return { robot: isThere ? robot.value : null, digest, retry };
+  if (robot.state === "loading") return { robot: undefined, digest: null, retry };
+  return { robot: robot.problem.kind === "missing" ? null : "hidden", digest: null, retry };
+}
 
 interface TargetNoticeProps {
   readonly target: Target;

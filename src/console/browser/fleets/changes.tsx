@@ -4,16 +4,15 @@ import type { FleetMemberChanges, FleetMemberView } from "../../../api/fleet-det
 import type { FleetView } from "../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
-import { SubjectField } from "../models/subject-field.tsx";
+import { SubjectField } from "../models/catalog.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Loaded } from "../parts/loaded.tsx";
 import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
-import { RobotNames } from "../robots/names.tsx";
 import { useMemberChanges } from "./data.ts";
-import { PreviewList, usePreview } from "./preview.tsx";
+import { PreviewList, RobotNames, usePreview } from "./preview.tsx";
 
 interface ChangeProps {
   readonly fleet: FleetView;

@@ -1,25 +1,24 @@
-import type { FleetDetails } from "../../../api/fleet-details.ts";
+import type { FleetDetails, FleetGenerationView, FleetMemberView } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { peakInWords } from "../../../api/words/fleets.ts";
-import { EndpointTable } from "../models/endpoint-table.tsx";
+import { memberStateInWords, peakInWords } from "../../../api/words/fleets.ts";
+import { groupBy } from "../../../api/words/group-by.ts";
+import { EndpointTable } from "../models/catalog.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Section } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { absoluteTime, RelativeTime, Sentence, useNow, withTimes } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
-import { toneOf } from "../parts/status-badge.tsx";
-import { counted, withSpaces } from "../parts/text.ts";
+import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
+import { SmallTable } from "../parts/table/small-table.tsx";
+import { counted, number, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
-import { useFleet, useFleetDetails } from "./data.ts";
 import { ReconcileFleet, RemoveFleet, UpdateModel } from "./changes.tsx";
-import { GenerationTable } from "./history.tsx";
-import { MembersByReason } from "./members.tsx";
-import { FleetBadge, NeedTexts } from "./needs.tsx";
-import { estimateText, type FleetRow, fleetRow, robotCounts } from "./rows.ts";
-import { WindowsTimeline } from "./windows-timeline.tsx";
+import { estimateText, type FleetRow, fleetRow, robotCounts, useFleet, useFleetDetails } from "./data.ts";
+import { FleetBadge, NeedTexts } from "./fleets.tsx";
+import { RobotNames } from "./preview.tsx";
 
 /** `/fleets/ID`: one fleet: why it is not ready, its robots, endpoints, models and operating windows. */
 export function Fleet({ name: id }: PageParameters) {
@@ -113,7 +112,7 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
     <>
       {operatingWindows.length === 0 ? null : (
         <Section title="Operating windows">
-          <WindowsTimeline windows={operatingWindows} />
+          <Windows windows={operatingWindows} />
         </Section>
       )}
       <div class="columns">
@@ -154,4 +153,112 @@ function selectionText(selection: FleetDetails["selection"]): string | null {
     ([name, value]) => (value === null || value === undefined ? [] : [`${name}=${value}`]),
   );
   return parts.join(", ");
+}
+
+/** Most urgent first. */
+const MEMBER_STATES: readonly string[] = ["blocked", "waiting", "active", "ready"];
+
+/** The members of a fleet, grouped by reason: forty robots that lack the same camera are one task, not forty. Then those that are offline. */
+function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
+  const groups = [...groupBy(members, ({ state, reason }) => `${state} ${reason ?? ""}`)];
+  const urgencyOf = ([first]: readonly FleetMemberView[]) => MEMBER_STATES.indexOf(first?.state ?? "");
+  groups.sort(([, left], [, right]) => urgencyOf(left) - urgencyOf(right) || right.length - left.length);
+  // The others are a group of their own.
+  const offline = members.filter(
+    ({ status, waiting_for: waitingFor }) => status === "offline" && waitingFor !== "robot",
+  );
+  return (
+    <ul class="groups">
+      {groups.map(([key, group]) => (
+        <MemberGroup key={key} members={group} />
+      ))}
+      {offline.length === 0 ? null : (
+        <li>
+          <p class="group-head">
+            <StatusBadge status="offline" word={`${number(offline.length)} offline`} />
+            No heartbeats arrive.
+          </p>
+          <RobotNames robots={offline} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** Members in the same state for the same reason. */
+function MemberGroup({ members }: { readonly members: readonly FleetMemberView[] }) {
+  const [first] = members;
+  if (first === undefined) return null;
+  return (
+    <li>
+      <p class="group-head">
+        <StatusBadge status={first.state} word={`${number(members.length)} ${memberStateInWords(first)}`} />
+        {first.reason === null ? null : <Sentence text={first.reason} />}
+      </p>
+      <RobotNames robots={members} />
+    </li>
+  );
+}
+
+/** Whether one is open, and all of them. */
+function Windows({ windows }: { readonly windows: FleetDetails["operating_windows"] }) {
+  const nowMs = useNow();
+  const sorted = [...windows].sort((left, right) => Date.parse(left.starts_at) - Date.parse(right.starts_at));
+  const next = sorted.find(({ ends_at: endsAt }) => Date.parse(endsAt) > nowMs);
+  const stateOf = ({ starts_at: startsAt, ends_at: endsAt }: (typeof windows)[number]) => {
+    if (Date.parse(endsAt) <= nowMs) return "past";
+    return Date.parse(startsAt) <= nowMs ? "open now" : "to come";
+  };
+  return (
+    <>
+      <p>
+        {next === undefined
+          ? "All windows are past."
+          : stateOf(next) === "open now"
+            ? `Open now, until ${absoluteTime(next.ends_at)}.`
+            : `Closed now. The next window opens ${absoluteTime(next.starts_at)}.`}
+      </p>
+      <details>
+        <summary>{counted(windows.length, "window")} as a table</summary>
+        <SmallTable label="Operating windows" heads={["Starts", "Ends", "State"]}>
+          {sorted.map((window) => (
+            <tr key={window.starts_at}>
+              <th scope="row">{absoluteTime(window.starts_at)}</th>
+              <td>{absoluteTime(window.ends_at)}</td>
+              <td>{stateOf(window)}</td>
+            </tr>
+          ))}
+        </SmallTable>
+      </details>
+    </>
+  );
+}
+
+/** All generations of a fleet: its current model, earlier ones, and updates. */
+function GenerationTable({ generations }: { readonly generations: readonly FleetGenerationView[] }) {
+  return (
+    <SmallTable label="Model generations" heads={["Model", "State", "Given", "Active since"]}>
+      {generations.map((generation) => (
+        <tr key={generation.generation_id}>
+          <th scope="row" title={generation.generation_id}>
+            {generation.subject}
+          </th>
+          <td>
+            <StatusBadge status={generation.status} />
+            {generation.blocker === null ? null : (
+              <span class="second-line two-lines" title={withTimes(generation.blocker)}>
+                <Sentence text={generation.blocker} />
+              </span>
+            )}
+          </td>
+          <td>
+            <RelativeTime at={generation.created_at} />
+          </td>
+          <td>
+            <RelativeTime at={generation.activated_at} />
+          </td>
+        </tr>
+      ))}
+    </SmallTable>
+  );
 }

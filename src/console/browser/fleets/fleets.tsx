@@ -1,14 +1,75 @@
+import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Sentence, withTimes } from "../parts/relative-time.tsx";
+import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { number, withSpaces } from "../parts/text.ts";
-import { fleetPath, useFleets } from "./data.ts";
-import { FleetBadge, NeedTexts } from "./needs.tsx";
-import { type FleetRow, progressOf, robotCounts, severityOf } from "./rows.ts";
+import { counted, number, withSpaces } from "../parts/text.ts";
+import {
+  fleetPath,
+  type FleetRow,
+  groupByNeeds,
+  progressOf,
+  robotCounts,
+  severityOf,
+  stateWord,
+  useFleets,
+} from "./data.ts";
+
+const COLUMNS: readonly Column<FleetRow>[] = [
+  textColumn({ id: "name", name: "Fleet", track: "minmax(9rem, 1.2fr)" }, ({ fleet }) => fleet.name),
+  {
+    id: "state",
+    name: "State",
+    track: "8.25rem",
+    isPlainOnCard: true,
+    cell: (row) => <FleetBadge row={row} />,
+    sortBy: severityOf,
+  },
+  {
+    id: "reason",
+    name: "Reason",
+    track: "minmax(12rem, 3fr)",
+    cell: ({ fleet, needs }) => (needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />),
+    isWideOnCard: true,
+    isPlainOnCard: true,
+  },
+  {
+    id: "robots",
+    name: "Robots",
+    track: "minmax(8rem, 1fr)",
+    isPlainOnCard: true,
+    cell: (row) => (
+      <span class="bar-and-number">
+        <CountBar counts={robotCounts(row)} noun="robot" isSmall />
+        {number(row.fleet.robots.registered)}
+      </span>
+    ),
+    sortBy: ({ fleet }) => fleet.robots.registered,
+    first: "down",
+  },
+  {
+    id: "model",
+    name: "Model",
+    track: "minmax(7rem, 1fr)",
+    from: "medium",
+    cell: ({ fleet: { active_model: activeModel, subject, update } }) => (
+      <>
+        {activeModel?.subject ?? subject}
+        {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
+      </>
+    ),
+    sortBy: ({ fleet }) => fleet.subject,
+  },
+  textColumn({ id: "mode", name: "Mode", track: "7rem", from: "wide" }, ({ fleet }) =>
+    withSpaces(fleet.readiness_mode),
+  ),
+  countColumn({ id: "peak", name: "Peak", track: "4rem", from: "wide" }, ({ fleet }) => fleet.peak_active_robots),
+];
 
 const FILTERING: Filtering<FleetRow> = {
   filters: [
@@ -62,53 +123,103 @@ export function Fleets() {
   );
 }
 
-const COLUMNS: readonly Column<FleetRow>[] = [
-  textColumn({ id: "name", name: "Fleet", track: "minmax(9rem, 1.2fr)" }, ({ fleet }) => fleet.name),
-  {
-    id: "state",
-    name: "State",
-    track: "8.25rem",
-    isPlainOnCard: true,
-    cell: (row) => <FleetBadge row={row} />,
-    sortBy: severityOf,
-  },
-  {
-    id: "reason",
-    name: "Reason",
-    track: "minmax(12rem, 3fr)",
-    cell: ({ fleet, needs }) => (needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />),
-    isWideOnCard: true,
-    isPlainOnCard: true,
-  },
-  {
-    id: "robots",
-    name: "Robots",
-    track: "minmax(8rem, 1fr)",
-    isPlainOnCard: true,
-    cell: (row) => (
-      <span class="bar-and-number">
-        <CountBar counts={robotCounts(row)} noun="robot" isSmall />
-        {number(row.fleet.robots.registered)}
-      </span>
-    ),
-    sortBy: ({ fleet }) => fleet.robots.registered,
-    first: "down",
-  },
-  {
-    id: "model",
-    name: "Model",
-    track: "minmax(7rem, 1fr)",
-    from: "medium",
-    cell: ({ fleet: { active_model: activeModel, subject, update } }) => (
-      <>
-        {activeModel?.subject ?? subject}
-        {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
-      </>
-    ),
-    sortBy: ({ fleet }) => fleet.subject,
-  },
-  textColumn({ id: "mode", name: "Mode", track: "7rem", from: "wide" }, ({ fleet }) =>
-    withSpaces(fleet.readiness_mode),
-  ),
-  countColumn({ id: "peak", name: "Peak", track: "4rem", from: "wide" }, ({ fleet }) => fleet.peak_active_robots),
-];
+interface SummaryProps {
+  readonly rows: readonly FleetRow[];
+  readonly lines: number;
+}
+
+const STATES = ["ready", "preparing", "degraded", "blocked"] as const;
+
+/** Fleets by state, and those that need attention, with why and what to do. */
+export function FleetSummary({ rows, lines }: SummaryProps) {
+  if (rows.length === 0) {
+    return (
+      <p>
+        There is no fleet yet. <a href="/fleets">What is a fleet?</a>
+      </p>
+    );
+  }
+  const counts = STATES.map((state) => {
+    const count = rows.filter(({ fleet }) => fleet.status === state).length;
+    return { tone: toneOf(state), word: state, count };
+  });
+  return (
+    <>
+      <CountBar counts={counts} noun="fleet" />
+      <FleetsNeedingAttention rows={rows} lines={lines} />
+    </>
+  );
+}
+
+function FleetsNeedingAttention({ rows: all, lines }: SummaryProps) {
+  const groups = groupByNeeds(all);
+  if (groups.length === 0) return <p class="needs">No fleets need attention.</p>;
+  const rest = groups.slice(lines).reduce((sum, { rows }) => sum + rows.length, 0);
+  return (
+    <>
+      <ul class="needs" aria-label="Fleets that need attention">
+        {groups.slice(0, lines).map(({ needs, rows }) => (
+          <li key={rows[0]?.fleet.id}>
+            {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
+            <div>
+              <FleetNames rows={rows} />
+              <NeedTexts needs={needs} isBrief />
+            </div>
+          </li>
+        ))}
+      </ul>
+      {rest === 0 ? null : (
+        <p class="table-more">
+          <a href="/fleets">{counted(rest, "more fleet")}</a> {rest === 1 ? "needs" : "need"} attention.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Most names shown per group. */
+const NAMES_SHOWN = 4;
+
+function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
+  const rest = rows.length - NAMES_SHOWN;
+  const query = new URLSearchParams({ state: rows[0]?.fleet.status ?? "" });
+  return (
+    <p class="need-names">
+      {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (
+        <a key={fleet.id} href={fleetPath(fleet.id)}>
+          {fleet.name}
+        </a>
+      ))}
+      {rest <= 0 ? null : <a href={`/fleets?${query.toString()}`}>{counted(rest, "more fleet")}</a>}
+    </p>
+  );
+}
+
+interface NeedTextsProps {
+  readonly needs: readonly FleetNeed[];
+  /** Cuts long reasons to two lines, never the remedy. */
+  readonly isBrief?: boolean;
+}
+
+/** Each need: the reason and the remedy. */
+export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
+  return (
+    <>
+      {needs.map(({ reason, action }) => (
+        <div key={reason} class="need">
+          <p class={isBrief ? "two-lines" : undefined} title={isBrief ? withTimes(reason) : undefined}>
+            <Sentence text={reason} />
+          </p>
+          <p class="action">{action}</p>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** The state to show: of a fleet that is stuck too. */
+export function FleetBadge({ row }: { readonly row: FleetRow }) {
+  const word = stateWord(row);
+  const { status } = row.fleet;
+  return <StatusBadge status={word === status ? status : "degraded"} word={word} />;
+}

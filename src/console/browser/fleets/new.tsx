@@ -4,7 +4,7 @@ import type { FleetView } from "../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
-import { SubjectField } from "../models/subject-field.tsx";
+import { SubjectField } from "../models/catalog.tsx";
 import { ChoiceField, TextField } from "../parts/form/fields.tsx";
 import { Form } from "../parts/form/form.tsx";
 import { type FormErrors, useFormErrors } from "../parts/form/form-errors.ts";

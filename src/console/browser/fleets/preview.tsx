@@ -1,10 +1,13 @@
-import type { FleetPreviewed } from "../../../api/fleet-details.ts";
-import { fitCounts, fitGroups } from "../../../api/words/fit-groups.ts";
-import { type Problem, request } from "../data/request.ts";
+/** Which robots can run a model, wherever one is chosen, and the lists of robots that pages of fleets show. */
+import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
+import { fitCounts, type FitGroup, fitGroups } from "../../../api/words/fit-groups.ts";
+import { type Outcome, type Problem, request } from "../data/request.ts";
 import { type Answer, useAnswer } from "../data/use-answer.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
-import { counted, number } from "../parts/text.ts";
-import { FitList } from "./fit-list.tsx";
+import { Sentence } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { compareTexts, counted, number } from "../parts/text.ts";
+import { robotPath } from "../robots/data.ts";
 
 export interface PreviewBody {
   readonly robots?: readonly string[];
@@ -14,22 +17,38 @@ export interface PreviewBody {
 
 /** Debounce after the last change of the form. */
 const DELAY_MS = 250;
+/** Most robots in one request (SELECTION_ROBOTS_COUNT of src/api/fleets.ts). */
+const ROBOTS_AT_ONCE = 1000;
 
 /** Which robots a selection matches, and whether they can run the model. Null while nothing is chosen. */
 export function usePreview(body: PreviewBody | null): Answer<FleetPreviewed> | null {
-  const ask = (signal: AbortSignal) => request<FleetPreviewed>("POST", "/v1/fleets/preview", { body, signal });
-  const preview = useAnswer(JSON.stringify(body), body === null ? null : ask, DELAY_MS);
+  const ask = body === null ? null : (signal: AbortSignal) => askPreview(body, signal);
+  const preview = useAnswer(JSON.stringify(body), ask, DELAY_MS);
   return body === null ? null : preview;
+}
+
+async function askPreview(body: PreviewBody, signal: AbortSignal): Promise<Outcome<FleetPreviewed>> {
+  const robots: PreviewedRobot[] = [];
+  const named = body.robots ?? [];
+  for (let asked = 0; asked === 0 || asked < named.length; asked += ROBOTS_AT_ONCE) {
+    const part = named.length === 0 ? body : { ...body, robots: named.slice(asked, asked + ROBOTS_AT_ONCE) };
+    const outcome = await request<FleetPreviewed>("POST", "/v1/fleets/preview", { body: part, signal });
+    if (outcome.state !== "answered") return outcome;
+    robots.push(...outcome.value.robots);
+  }
+  return { state: "answered", value: { robots, total: robots.length } };
 }
 
 interface PreviewListProps {
   readonly preview: Answer<FleetPreviewed> | null;
   /** Shown while nothing is chosen. */
-  readonly hint: string;
+  readonly hint?: string;
+  /** Opens links in a new tab, so that a form is not left. */
+  readonly opensElsewhere?: boolean;
 }
 
 /** The robots of a preview, those that cannot run the model first. */
-export function PreviewList({ preview, hint }: PreviewListProps) {
+export function PreviewList({ preview, hint = "", opensElsewhere = true }: PreviewListProps) {
   if (preview === null) return <p class="muted">{hint}</p>;
   switch (preview.state) {
     case "loading":
@@ -37,7 +56,7 @@ export function PreviewList({ preview, hint }: PreviewListProps) {
     case "failed":
       return <Refused problem={preview.problem} />;
     case "ready":
-      return <Previewed value={preview.value} />;
+      return <Previewed robots={preview.value.robots} opensElsewhere={opensElsewhere} />;
   }
 }
 
@@ -56,23 +75,89 @@ function Refused({ problem }: { readonly problem: Problem }) {
   );
 }
 
-function Previewed({ value: { robots, total } }: { readonly value: FleetPreviewed }) {
+interface PreviewedProps {
+  readonly robots: readonly PreviewedRobot[];
+  readonly opensElsewhere: boolean;
+}
+
+function Previewed({ robots, opensElsewhere }: PreviewedProps) {
   const groups = fitGroups(robots);
   const isJudged = robots.some(({ fits }) => fits !== null);
   return (
     <>
       <p role="status" class="preview-total">
-        <b>{counted(total, "robot")}</b>
-        {isJudged ? `; ${prospect(total, fitCounts(groups))}` : ""}
+        <b>{counted(robots.length, "robot")}</b>
+        {isJudged ? `; ${prospect(robots.length, fitCounts(groups))}` : ""}
       </p>
-      <FitList groups={groups} opensElsewhere />
-      {total > robots.length ? <p class="muted">and {counted(total - robots.length, "more robot")}</p> : null}
+      <ul class="groups">
+        {groups.map(({ fit, reason, robots: some }) => (
+          <li key={`${fit} ${reason ?? ""}`}>
+            {fit === "runs" && groups.length === 1 ? null : (
+              <p class="group-head">
+                <StatusBadge status={FITS[fit].status} word={`${number(some.length)} ${FITS[fit].word}`} />
+                {reason === null ? null : <Sentence text={reason} />}
+              </p>
+            )}
+            <RobotNames robots={some} opensElsewhere={opensElsewhere} />
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
+
+const FITS = {
+  lacks: { status: "blocked", word: "cannot run it" },
+  waits: { status: "degraded", word: "would wait" },
+  runs: { status: "ready", word: "can run it" },
+} as const satisfies Record<FitGroup["fit"], object>;
 
 function prospect(total: number, { lacks, waits, runs }: ReturnType<typeof fitCounts>): string {
   if (lacks + waits === 0) return `${total === 1 ? "it" : "all"} can run the model`;
   const later = waits === 0 ? "" : `, ${number(waits)} once the endpoint answers`;
   return `${number(runs)} can run the model${waits === 0 ? "" : " now"}${later}`;
+}
+
+interface RobotNamesProps {
+  readonly robots: readonly Pick<PreviewedRobot, "robot_id" | "robot" | "robot_type_id" | "region" | "site">[];
+  readonly opensElsewhere?: boolean;
+}
+
+/** Names shown at once; a click shows the rest. */
+const NAMES_SHOWN = 24;
+
+/** Names of robots in order and in columns, with type, site and region in the title. */
+export function RobotNames({ robots, opensElsewhere = false }: RobotNamesProps) {
+  const sorted = [...robots].sort((left, right) => compareTexts(left.robot, right.robot));
+  const rest = sorted.slice(NAMES_SHOWN);
+  return (
+    <>
+      <NameList robots={sorted.slice(0, NAMES_SHOWN)} opensElsewhere={opensElsewhere} />
+      {rest.length === 0 ? null : (
+        <details>
+          <summary>{counted(rest.length, "more robot")}</summary>
+          <NameList robots={rest} opensElsewhere={opensElsewhere} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function NameList({ robots, opensElsewhere }: Required<RobotNamesProps>) {
+  return (
+    <ul class="names">
+      {robots.map(({ robot_id: robotId, robot, site, region, robot_type_id: robotTypeId }) => (
+        <li key={robotId}>
+          <a
+            class="cut"
+            href={robotPath(robot, robotId)}
+            target={opensElsewhere ? "_blank" : undefined}
+            title={[robotTypeId, site, region].filter(Boolean).join(" · ")}
+          >
+            {robot}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
 }

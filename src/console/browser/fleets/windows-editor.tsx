@@ -3,7 +3,6 @@ import { EndingButton } from "../parts/form/ending-button.tsx";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type WindowDraft, WINDOWS_MAXIMUM } from "./draft.ts";
-import { daysLater } from "./local-days.ts";
 
 interface WindowsEditorProps {
   readonly windows: readonly WindowDraft[];
@@ -93,4 +92,10 @@ function shifted(local: string, days: number): string {
 function localText(date: Date): string {
   const shownAsUtc = new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS);
   return shownAsUtc.toISOString().slice(0, "YYYY-MM-DDTHH:MM".length);
+}
+
+/** The same local time so many days later: a day on which summer time begins or ends has 23 or 25 hours. */
+function daysLater(ms: number, days: number): number {
+  const date = new Date(ms);
+  return date.setDate(date.getDate() + days);
 }

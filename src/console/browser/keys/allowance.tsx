@@ -1,7 +1,24 @@
-import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
+import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
 import { mayDo, ownScopes } from "../data/session.ts";
 import { CheckboxesField } from "../parts/form/fields.tsx";
-import { SCOPES } from "./data.ts";
+
+/** The scopes of keys, in words. */
+const SCOPES = {
+  "robots:setup": "Register robots",
+  "robots:read": "See robots",
+  "robots:write": "Approve and remove robots",
+  "fleets:write": "Create and change fleets",
+  "fleets:read": "See fleets",
+  "deployments:write": "Deploy and retire",
+  "deployments:read": "See deployments",
+  "api-keys:write": "Create and revoke keys",
+  "api-keys:read": "See keys",
+  "models:read": "See the catalog",
+  "usage:read": "See usage",
+  "audit:read": "See who changed what",
+  "webhooks:write": "Create and delete webhooks",
+  "webhooks:read": "See webhooks",
+} as const satisfies Record<Exclude<ApiKeyScope, typeof ENROLL_SCOPE>, string>;
 
 const ALLOWANCES = ["robot", "enroll", "some", "everything"] as const;
 

@@ -12,7 +12,7 @@ import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
 import { type Allowance, allowanceNamed, allowancesOffered, ScopeChoices, scopesOf } from "./allowance.tsx";
-import { isOwn, labelOf } from "./data.ts";
+import { isOwn, labelOf } from "./rows.tsx";
 import { type EnrollmentDraft, EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
 import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
 

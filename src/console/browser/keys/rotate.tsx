@@ -8,7 +8,7 @@ import { SelectField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { labelOf } from "./data.ts";
+import { labelOf } from "./rows.tsx";
 
 type Rotated = z.output<typeof apiKeyRotatedSchema>;
 

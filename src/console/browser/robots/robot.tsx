@@ -10,10 +10,10 @@ import { presenceOf } from "../../../api/words/presence.ts";
 import { sentence } from "../data/request.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";
-import { deploymentPath, useDeploymentOf } from "../deployments/data.ts";
-import { DeployDialog } from "../deployments/new.tsx";
+import { DeployDialog, deploymentPath, useDeploymentOf } from "../deployments/deploy.tsx";
 import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -27,7 +27,6 @@ import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
 import { useInstallation } from "./data.ts";
-import { RemoveRobot } from "./remove.tsx";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
@@ -230,4 +229,36 @@ function changeText(record: RegistrationRecord) {
     return value === undefined || value === null ? word : `${word} (now ${value})`;
   });
   return capitalized(listed(words));
+}
+
+interface RemoveRobotProps {
+  readonly robot: IdentifiedRobotView;
+  close(): void;
+}
+
+/** Removes a robot; says what ends with it, and asks to type its name. */
+function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
+  const current = useDeploymentOf(id).value?.items[0];
+  return (
+    <ChangeDialog
+      title={`Remove ${name}?`}
+      verb="Remove robot"
+      isDangerous
+      nameToType={name}
+      request={{ method: "DELETE", path: `/v1/robots/${encodeURIComponent(id)}` }}
+      topics={["robots", "fleets", "deployments"]}
+      done={`${name} is removed.`}
+      next="/robots"
+      close={close}
+    >
+      <ul class="stops">
+        {installationId === null ? null : <li>Its computer loses its credential.</li>}
+        {current === undefined ? null : (
+          <li>{current.model ?? "Its model"} does not serve it any more: its deployment is retired.</li>
+        )}
+        <li>Fleets keep it as a member that is blocked.</li>
+        <li>Its history and usage stay, and its name is free for another robot.</li>
+      </ul>
+    </ChangeDialog>
+  );
 }

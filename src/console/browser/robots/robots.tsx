@@ -14,58 +14,6 @@ import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized, present, withSpaces } from "../parts/text.ts";
 import { type RegisteredRobot, robotPath, useRobots } from "./data.ts";
 
-const FILTERING: Filtering<RegisteredRobot> = {
-  filters: [
-    ...ROBOT_TEXT_NAMES.map((text) => ({
-      id: text,
-      label: capitalized(withSpaces(text)),
-      valuesOf: (robot: RegisteredRobot) => present(robot[text]),
-    })),
-    {
-      id: "state",
-      label: "State",
-      valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)),
-      wordOf: withSpaces,
-    },
-    { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
-    { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
-    { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
-    {
-      id: "registration",
-      label: "Registration",
-      isRare: true,
-      valuesOf: ({ contestedSince }) => (contestedSince === null ? [] : ["contested"]),
-    },
-  ],
-  textOf: (robot) => {
-    const { name, id, robot_type_id: robotTypeId, region, labels, configurationDigest } = robot;
-    const texts = ROBOT_TEXT_NAMES.map((text) => robot[text]);
-    return [name, id, robotTypeId, region, ...texts, ...labelTexts(labels), configurationDigest].join(" ");
-  },
-};
-
-/** `/robots`: all registered robots. */
-export function Robots() {
-  const robots = useRobots();
-  return (
-    <ListPage
-      title="Robots"
-      data={robots}
-      emptyTitle="No robot is registered yet"
-      empty={<NoRobots />}
-      noun="robot"
-      columns={COLUMNS}
-      rows={robots.value}
-      keyOf={({ id }) => id}
-      hrefOf={({ name, id }) => robotPath(name, id)}
-      sort="name"
-      cardHeight="9.125rem"
-      filtering={FILTERING}
-      hint="Name, type, site, label, digest"
-    />
-  );
-}
-
 const COLUMNS: readonly Column<RegisteredRobot>[] = [
   {
     id: "name",
@@ -125,6 +73,58 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   timeColumn({ id: "created", name: "First registered", track: "8rem", from: "wide" }, ({ created_at: at }) => at),
   ID_COLUMN,
 ];
+
+const FILTERING: Filtering<RegisteredRobot> = {
+  filters: [
+    ...ROBOT_TEXT_NAMES.map((text) => ({
+      id: text,
+      label: capitalized(withSpaces(text)),
+      valuesOf: (robot: RegisteredRobot) => present(robot[text]),
+    })),
+    {
+      id: "state",
+      label: "State",
+      valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)),
+      wordOf: withSpaces,
+    },
+    { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
+    { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
+    { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
+    {
+      id: "registration",
+      label: "Registration",
+      isRare: true,
+      valuesOf: ({ contestedSince }) => (contestedSince === null ? [] : ["contested"]),
+    },
+  ],
+  textOf: (robot) => {
+    const { name, id, robot_type_id: robotTypeId, region, labels, configurationDigest } = robot;
+    const texts = ROBOT_TEXT_NAMES.map((text) => robot[text]);
+    return [name, id, robotTypeId, region, ...texts, ...labelTexts(labels), configurationDigest].join(" ");
+  },
+};
+
+/** `/robots`: all registered robots. */
+export function Robots() {
+  const robots = useRobots();
+  return (
+    <ListPage
+      title="Robots"
+      data={robots}
+      emptyTitle="No robot is registered yet"
+      empty={<NoRobots />}
+      noun="robot"
+      columns={COLUMNS}
+      rows={robots.value}
+      keyOf={({ id }) => id}
+      hrefOf={({ name, id }) => robotPath(name, id)}
+      sort="name"
+      cardHeight="9.125rem"
+      filtering={FILTERING}
+      hint="Name, type, site, label, digest"
+    />
+  );
+}
 
 /** What is known of a robot: why it cannot register, or since when it is offline. */
 function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {

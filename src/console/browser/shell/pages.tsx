@@ -2,7 +2,6 @@ import type { ComponentChildren, FunctionComponent } from "preact";
 
 import type { Section } from "../../sections.ts";
 import { Audit } from "../audit/audit.tsx";
-import { Deployment } from "../deployments/deployment.tsx";
 import { Deployments } from "../deployments/deployments.tsx";
 import { Enrolment } from "../enrolments/enrolment.tsx";
 import { Enrolments } from "../enrolments/enrolments.tsx";
@@ -10,8 +9,7 @@ import { Fleet } from "../fleets/fleet.tsx";
 import { Fleets } from "../fleets/fleets.tsx";
 import { NewFleet } from "../fleets/new.tsx";
 import { Keys } from "../keys/keys.tsx";
-import { Model } from "../models/model.tsx";
-import { Models } from "../models/models.tsx";
+import { Model, Models } from "../models/models.tsx";
 import { Page } from "../parts/page.tsx";
 import { Robot } from "../robots/robot.tsx";
 import { Robots } from "../robots/robots.tsx";
@@ -39,7 +37,6 @@ const PAGES: Readonly<
   "/models": Models,
   "/models/:name": Model,
   "/deployments": Deployments,
-  "/deployments/:name": Deployment,
   "/keys": Keys,
   "/webhooks": Webhooks,
   "/usage": Usage,

@@ -41,7 +41,7 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/webhooks", /^Webhooks/],
   ["/usage", /^Usage/],
   ["/audit", /^Audit/],
-  [`/usage?by=model&days=${times(90, 365)}`, /^Usage/],
+  [`/usage?by=model&time=${times(90, 365)}`, /^Usage/],
 ];
 /** Pages that look the same on every display. */
 const EMPTY_PAGES: readonly PageCase[] = [
@@ -49,7 +49,7 @@ const EMPTY_PAGES: readonly PageCase[] = [
   ["/robots/nobody", /^nobody/],
   ["/models/none", /^none/],
   ["/deployments?show=retired", /^Deployments/],
-  ["/deployments/none", /^Deployment/],
+  ["/deployments?open=none", /^Deployments/],
   ["/usage?from=tomorrow", /^Usage/],
   ["/nowhere/robots", /^No such page/],
 ];

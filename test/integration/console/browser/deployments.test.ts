@@ -5,7 +5,7 @@ import type { DeploymentView } from "../../../../src/api/deployments.ts";
 import { describeConsole, openSignedIn, untilLive } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import { createKey } from "../../../support/service/service.ts";
-import { violations, violationsInDialog } from "./axe.ts";
+import { violationsInDialog } from "./axe.ts";
 
 const start = () => startDemo({ robots: 80, fleets: 12 });
 
@@ -38,7 +38,10 @@ describeConsole("deployments", start, (demo) => {
     await page.getByText("The robot is not served.").waitFor();
     await page.locator(".notice").getByText("Its endpoint was healthy and fails now.").waitFor();
     await page.getByText(/^The endpoint in ap-northeast-1 became unhealthy .*: answered 503\.$/).waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    expect(new URL(page.url()).search).toBe("?model=pi0.5&state=failed");
+    expect(await page.evaluate("document.activeElement.className")).toBe("row-link");
   });
 
   it("deploy from a robot's page → the page shows what the robot runs, the dialog names the robot", async () => {
@@ -49,7 +52,7 @@ describeConsole("deployments", start, (demo) => {
     const dialog = page.getByRole("dialog", { name: "Deploy a model to a robot" });
     expect(await dialog.getByLabel("Robot").inputValue()).toBe(robot);
     await dialog.getByLabel("Model").selectOption("pi0.5");
-    await dialog.getByText(`${robot} can run it.`).waitFor();
+    await dialog.getByText("1 robot; it can run the model").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
   });
@@ -68,7 +71,7 @@ describeConsole("deployments", start, (demo) => {
     // Typing selects among the loaded options.
     await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
     await page.keyboard.type("pi0.5 (now");
-    await dialog.getByText(`${robot} can run it.`).waitFor();
+    await dialog.getByText("1 robot; it can run the model").waitFor();
     await dialog.getByText(`${robot} has pi0.5 now (active); the new deployment retires it.`).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -83,11 +86,11 @@ describeConsole("deployments", start, (demo) => {
     await page.keyboard.type(idle);
     await page.keyboard.press("Tab");
     await page.keyboard.type("pi0.5 (now");
-    await dialog.getByText(`${idle} can run it.`).waitFor();
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
+    await dialog.getByText("1 robot; it can run the model").waitFor();
+    // Past the robot's link and "Cancel".
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: `pi0.5 on ${idle}` }).waitFor();
+    await page.getByRole("dialog", { name: `pi0.5 on ${idle}` }).waitFor();
     expect((await currentOf(idle))?.status).toBe("active");
   });
 
@@ -108,21 +111,26 @@ describeConsole("deployments", start, (demo) => {
 
   it("retire → after a confirmation, shown at once in another window", async () => {
     const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
-    const other = await open(`/deployments/${id}`);
-    await other.getByText("Active", { exact: true }).waitFor();
+    const opened = `/deployments?open=${id}`;
+    const other = await open(opened);
+    await other.getByRole("dialog").getByText("Active", { exact: true }).waitFor();
     await untilLive(other);
-    const page = await open(`/deployments/${id}`);
+    const page = await open(opened);
     await page.getByRole("button", { name: "Retire" }).click();
     const dialog = page.getByRole("dialog", { name: `Retire pi0.5 on ${robot}?` });
+    await dialog.waitFor();
     await page.keyboard.press("Escape");
     expect((await currentOf(robot!))?.id).toBe(id);
     await page.getByRole("button", { name: "Retire" }).click();
     expect(await violationsInDialog(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Retire" }).click();
-    await page.locator(".badge", { hasText: "Retired" }).waitFor();
+    await page
+      .getByRole("dialog", { name: `pi0.5 on ${robot}` })
+      .getByText("Retired", { exact: true })
+      .first()
+      .waitFor();
     await dialog.waitFor({ state: "detached" });
     expect(await page.getByRole("button", { name: "Retire" }).count()).toBe(0);
-    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     await other.locator(".badge", { hasText: "Retired" }).waitFor();
     expect(await currentOf(robot!)).toBeUndefined();
   });
@@ -150,7 +158,7 @@ describeConsole("deployments", start, (demo) => {
   it("several clicks, then Back and Escape → one request, its failure is shown", async () => {
     const page = await open("/deployments?state=active");
     await page.locator("tbody a").first().click();
-    await page.getByRole("heading", { level: 1, name: / on / }).waitFor();
+    await page.getByRole("dialog", { name: / on / }).waitFor();
     const answered = Promise.withResolvers<void>();
     let requests = 0;
     await page.route("**/v1/me/deployments/*", async (route) => {
@@ -160,7 +168,7 @@ describeConsole("deployments", start, (demo) => {
       return route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } });
     });
     await page.getByRole("button", { name: "Retire" }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = page.getByRole("dialog", { name: /^Retire / });
     await dialog.getByRole("button", { name: "Retire" }).dblclick();
     await page.evaluate("history.back()");
     await page.keyboard.press("Escape");

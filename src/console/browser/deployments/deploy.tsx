@@ -1,20 +1,41 @@
+/** Deploys a model to a robot, from the pages of deployments, robots and models, and what those pages know of deployments. */
 import { useId, useState } from "preact/hooks";
+import type * as z from "zod";
 
-import type { DeploymentView } from "../../../api/deployments.ts";
+import type { deploymentListSchema, DeploymentView } from "../../../api/deployments.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
+import { type Data, useData } from "../data/use-data.ts";
 import { useWrite } from "../data/use-write.ts";
-import { usePreview } from "../fleets/preview.tsx";
-import { SubjectField } from "../models/subject-field.tsx";
+import { PreviewList, usePreview } from "../fleets/preview.tsx";
+import { SubjectField } from "../models/catalog.tsx";
 import { TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Sentence } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import { navigate } from "../router.ts";
-import { deploymentPath, useCurrentDeployments } from "./data.ts";
+
+type Deployments = Data<z.output<typeof deploymentListSchema>>;
+
+export function useCurrentDeployments(): Deployments {
+  return useData("/v1/me/deployments?current=true", ["deployments"]);
+}
+
+/** Also retired ones, which the service keeps for ever. */
+export function useAllDeployments(isWanted: boolean): Deployments {
+  return useData(isWanted ? "/v1/me/deployments" : null, ["deployments"]);
+}
+
+/** A list of the robot's current deployment, if it has one. */
+export function useDeploymentOf(robotId: string): Deployments {
+  return useData(`/v1/me/deployments?current=true&robot_id=${encodeURIComponent(robotId)}`, ["deployments"]);
+}
+
+/** The list, with the row of the deployment opened. */
+export function deploymentPath(id: string): string {
+  return `/deployments?${new URLSearchParams({ open: id }).toString()}`;
+}
 
 interface DeployDialogProps {
   /** Slug of the preselected model. */
@@ -95,36 +116,16 @@ interface ProspectProps {
   readonly model: string;
 }
 
-/** Whether the robot can run the model, and what the deployment replaces. Its space is reserved, and it is a live region. */
+/** Whether the robot can run the model, and what the deployment replaces. Its space is reserved. */
 function Prospect({ robot, model }: ProspectProps) {
   const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
   const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
   const replaced = useReplaced(robot);
-  const judged = preview?.value?.robots[0];
-  const isRefused = isAsked && judged?.fits === false;
   return (
-    <div class="prospect" role="status">
-      {!isAsked || judged === undefined ? null : judged.fits === false ? (
-        <p class="prospect-fits" data-tone="blocked">
-          <Icon name="blocked" />
-          {judged.reason ?? "The robot cannot run it."}
-        </p>
-      ) : judged.reason === null ? (
-        <p class="prospect-fits" data-tone="ready">
-          <Icon name="ready" />
-          {judged.robot} can run it.
-        </p>
-      ) : (
-        <p class="prospect-fits" data-tone="degraded">
-          <Icon name="degraded" />
-          <span>
-            {judged.robot} would wait. <Sentence text={judged.reason} />
-          </span>
-        </p>
-      )}
-      {isAsked && preview?.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
-      {replaced === undefined || isRefused ? null : (
-        <p>
+    <div class="prospect">
+      <PreviewList preview={preview} />
+      {replaced === undefined ? null : (
+        <p role="status">
           {robot} has {replaced.model} now ({replaced.status}); the new deployment retires it.
         </p>
       )}

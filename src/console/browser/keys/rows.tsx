@@ -1,10 +1,13 @@
-import type { ApiKeyView } from "../../../api/keys.ts";
+/** What pages know of API keys, and the columns of their list. */
+import type * as z from "zod";
+
+import type { apiKeyListSchema, ApiKeyView } from "../../../api/keys.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
-import { mayDo } from "../data/session.ts";
+import { mayDo, sessionView } from "../data/session.ts";
+import { type Data, useData } from "../data/use-data.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
 import { countedOf, momentOf } from "../parts/text.ts";
-import { type KeyState, keyText, labelOf } from "./data.ts";
 
 export interface KeyRow {
   readonly key: ApiKeyView;
@@ -74,6 +77,34 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   },
   timeColumn({ id: "revoked", name: "Revoked", track: "7rem", from: "wide" }, ({ key }) => key.revoked_at),
 ];
+
+export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
+  return useData("/v1/me/api-keys", ["keys"]);
+}
+
+export type KeyState = "active" | "expired" | "revoked";
+
+export function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, nowMs: number): KeyState {
+  if (revokedAt !== null && revokedAt !== undefined) return "revoked";
+  if (expiresAt !== null && expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return "expired";
+  return "active";
+}
+
+/** Prefix and last four characters: the service stores no more of the key in plain text. */
+export function keyText({ key_prefix: keyPrefix, key_last4: keyLast4 }: ApiKeyView): string {
+  return `${keyPrefix ?? ""}…${keyLast4 ?? ""}`;
+}
+
+/** The label of a key, or else its prefix and last four characters. */
+export function labelOf(key: ApiKeyView): string {
+  const { label } = key;
+  return label === null || label === undefined || label.trim() === "" ? keyText(key) : label;
+}
+
+/** Whether the person is signed in by this key. */
+export function isOwn({ id }: ApiKeyView): boolean {
+  return sessionView()?.credential?.api_key_id === id;
+}
 
 function TimeOrNever({ at, ...props }: Parameters<typeof RelativeTime>[0]) {
   return at === null ? <span class="muted">never</span> : <RelativeTime at={at} {...props} />;
