@@ -152,9 +152,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     mountConsole(app, context, {
       files,
       metrics,
-      streams: limits.streams,
       onlineWindowMs: context.identity.onlineWindowMs,
-      stopping: draining.signal,
     });
   return app;
 

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { AuditEntryView } from "../../../api/audit.ts";
 import { detailsInWords, subjectOf } from "../../../api/words/audit.ts";
 import { TOPICS } from "../../topics.ts";
-import { useData } from "../data/use-data.ts";
+import { useData } from "../data/query.ts";
 import { None } from "../parts/none.tsx";
 import { withTimes } from "../parts/relative-time.tsx";
 import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";

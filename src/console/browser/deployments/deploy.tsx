@@ -3,10 +3,9 @@ import { useId, useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { deploymentListSchema, DeploymentView } from "../../../api/deployments.ts";
-import { invalidate } from "../data/cache.ts";
+import { type Data, invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite } from "../data/write.ts";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
 import { SubjectField } from "../models/catalog.tsx";
 import { TextField } from "../parts/form/fields.tsx";

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { DeploymentView } from "../../../api/deployments.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
+import { useData } from "../data/query.ts";
 import { modelPath, useEndpoints } from "../models/catalog.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";

@@ -2,10 +2,9 @@ import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
-import { invalidate } from "../data/cache.ts";
+import { invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite } from "../data/write.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Form } from "../parts/form/form.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";

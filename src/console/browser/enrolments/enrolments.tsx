@@ -4,7 +4,7 @@ import type * as z from "zod";
 import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/query.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";

@@ -2,8 +2,8 @@ import { useMemo, useState } from "preact/hooks";
 
 import type { FleetMemberChanges, FleetMemberView } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
+import { invalidate } from "../data/query.ts";
+import { useWrite } from "../data/write.ts";
 import { SubjectField } from "../models/catalog.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";

@@ -1,6 +1,6 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/use-settled.ts";
+import { useSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";

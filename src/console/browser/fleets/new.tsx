@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 
 import type { FleetView } from "../../../api/fleets.ts";
-import { invalidate } from "../data/cache.ts";
+import { invalidate } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite } from "../data/write.ts";
 import { SubjectField } from "../models/catalog.tsx";
 import { ChoiceField, TextField } from "../parts/form/fields.tsx";
 import { Form } from "../parts/form/form.tsx";

@@ -1,4 +1,4 @@
-import { serviceNow } from "../data/service-clock.ts";
+import { serviceNow } from "../data/request.ts";
 import { EndingButton } from "../parts/form/ending-button.tsx";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";

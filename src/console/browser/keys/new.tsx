@@ -3,9 +3,9 @@ import type * as z from "zod";
 
 import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
-import { invalidate } from "../data/cache.ts";
+import { invalidate } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite } from "../data/write.ts";
 import { ChoiceField, SelectField, TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { apiKeyRotatedSchema, ApiKeyView } from "../../../api/keys.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
+import { invalidate } from "../data/query.ts";
+import { useWrite } from "../data/write.ts";
 import { SelectField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";

@@ -4,7 +4,7 @@ import type * as z from "zod";
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { FleetEndpointView } from "../../../api/fleet-details.ts";
 import type { checkpointViewSchema, modelListSchema, ModelView } from "../../../api/models.ts";
-import { type Data, useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/query.ts";
 import { Field, TextField } from "../parts/form/fields.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 
 import type { InstallationView } from "../../../api/installations.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
+import { invalidate } from "../data/query.ts";
+import { useWrite } from "../data/write.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { SECTIONS } from "../../sections.ts";
-import { type Liveness, liveness } from "../data/liveness.ts";
+import { type Liveness, liveness } from "../data/live.ts";
 import { session, sessionView, signOut } from "../data/session.ts";
 import { Dialog } from "../parts/form/dialog.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";

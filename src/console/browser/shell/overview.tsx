@@ -1,7 +1,7 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/use-settled.ts";
+import { useSettled } from "../data/query.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/fleets.tsx";

@@ -1,6 +1,6 @@
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 
-import { lastAnswerMs, liveness } from "../data/liveness.ts";
+import { lastAnswerMs, liveness } from "../data/live.ts";
 import { Notice } from "../parts/notice.tsx";
 import { followLinks, useLocation } from "../router.ts";
 import { useStore } from "../store.ts";

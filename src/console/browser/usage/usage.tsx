@@ -2,9 +2,8 @@ import { useMemo } from "preact/hooks";
 
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
 import { csvLine } from "../../../platform/text/csv.ts";
-import { type Outcome, request } from "../data/request.ts";
-import { serviceNow } from "../data/service-clock.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { type Outcome, request, serviceNow } from "../data/request.ts";
+import { useQuery } from "../data/query.ts";
 import { modelPath } from "../models/catalog.tsx";
 import { FieldError, SelectField, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -76,9 +75,16 @@ export function Usage() {
   const { query } = useLocation();
   const by = query.get("by") === "model" ? "model" : "robot";
   const range = daysAsked(query, serviceNow());
-  const asked = range === null ? "" : [range.first, range.last, by].join(" ");
   // Not asked again on events: the service reads its whole ledger for it.
-  const usage = useAnswer(asked, range === null ? null : (signal) => askUsage(range, by, signal));
+  const usage = useQuery(
+    range === null
+      ? null
+      : {
+          key: ["usage", range.first, range.last, by].join(" "),
+          ask: (signal) => askUsage(range, by, signal),
+          topics: [],
+        },
+  );
   const value = usage.value ?? null;
   return (
     <Page
@@ -106,7 +112,7 @@ export function Usage() {
       ) : (
         <Loaded data={usage} what="the usage" lines={12}>
           {(known) => (
-            <div class="sections usage" aria-busy={usage.isAsking}>
+            <div class="sections usage" aria-busy={usage.state === "ready" && usage.isPrevious}>
               <UsageView usage={known} />
             </div>
           )}

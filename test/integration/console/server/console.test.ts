@@ -108,7 +108,7 @@ describe("console page", () => {
 
   it("console off → 404", async () => {
     const { url } = await service({ configuration: { consoleFolder: null } });
-    for (const path of ["/", "/robots", "/login", "/console/events", "/console/assets/a.js"]) {
+    for (const path of ["/", "/robots", "/login", "/console/versions", "/console/assets/a.js"]) {
       const { status, headers } = await ask(url + path);
       expect([path, status, headers["content-type"]]).toEqual([path, 404, "application/json"]);
     }
@@ -118,7 +118,7 @@ describe("console page", () => {
     ["POST", "/", "GET, HEAD"],
     ["DELETE", "/robots/arm", "GET, HEAD"],
     ["GET", "/console/session", "POST, DELETE"],
-    ["HEAD", "/console/events", "GET"],
+    ["POST", "/console/versions", "GET, HEAD"],
     ["PUT", "/console/assets/x.js", "GET, HEAD"],
     ["POST", "/console/logins/login_1", "GET, HEAD"],
   ])("%s %s → 405, Allow: %s", async (method, path, allow) => {

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
 import type { Topic } from "../../../topics.ts";
-import { invalidate } from "../../data/cache.ts";
+import { invalidate } from "../../data/query.ts";
 import type { Write } from "../../data/request.ts";
-import { useWrite } from "../../data/use-write.ts";
+import { useWrite } from "../../data/write.ts";
 import { navigate } from "../../router.ts";
 import { showToast } from "../toast.tsx";
 import { Dialog } from "./dialog.tsx";

@@ -2,7 +2,7 @@ import { useRef } from "preact/hooks";
 
 import type { ValidationError } from "../../../../api/wire/errors.ts";
 import { type Problem, sentence } from "../../data/request.ts";
-import type { Write } from "../../data/use-write.ts";
+import type { Write } from "../../data/write.ts";
 
 /** Errors of a refused form: by field, and the rest. */
 export interface FormErrors {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { Section } from "../../../sections.ts";
-import type { Data } from "../../data/use-data.ts";
+import type { Data } from "../../data/query.ts";
 import { useLocation } from "../../router.ts";
 import { ProblemNotice, StaleNotice } from "../notice.tsx";
 import { Page } from "../page.tsx";
