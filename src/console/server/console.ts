@@ -1,7 +1,7 @@
 /**
  * The console: a web page for operators, served by the service itself.
  *
- * scripts/build.ts bundles the page in ../browser into a few files; built-console.ts and serve-files.ts serve them. The page uses the
+ * scripts/build.ts bundles the page in ../browser into a few files; files.ts serves them. The page uses the
  * /v1 operations like any other client. Its credential is a session in an HttpOnly cookie (sessions.ts, kernel/http/arrival.ts).
  * versions.ts tells it what to fetch again.
  */
@@ -9,7 +9,7 @@ import type { FastifyInstance } from "fastify";
 
 import type { Metrics, MountContext } from "../../service/console-door.ts";
 import { mountLogins } from "./logins.ts";
-import type { ConsoleFiles } from "./serve-files.ts";
+import type { ConsoleFiles } from "./files.ts";
 import { mountSessions } from "./sessions.ts";
 import { mountVersions } from "./versions.ts";
 

@@ -44,7 +44,6 @@ const COLUMNS: readonly Column<Entry>[] = [
     name: "Details",
     track: "minmax(10rem, 2fr)",
     cell: ({ details }) => <span title={details}>{details}</span>,
-    isWideOnCard: true,
   },
 ];
 
@@ -74,7 +73,6 @@ export function Audit() {
       rows={rows}
       keyOf={({ id }) => id}
       sort="-when"
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Name, id, key, address"
     >

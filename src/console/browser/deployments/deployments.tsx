@@ -37,8 +37,6 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     id: "reason",
     name: "Reason",
     track: "minmax(7.25rem, 2fr)",
-    isWideOnCard: true,
-    isPlainOnCard: true,
     cell: (deployment) => failureOf(deployment)?.what,
   },
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
@@ -108,7 +106,6 @@ export function Deployments() {
       rows={rows}
       keyOf={({ id }) => id}
       sort="state"
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Robot, model, checkpoint, id"
     >

@@ -75,7 +75,6 @@ export function Enrolments() {
       keyOf={({ approval_id: id }) => id}
       hrefOf={({ user_code: code }) => enrolmentPath(code)}
       sort="-started"
-      cardHeight="9.125rem"
       filtering={FILTERING}
       hint="Code, name, site, address, key"
     />

@@ -6,7 +6,7 @@ import { request } from "../data/request.ts";
 import { useData, useQuery } from "../data/query.ts";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { capitalized } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 

@@ -49,7 +49,6 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "scopes",
     name: "May",
     track: "minmax(4rem, 1.6fr)",
-    isWideOnCard: true,
     cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",

@@ -8,7 +8,7 @@ import { type Data, useData } from "../data/query.ts";
 import { Field, TextField } from "../parts/form/fields.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 
 export type Checkpoint = z.output<typeof checkpointViewSchema>;
 

@@ -72,8 +72,6 @@ const COLUMNS: readonly Column<OfferedModel>[] = [
     id: "endpoints",
     name: "Endpoints",
     track: "10rem",
-    isWideOnCard: true,
-    isPlainOnCard: true,
     cell: ({ endpoints }) => <Endpoints endpoints={endpoints} />,
     sortBy: ({ endpoints }) => STATES.indexOf(stateOf(endpoints)),
   },
@@ -116,7 +114,6 @@ export function Models() {
       hrefOf={({ model }) => modelPath(model.slug)}
       sort="name"
       isLoading={!isSettled}
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Name, slug, vendor, checkpoint"
     />

@@ -20,7 +20,7 @@ import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { capitalized, listed, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";

@@ -34,15 +34,11 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "state",
     name: "State",
     track: "minmax(8.25rem, 0.8fr)",
-    isPlainOnCard: true,
     cell: (robot) => <Presence robot={robot} />,
     sortBy: (robot) => presenceOf(robot),
   },
   textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
-  textColumn(
-    { id: "type", name: "Type", track: "minmax(9rem, 1.5fr)", isWideOnCard: true, isPlainOnCard: true },
-    (robot) => robot.robot_type_id,
-  ),
+  textColumn({ id: "type", name: "Type", track: "minmax(9rem, 1.5fr)" }, (robot) => robot.robot_type_id),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "medium" }, ({ region }) => region),
   {
     id: "labels",
@@ -119,7 +115,6 @@ export function Robots() {
       keyOf={({ id }) => id}
       hrefOf={({ name, id }) => robotPath(name, id)}
       sort="name"
-      cardHeight="9.125rem"
       filtering={FILTERING}
       hint="Name, type, site, label, digest"
     />

@@ -13,8 +13,8 @@ import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
 import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { EmptyState, FilteredTable } from "../parts/table/filtered-table.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { counted, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 import { setParameter, setQuery, useLocation } from "../router.ts";
@@ -259,7 +259,6 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
           keyOf={({ name }) => name}
           hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
           sort="-hours"
-          cardHeight="5.5rem"
           filtering={FILTERING}
           hint="Name"
         />

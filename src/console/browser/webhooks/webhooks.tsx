@@ -60,7 +60,6 @@ export function Webhooks() {
       id: "action",
       name: "Action",
       track: "16rem",
-      isPlainOnCard: true,
       cell: (webhook) => {
         const labelOf = (word: string) => `${word} ${receiverOf(webhook)}`;
         return (
@@ -98,8 +97,6 @@ export function Webhooks() {
       rows={webhooks.value?.items}
       keyOf={({ id }) => id}
       sort="receiver"
-      rowHeight="2.75rem"
-      cardHeight="9rem"
       filtering={FILTERING}
       hint="Receiver, event, id"
     >

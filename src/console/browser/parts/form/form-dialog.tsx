@@ -39,7 +39,7 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
   };
   return (
     <Dialog title={title} close={close} isBusy={isBusy}>
-      <Form isGuarded={nameToType === undefined} submit={send} leaving={close}>
+      <Form isGuarded={nameToType === undefined} submit={send}>
         {children}
         {nameToType === undefined ? null : (
           <TextField
