@@ -18,13 +18,17 @@ const current = createStore<PageLocation>(readLocation());
 /** How many parts of the page hold what would be lost with it. */
 let unsaved = 0;
 
-addEventListener("popstate", () => current.set(readLocation()));
+addEventListener("popstate", () => {
+  if (mayLeave()) return current.set(readLocation());
+  // The browser has gone already, which cannot be prevented: the page comes again, as the entry after the one wanted.
+  history.pushState(null, "", addressOf(current.get()));
+});
 
 export function useLocation(): PageLocation {
   return useStore(current);
 }
 
-/** Has the browser ask before what is unsaved is lost with the page: by a link, by closing the tab, by loading it again. */
+/** Has the browser ask before what is unsaved is lost: by a link, by Back, by closing the tab or loading it again. */
 export function useUnsaved(isUnsaved: boolean): void {
   // A layout effect runs before the paint, so it is active as soon as the page is visible.
   useLayoutEffect(() => {
@@ -37,6 +41,10 @@ export function useUnsaved(isUnsaved: boolean): void {
       unsaved -= 1;
     };
   }, [isUnsaved]);
+}
+
+function mayLeave(): boolean {
+  return unsaved === 0 || confirm("Leave this page? What is not saved is lost.");
 }
 
 /** Opens a URL of the console as a new history entry, scrolled to the top. */
@@ -72,7 +80,7 @@ export function setParameter(name: string, value: string): void {
 
 /**
  * Follows links inside the console without reloading the page. Clicks with a modifier key or the middle button, and links with a
- * `target`, are left to the browser; so are all links while something is unsaved, because the browser then asks first.
+ * `target`, are left to the browser.
  */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
@@ -81,9 +89,8 @@ export function followLinks(event: MouseEvent): void {
   if (link === null || link.target !== "" || link.hasAttribute("download") || link.origin !== location.origin) return;
   // The skip link.
   if (link.hash !== "" && link.pathname === location.pathname) return;
-  if (unsaved > 0) return;
   event.preventDefault();
-  navigate(link.pathname + link.search);
+  if (mayLeave()) navigate(link.pathname + link.search);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column } from "../../../src/console/browser/parts/table/columns.tsx";
-import { readSort, sortRows } from "../../../src/console/browser/parts/table/table.tsx";
+import { readSort, sortRows } from "../../../src/console/browser/parts/table/sort.ts";
 
 type Row = string | number | null;
 

@@ -14,7 +14,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { badgeColumn, type Column, ID_COLUMN, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, type Column, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { present } from "../parts/text.ts";
@@ -42,7 +42,6 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
   timeColumn({ id: "created", name: "Created", track: "7rem" }, (deployment) => deployment.created_at),
   timeColumn({ id: "retired", name: "Retired", track: "7rem", from: "medium" }, (deployment) => deployment.retired_at),
-  ID_COLUMN,
 ];
 
 const FILTERING: Filtering<DeploymentView> = {

@@ -9,7 +9,7 @@ import { DeployDialog } from "../deployments/deploy.tsx";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { SelectField } from "../parts/form/fields.tsx";
+import { Field } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
 import { Facts, Section } from "../parts/page.tsx";
@@ -215,9 +215,9 @@ function Fit({ model }: { readonly model: ModelView }) {
   return (
     <Section title="Robots that can run it">
       {checkpoints.length < 2 ? null : (
-        <SelectField
+        <Field
+          kind="select"
           label="Checkpoint"
-          className="field fit-checkpoint"
           value={chosen.id}
           change={(id) => setParameter("checkpoint", id)}
           options={checkpoints.map(({ id }) => ({

@@ -8,7 +8,7 @@ import { Labels } from "../parts/labels.tsx";
 import { PendingValue } from "../parts/none.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { type Column, ID_COLUMN, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized, present, withSpaces } from "../parts/text.ts";
@@ -67,7 +67,6 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     ({ changedAt }) => changedAt,
   ),
   timeColumn({ id: "created", name: "First registered", track: "8rem", from: "wide" }, ({ created_at: at }) => at),
-  ID_COLUMN,
 ];
 
 const FILTERING: Filtering<RegisteredRobot> = {

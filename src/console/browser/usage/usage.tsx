@@ -5,7 +5,7 @@ import { csvLine } from "../../../platform/text/csv.ts";
 import { type Outcome, request, serviceNow } from "../data/request.ts";
 import { useQuery } from "../data/query.ts";
 import { modelPath } from "../models/catalog.tsx";
-import { FieldError, SelectField, TextField } from "../parts/form/fields.tsx";
+import { Field, FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
@@ -128,14 +128,26 @@ function Choices({ by }: { readonly by: UsageBy }) {
   const hasDays = query.has("from") || query.has("to");
   return (
     <div class="filters" role="group" aria-label="What to show">
-      <SelectField label="Time" value={hasDays ? CHOSEN_DAYS : timeAsked(query)} options={TIMES} change={chooseTime} />
+      <Field
+        kind="select"
+        label="Time"
+        value={hasDays ? CHOSEN_DAYS : timeAsked(query)}
+        options={TIMES}
+        change={chooseTime}
+      />
       {hasDays ? (
         <>
           <DayField label="First day" parameter="from" />
           <DayField label="Last day" parameter="to" />
         </>
       ) : null}
-      <SelectField label="Group by" value={by} options={GROUPINGS} change={(value) => setParameter("by", value)} />
+      <Field
+        kind="select"
+        label="Group by"
+        value={by}
+        options={GROUPINGS}
+        change={(value) => setParameter("by", value)}
+      />
     </div>
   );
 }
@@ -143,9 +155,9 @@ function Choices({ by }: { readonly by: UsageBy }) {
 function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
   const value = useLocation().query.get(parameter);
   return (
-    <TextField
+    <Field
       label={label}
-      type="date"
+      kind="date"
       // Browsers log a warning for an invalid date.
       value={isDay(value) ? value : ""}
       // An empty one stays in the query: the fields are for days.

@@ -17,13 +17,16 @@ describeConsole("half-filled forms", startConsole, (running) => {
   }
   const robots = (page: Page) => page.getByRole("link", { name: "Robots", exact: true });
 
-  it("link would lose a new fleet → the browser asks; the form stays", async () => {
-    const page = await openSignedIn(running(), "/fleets/new");
+  it("link or Back would lose a new fleet → the browser asks; the form stays", async () => {
+    const page = await openSignedIn(running(), "/fleets");
+    await page.getByRole("link", { name: "New fleet" }).first().click();
     const asked = answer(page, false);
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Hall 1");
     await robots(page).click();
     await expect.poll(asked).toBe(1);
+    await page.evaluate("history.back()");
+    await expect.poll(asked).toBe(2);
     expect([page.url(), await name.inputValue()]).toEqual([`${running().url}/fleets/new`, "Hall 1"]);
   });
 

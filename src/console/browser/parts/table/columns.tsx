@@ -88,14 +88,6 @@ export function actionColumn<Row>(
   return { id: "action", name: "Action", track, cell };
 }
 
-export const ID_COLUMN: Column<{ readonly id: string }> = {
-  id: "id",
-  name: "Id",
-  track: "17rem",
-  from: "wide",
-  cell: ({ id }) => <span class="mono over">{id}</span>,
-};
-
 export function newestFirst<Row extends { readonly created_at?: Text }>(rows: readonly Row[]): readonly Row[] {
   return [...rows].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../../../../platform/text/visible.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
 import { EndingButton } from "../form/ending-button.tsx";
-import { SelectField, TextField } from "../form/fields.tsx";
+import { Field } from "../form/fields.tsx";
 import { compareTexts, number } from "../text.ts";
 
 /** A filter for rows. Its id is its name in the URL. */
@@ -112,9 +112,9 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
     timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
   };
   return (
-    <TextField
+    <Field
       label={label}
-      type="search"
+      kind="search"
       value={text}
       change={change}
       input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
@@ -126,7 +126,9 @@ function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; rea
   const { id, label } = filter;
   const chosen = useLocation().query.get(id) ?? "";
   const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
-  return <SelectField label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />;
+  return (
+    <Field kind="select" label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />
+  );
 }
 
 function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {
