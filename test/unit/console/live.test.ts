@@ -55,6 +55,19 @@ it("two seconds without an answer → `waiting`; the next answer → live, with 
   expect([liveness.get(), lists().length]).toEqual(["live", 2]);
 });
 
+it("the service answers after an outage → what failed is asked for at once", async () => {
+  const { page, lists, last } = await scene();
+  await page.pass(2000);
+  await last()?.answer({ robots: "b", keys: "a" });
+  await lists().at(-1)?.fail();
+  await page.pass(0);
+  await last()?.fail();
+  expect([liveness.get(), lists().length]).toEqual(["waiting", 2]);
+  await page.pass(1500);
+  await last()?.answer({ robots: "b", keys: "a" });
+  expect([liveness.get(), lists().length]).toEqual(["live", 3]);
+});
+
 it("another request cannot reach the service → asks at once", async () => {
   const { page, questions, lists, last } = await scene();
   await page.pass(2000);
