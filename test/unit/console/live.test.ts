@@ -40,9 +40,9 @@ it("asks every two seconds, and fetches what changed", async () => {
   expect([liveness.get(), questions().length, page.timers()]).toEqual(["live", 5, 1]);
 });
 
-it("two seconds without an answer → `waiting`; the next answer → live, with what changed meanwhile", async () => {
+it("2.8 seconds without an answer → `waiting`; the next answer → live, with what changed meanwhile", async () => {
   const { page, questions, lists, last } = await scene();
-  await page.pass(3999);
+  await page.pass(4799);
   expect([liveness.get(), questions().length]).toEqual(["live", 2]);
   await page.pass(1);
   expect(liveness.get()).toBe("waiting");
@@ -80,7 +80,7 @@ it("another request cannot reach the service → asks at once", async () => {
 it.each([
   ["between two questions", 0],
   ["while it waits for an answer", 2500],
-  ["while the service does not answer", 4500],
+  ["while the service does not answer", 5000],
 ])("a page that stops %s asks nothing afterwards", async (_when, ms) => {
   const { page, end, questions } = await scene();
   await page.pass(ms);

@@ -21,7 +21,9 @@ export function isUnreachable(): boolean {
 
 const INTERVAL_MS = 2000;
 /** A hanging service, or a network that drops packets, closes no connections. */
-const TIMEOUT_MS = 2000;
+const TIMEOUT_MS = 2800;
+/** A timeout that comes so late says that the page was busy, or the computer asleep: the answer may wait. */
+const LATE_MS = 200;
 /** Delay between questions while the service does not answer, half of it jitter. */
 const RETRY_MS = 1500;
 
@@ -45,12 +47,14 @@ export function startLive(): () => void {
     // What is under way decides when to ask next.
     if (isAsking) return;
     isAsking = true;
+    const startedMs = performance.now();
     const outcome = await request<Versions>("GET", "/console/versions", { timeoutMs: TIMEOUT_MS, signal });
     isAsking = false;
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;
     if (problem?.kind === "unauthorized") return sessionEnded();
     if (problem !== null && isUnanswered(problem)) {
+      if (performance.now() - startedMs > TIMEOUT_MS + LATE_MS) return askIn(0);
       liveness.set(navigator.onLine ? "waiting" : "offline");
       return askIn(RETRY_MS * (0.5 + Math.random() / 2));
     }

@@ -27,7 +27,8 @@ describeConsole("half-filled forms", startConsole, (running) => {
     await expect.poll(asked).toBe(1);
     await page.evaluate("history.back()");
     await expect.poll(asked).toBe(2);
-    expect([page.url(), await name.inputValue()]).toEqual([`${running().url}/fleets/new`, "Hall 1"]);
+    await expect.poll(() => page.url()).toBe(`${running().url}/fleets/new`);
+    expect(await name.inputValue()).toBe("Hall 1");
   });
 
   it("link would lose the corrected name of a waiting robot → the browser asks, and leaves", async () => {

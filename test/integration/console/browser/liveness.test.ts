@@ -28,9 +28,9 @@ describeConsole("liveness", startConsole, (running) => {
     proxy.freeze();
     await pauseClock(page, 400);
     const failedRequest = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/console/versions"));
-    // At most 2 seconds until it asks, then 2 without an answer.
+    // At most 2 seconds until it asks, then 2.8 without an answer.
     await page.clock.runFor(2000);
-    await page.clock.runFor(2000);
+    await page.clock.runFor(2800);
     await failedRequest;
     await banner.waitFor();
     const before = await age.first().innerText();
